@@ -1,0 +1,39 @@
+"""Errors a person can act on: each message says where, what was found, what is allowed, what to do."""
+
+from __future__ import annotations
+
+
+class ClusterbenchError(Exception):
+    """Base of all errors that clusterbench raises on purpose; the command line prints them without a traceback."""
+
+
+class SpecError(ClusterbenchError):
+    """A YAML file or a choice made in the form is wrong. Holds one line per problem."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+class HostError(ClusterbenchError):
+    """One or more hosts could not be reached, refused the login, changed their key, or failed a command."""
+
+
+class EngineError(ClusterbenchError):
+    """The engine under test is down, full, too small or answered with an error."""
+
+
+class DatasetError(ClusterbenchError):
+    """A dataset is not what it should be; nothing was measured on it."""
+
+
+class ArchiveError(ClusterbenchError):
+    """Object storage denied, vanished, or already holds what was to be written."""
+
+
+class LabError(ClusterbenchError):
+    """The lab on this machine could not be started, or is not what it should be."""
+
+
+class AirflowApiError(ClusterbenchError):
+    """The Airflow API could not be reached or refused a request."""
