@@ -1,0 +1,59 @@
+"""How everything else finds the lab: Airflow connections, in one file only its owner may read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from clusterbench.lab.account import write_private
+from clusterbench.lab.layout import BUCKET, DATABASE, Layout
+from clusterbench.lab.postgres import Postgres
+from clusterbench.lab.s3 import S3Server
+from clusterbench.lab.ssh import SshHost
+
+
+def write_connections(layout: Layout, hosts: Iterable[SshHost], databases: Iterable[Postgres], s3: S3Server) -> None:
+    connections = {f"lab_{host.name}": _ssh(layout, host) for host in hosts}
+    connections |= {f"lab_{database.name}": _postgres(database) for database in databases}
+    connections["clusterbench_archive"] = _s3(s3)
+    text = json.dumps(connections, indent=2) + "\n"
+    # Tasks may be reading it: it is replaced in one step, and only when something changed.
+    path = layout.connections_file
+    if not path.exists() or path.read_text() != text:
+        write_private(path, text)
+
+
+def _ssh(layout: Layout, host: SshHost) -> dict[str, Any]:
+    return {
+        "conn_type": "ssh",
+        "host": host.address,
+        "port": host.port,
+        "login": host.account.name,
+        "extra": {
+            "key_file": str(layout.client_key),
+            "host_key": host.host_key(),
+            "no_host_key_check": False,
+            "work_dir": str(host.work_dir),
+        },
+    }
+
+
+def _postgres(database: Postgres) -> dict[str, Any]:
+    return {
+        "conn_type": "postgres",
+        "host": database.address,
+        "port": database.port,
+        "login": database.settings.role,
+        "password": database.password,
+        "schema": DATABASE,
+    }
+
+
+def _s3(s3: S3Server) -> dict[str, Any]:
+    return {
+        "conn_type": "aws",
+        "login": s3.credentials.s3_access_key,
+        "password": s3.credentials.s3_secret_key,
+        "extra": {"endpoint_url": s3.endpoint_url, "bucket": BUCKET, "region_name": "us-east-1"},
+    }

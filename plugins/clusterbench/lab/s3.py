@@ -1,0 +1,127 @@
+"""Object storage: S3Proxy, a real S3 server over a folder, brought by Maven."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from clusterbench.errors import LabError
+from clusterbench.lab import processes
+from clusterbench.lab.account import Account
+from clusterbench.lab.credentials import Credentials
+from clusterbench.lab.layout import BUCKET, TEMPLATES_DIR, Layout
+from clusterbench.lab.processes import Record
+from clusterbench.lab.server import RecordedServer, fingerprint, tail, template
+
+_MAVEN_LIMIT_SECONDS = 600
+# Small, and quick to start.
+_JVM_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"]
+
+
+class S3Server(RecordedServer):
+    kind = "s3"
+
+    def __init__(self, layout: Layout, account: Account, credentials: Credentials) -> None:
+        super().__init__("s3", layout, account, layout.address("s3"))
+        self.credentials = credentials
+        self.program_dir = layout.lab_dir / "s3proxy"
+        self.data_dir = layout.lab_dir / "s3"
+
+    @property
+    def log_file(self) -> Path:
+        return self.program_dir / "s3proxy.log"
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://{self.address}:{self.port}"
+
+    def prepare(self) -> str:
+        self.account.make_directory(self.program_dir)
+        # A bucket is a folder.
+        for folder in (self.data_dir, self.data_dir / BUCKET):
+            self.account.make_directory(folder)
+        self._install()
+        values = {
+            "address": self.address,
+            "port": self.port,
+            "access_key": self.credentials.s3_access_key,
+            "secret_key": self.credentials.s3_secret_key,
+            "data_dir": self.data_dir,
+        }
+        settings = template("s3proxy.properties", values)
+        logging = (TEMPLATES_DIR / "logback.xml").read_text()
+        self.account.write(self._settings_file, settings)
+        self.account.write(self._logging_file, logging)
+        return fingerprint(settings, logging, *_JVM_OPTIONS)
+
+    def claim(self) -> None:
+        self.layout.claim_port(self.name, "s3", self.address)
+
+    def start(self, fingerprint: str) -> Record:
+        java = shutil.which("java")
+        if java is None:
+            raise LabError("s3: no java on PATH. Run `make setup`, which installs Java (17 or newer).")
+        logging = f"-Dlogback.configurationFile={self._logging_file}"
+        program = ["-cp", f"{self._library_dir}/*", "org.gaul.s3proxy.Main"]
+        return processes.spawn(
+            [java, *_JVM_OPTIONS, logging, *program, "--properties", str(self._settings_file)],
+            account=self.account,
+            environment=self.account.environment(),
+            log_file=self.log_file,
+            cwd=self.program_dir,
+            fingerprint=fingerprint,
+        )
+
+    @property
+    def _library_dir(self) -> Path:
+        return self.program_dir / "lib"
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.program_dir / "s3proxy.properties"
+
+    @property
+    def _logging_file(self) -> Path:
+        return self.program_dir / "logback.xml"
+
+    def _install(self) -> None:
+        """Fetch the program once per pom.xml; the stamp, written last, tells a whole set of files from a part."""
+        pom = TEMPLATES_DIR / "pom.xml"
+        wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
+        stamp = self._library_dir / "pom.sha256"
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        shutil.rmtree(self._library_dir, ignore_errors=True)
+        self._run_maven(pom)
+        self._library_dir.chmod(0o755)
+        for jar in self._library_dir.iterdir():
+            jar.chmod(0o644)
+        stamp.write_text(wanted)
+
+    def _run_maven(self, pom: Path) -> None:
+        if (maven := shutil.which("mvn")) is None:
+            raise LabError("s3: no mvn on PATH. Run `make setup`, which installs Maven.")
+        log = self.program_dir / "maven.log"
+        options = ["-DincludeScope=runtime", f"-DoutputDirectory={self._library_dir}"]
+        command = [maven, "-B", "-q", "-C", "-f", str(pom), "dependency:copy-dependencies", *options]
+        with log.open("w") as output:
+            try:
+                done = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=_MAVEN_LIMIT_SECONDS,
+                    check=False,
+                )
+                failed = done.returncode != 0
+            except subprocess.TimeoutExpired:
+                failed = True
+        if failed:
+            raise LabError(
+                f"s3: Maven could not fetch S3Proxy ({pom}). Last lines of {log}:\n{tail(log, 12)}\n"
+                f"It needs to reach a Maven repository once (settings.xml, proxy and certificates are Maven's "
+                f"own); then run `clusterbench lab up` again."
+            )
