@@ -43,7 +43,7 @@ API_SERVER = "api-server"
 class Airflow:
     """What the four have in common; `prepare` must have run before one of them is started."""
 
-    def __init__(self, layout: Layout, account: Account, credentials: Credentials, metadata: Postgres) -> None:
+    def __init__(self, layout: Layout, credentials: Credentials, metadata: Postgres) -> None:
         self.layout = layout
         self.account = myself()  # it has to read the project, wherever that lies
         self.credentials = credentials
