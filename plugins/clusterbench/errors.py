@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class ClusterbenchError(Exception):
     """Base of all errors that clusterbench raises on purpose; the command line prints them without a traceback."""
@@ -37,3 +40,11 @@ class LabError(ClusterbenchError):
 
 class AirflowApiError(ClusterbenchError):
     """The Airflow API could not be reached or refused a request."""
+
+
+def suggest(found: str, allowed: Iterable[str]) -> str:
+    """`; did you mean 'x'? Allowed: …` for an error about a name that is not one of ``allowed``."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(found, names, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"{meant} Allowed: {', '.join(names)}" if names else f"{meant} nothing is allowed here"

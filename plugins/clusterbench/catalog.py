@@ -1,0 +1,111 @@
+"""All files of one project: found by folder, so that adding one is adding a file and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from clusterbench.checks import check_experiment, check_published
+from clusterbench.errors import ClusterbenchError, SpecError, suggest
+from clusterbench.spec.experiment import Experiment
+from clusterbench.spec.loading import load
+from clusterbench.spec.platform import Platform
+from clusterbench.spec.published import Published
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The experiments, platforms and published results below ``root``."""
+
+    root: Path
+
+    @cached_property
+    def experiment_files(self) -> list[Path]:
+        return sorted((self.root / "dags" / "experiments").glob("*.yaml"))
+
+    @cached_property
+    def platform_files(self) -> list[Path]:
+        return sorted((self.root / "include" / "platforms").glob("*.yaml"))
+
+    @cached_property
+    def published_files(self) -> list[Path]:
+        return sorted((self.root / "include" / "published").glob("*.yaml"))
+
+    def experiment(self, name: str) -> Experiment:
+        return self.read_experiment(self._file(self.experiment_files, "experiment", name))
+
+    def read_experiment(self, path: Path) -> Experiment:
+        """An experiment checked against the workloads and platforms that it names."""
+        experiment = load(path, Experiment)
+        _named_as_its_file(path, experiment.experiment)
+        if problems := check_experiment(experiment, [file.stem for file in self.platform_files]):
+            raise SpecError([f"{path}: {problem}" for problem in problems])
+        return experiment
+
+    def platform(self, name: str) -> Platform:
+        return self.read_platform(self._file(self.platform_files, "platform", name))
+
+    def read_platform(self, path: Path) -> Platform:
+        platform = load(path, Platform)
+        _named_as_its_file(path, platform.platform)
+        if importlib.util.find_spec(f"clusterbench.engines.{platform.engine}") is None:
+            engines = sorted(file.stem for file in (Path(__file__).parent / "engines").glob("[a-z]*.py"))
+            raise SpecError([f"{path}: engine: unknown engine {platform.engine!r}{suggest(platform.engine, engines)}"])
+        return platform
+
+    def platforms(self) -> list[Platform]:
+        """Every platform that can be run, templates left out."""
+        return [platform for file in self.platform_files if not (platform := self.read_platform(file)).template]
+
+    def published(self, name: str) -> Published:
+        path = self._file(self.published_files, "published", name)
+        published = load(path, Published)
+        _named_as_its_file(path, published.published)
+        return published
+
+    def lint(self) -> list[str]:
+        """Every problem in every file, one line each; empty when all is well."""
+        problems: list[str] = []
+        for files, read in (
+            (self.experiment_files, self.read_experiment),
+            (self.platform_files, self.read_platform),
+            (self.published_files, lambda path: self.published(path.stem)),
+        ):
+            for path in files:
+                try:
+                    read(path)
+                except SpecError as error:
+                    problems += error.problems
+                except ClusterbenchError as error:
+                    problems.append(f"{path}: {error}")
+        return problems or self._lint_published()
+
+    def _lint_published(self) -> list[str]:
+        problems = []
+        for file in self.experiment_files:
+            experiment = self.read_experiment(file)
+            if experiment.published:
+                published = self.published(experiment.published)
+                problems += [f"{file}: {problem}" for problem in check_published(experiment, published)]
+        return problems
+
+    def _file(self, files: list[Path], kind: str, name: str) -> Path:
+        """The file of that name; ``name`` is compared, never joined to a path."""
+        for path in files:
+            if path.stem == name:
+                return path
+        names = [path.stem for path in files]
+        raise SpecError([f"unknown {kind} {name!r}{suggest(name, names)}"])
+
+
+def _named_as_its_file(path: Path, name: str) -> None:
+    """A name is its file's name, so two files can never share one."""
+    if name != path.stem:
+        raise SpecError(
+            [
+                f"{path}:1: the name {name!r} differs from the file's; rename the file to "
+                f"{name}.yaml or the name to {path.stem!r}"
+            ]
+        )

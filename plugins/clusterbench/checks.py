@@ -1,0 +1,59 @@
+"""What one file cannot know alone: do the factors exist, are their levels allowed, are the platforms there."""
+
+from __future__ import annotations
+
+from clusterbench.errors import SpecError, suggest
+from clusterbench.spec.experiment import SCALES, Experiment, Sweep
+from clusterbench.spec.published import Published
+from clusterbench.workloads import load_workload
+
+
+def check_experiment(experiment: Experiment, platforms: list[str]) -> list[str]:
+    """Problems of an experiment in the light of its workloads and of the platforms that exist."""
+    problems = [
+        f"platforms: unknown platform {name!r}{suggest(name, platforms)}"
+        for name in experiment.platforms
+        if name not in platforms
+    ]
+    for name, sweep in experiment.sweeps.items():
+        problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep)]
+    return problems
+
+
+def _check_sweep(sweep: Sweep) -> list[str]:
+    try:
+        workload = load_workload(sweep.workload)
+    except SpecError as error:
+        return [f"workload: {error}"]
+    problems = []
+    for name in sweep.factors:
+        factor = workload.factors.get(name)
+        if factor is None:
+            problems.append(f"factors: unknown factor {name!r}{suggest(name, list(workload.factors))}")
+            continue
+        levels = {level for scale in SCALES for level in sweep.levels(name, scale)}  # type: ignore[arg-type]
+        problems += [
+            f"factors.{name}: {problem}" for level in sorted(levels, key=str) if (problem := factor.problem(level))
+        ]
+    return problems
+
+
+def check_published(experiment: Experiment, published: Published) -> list[str]:
+    """A published value must belong to a sweep and to a measurement that the experiment has."""
+    problems = []
+    for value in published.values:
+        where = f"published {published.published!r}, value from {value.source!r}"
+        sweep = experiment.sweeps.get(value.sweep)
+        if sweep is None:
+            problems.append(f"{where}: unknown sweep {value.sweep!r}{suggest(value.sweep, list(experiment.sweeps))}")
+            continue
+        workload = load_workload(sweep.workload)
+        if value.measurement not in workload.measurements:
+            names = list(workload.measurements)
+            problems.append(f"{where}: unknown measurement {value.measurement!r}{suggest(value.measurement, names)}")
+        problems += [
+            f"{where}: unknown factor {name!r}{suggest(name, list(workload.factors))}"
+            for name in value.levels
+            if name not in workload.factors
+        ]
+    return problems

@@ -1,0 +1,135 @@
+"""Detached jobs on a host, each started at most once, to which a restarted worker reattaches.
+
+A job is a directory on the host, named by the caller. Starting is ``mkdir`` of ``started`` inside it: only one
+caller ever succeeds, whatever dies when, so a driver cannot run twice. While it lives the job holds a lock on
+``lock``; waiting is waiting for that lock, which costs the measured host nothing (no polling) and ends also when
+the job is killed or the host restarts.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from clusterbench.errors import HostError
+from clusterbench.hosts import Fleet, quote
+
+WAIT_SLICE_S = 60
+"""How long one wait over SSH lasts before the connection is looked at again."""
+
+LOST_S = 300
+"""How long a host may be out of reach while a job runs on it."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files and the command to run among them. ``secrets`` are deleted from the host when the command ends."""
+
+    files: Mapping[str, str]
+    secrets: Mapping[str, str]
+    command: str
+    """Lines of bash, run in the job's directory."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """``new``: never started. ``running``. ``ended``: with its exit status, or None when it died without one."""
+
+    phase: Literal["new", "running", "ended"]
+    exit_status: int | None = None
+
+
+RUNNER = """\
+#!/bin/bash
+# Written by clusterbench. Runs the job once, under its time limit; the exit status is written last.
+# File 9 is the job's lock, inherited from whoever started this and by everything that is started here.
+echo $$ >pid
+trap 'rm -f -- {secrets}' EXIT
+timeout --kill-after=10 {timeout_s} bash command.sh >stdout 2>stderr </dev/null
+echo $? >status.new
+mv status.new status
+"""
+
+TIMED_OUT_STATUSES = (124, 137)
+"""What ``timeout`` says when the limit was reached: ended, or killed because it would not end."""
+
+
+class DetachedJob:
+    """One job directory on one host."""
+
+    def __init__(self, fleet: Fleet, host: str, name: str) -> None:
+        self.fleet, self.host = fleet, host
+        self.directory = f"{fleet.work_dir(host)}/{name}"
+
+    def state(self) -> JobState:
+        answer = self._sh(
+            "if [ ! -d started ]; then echo new; elif ! flock -n -s lock true; then echo running; "
+            "elif [ -e status ]; then echo ended $(cat status); else echo ended; fi",
+            missing="echo new",
+        ).split()
+        status = int(answer[1]) if len(answer) > 1 else None
+        return JobState(answer[0], status)  # type: ignore[arg-type]
+
+    def start(self, job: Job, timeout_s: int) -> None:
+        """Write the files and start the command, unless it was started before: then this does nothing."""
+        if self.state().phase != "new":
+            return
+        runner = RUNNER.format(timeout_s=timeout_s, secrets=" ".join(quote(name) for name in job.secrets))
+        files = {
+            **job.files,
+            **job.secrets,
+            "command.sh": "set -euo pipefail\n" + job.command,
+            "run.sh": runner,
+        }
+        self.fleet.put(self.host, self.directory, files)
+        # The lock is taken before "started" is made, and handed down: nobody ever sees a job started, not locked.
+        self._sh(
+            "[ -d started ] && exit 0\n"
+            "exec 9>lock; flock -w 30 9\n"
+            "mkdir started 2>/dev/null || exit 0\n"
+            "setsid ./run.sh >/dev/null 2>&1 </dev/null &\n"
+        )
+
+    def wait(self) -> JobState:
+        """Until the job has ended; blocks on the job's lock. A lost connection is no lost job: it is made again."""
+        lost_at: float | None = None
+        while True:
+            try:
+                state = self.state()
+                lost_at = None
+                if state.phase != "running":
+                    return state
+                self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)
+            except HostError:
+                lost_at = lost_at or time.monotonic()
+                if time.monotonic() - lost_at > LOST_S:
+                    raise
+                log.warning("the connection to host %r is lost; the job goes on, trying again", self.host)
+                time.sleep(5)
+                self.fleet.forget_unreachable()
+
+    def kill(self) -> None:
+        """End the job and everything it started."""
+        self._sh(
+            "if ! flock -n -s lock true; then pkill -TERM -s $(cat pid) || true; "
+            "flock -s -w 10 lock true || pkill -KILL -s $(cat pid) || true; fi",
+            missing="true",
+        )
+
+    def collect(self, names: tuple[str, ...], into: Path) -> None:
+        self.fleet.fetch(self.host, self.directory, names, into)
+
+    def remove(self) -> None:
+        self.fleet.run_on(self.host, f"rm -rf {quote(self.directory)}")
+
+    def _sh(self, script: str, *, missing: str | None = None, timeout_s: float = 60) -> str:
+        enter = f"cd {quote(self.directory)}"
+        if missing is not None:
+            enter = f"{enter} 2>/dev/null || {{ {missing}; exit 0; }}"
+        return self.fleet.run_on(self.host, f"{enter}\n{script}\n", timeout_s=timeout_s).output

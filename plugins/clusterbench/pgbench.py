@@ -1,0 +1,151 @@
+"""pgbench: the driver of small statements, the clock on the client host. The command, and how its output reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterbench.connections import Connection
+from clusterbench.engines import Endpoint
+from clusterbench.hosts import quote
+from clusterbench.jobs import Job
+from clusterbench.workloads import MeasurementKind, Reading
+
+OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt")
+
+MEASUREMENTS: Mapping[str, MeasurementKind] = {
+    "throughput_per_s": MeasurementKind("1/s", "Throughput", "higher"),
+    "latency_ms_mean": MeasurementKind("ms", "Mean latency"),
+    "latency_ms_p50": MeasurementKind("ms", "Median latency"),
+    "latency_ms_p95": MeasurementKind("ms", "95th percentile of latency"),
+    "latency_ms_p99": MeasurementKind("ms", "99th percentile of latency"),
+    "latency_ms_p999": MeasurementKind("ms", "99.9th percentile of latency"),
+    "latency_ms_max": MeasurementKind("ms", "Longest latency"),
+    "response_time_s": MeasurementKind("s", "Time for all transactions"),
+    "connection_ms_mean": MeasurementKind("ms", "Mean time to connect"),
+    "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+}
+
+LOG_COLUMNS = 6
+"""client, transaction, latency in us, script, end in epoch seconds, and its microseconds (pgbench --log)."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What pgbench is to do: a script, by so many clients, each so many times."""
+
+    script: str
+    clients: int
+    transactions_per_client: int
+    protocol: Literal["simple", "prepared"]
+    reconnect: bool
+    seed: int
+    answers: str = ""
+    """Statements run once after the measured window, by psql, for the check of the answers."""
+
+
+def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+    """The load as a job for the client host. The password is in a file that is gone when the job ends."""
+    port, login, name = endpoint.port, endpoint.login, endpoint.database
+    where = f"--host={quote(endpoint.host)} --port={port} --username={quote(login)}"
+    reconnect = "--connect" if load.reconnect else ""
+    command = f"""\
+export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
+threads=$(nproc); [ "$threads" -le {load.clients} ] || threads={load.clients}
+echo "threads $threads" >driver_cpu.txt
+date +%s.%N >clock.txt
+TIMEFORMAT='elapsed_s %R
+user_s %U
+system_s %S'
+{{ time pgbench {where} --no-vacuum --file=script.sql --protocol={load.protocol} {reconnect} \\
+    --client={load.clients} --jobs="$threads" --transactions={load.transactions_per_client} \\
+    --random-seed={load.seed} --log --log-prefix=log {quote(name)} \\
+    >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt
+if [ -s answers.sql ]; then
+    psql {where} --dbname={quote(name)} --no-psqlrc --quiet --no-align --tuples-only --record-separator-zero \\
+        --set=ON_ERROR_STOP=1 --file=answers.sql >answers.txt
+fi
+"""
+    escaped = [field.replace("\\", "\\\\").replace(":", "\\:") for field in (endpoint.host, str(port), name, login)]
+    password = database.password.replace("\\", "\\\\").replace(":", "\\:")
+    files = {"script.sql": load.script, "answers.sql": load.answers}
+    return Job(files, {"pgpass": ":".join([*escaped, password]) + "\n"}, command)
+
+
+def read(output: Path, expected: int) -> Reading:
+    """Measurements from the per-transaction log. ``expected`` transactions were asked for; fewer is an error."""
+    rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
+    errors = expected - len(rows)
+    said = _text(output / "driver.txt")
+    failed = re.search(r"number of failed transactions: (\d+)", said)
+    if failed and int(failed[1]) > 0:
+        errors = max(errors, int(failed[1]))
+    if not len(rows):
+        return Reading({}, errors=expected, details={"driver": said})
+    latency_ms, start_s, end_s = (
+        rows[:, 0] / 1e3,
+        (rows[:, 1] - rows[:, 0]).min() / 1e6,
+        rows[:, 1].max() / 1e6,
+    )
+    window_s = float(end_s - start_s)
+    quantiles = np.quantile(latency_ms, [0.5, 0.95, 0.99, 0.999])
+    measurements = {
+        "throughput_per_s": len(rows) / window_s if window_s > 0 else 0.0,
+        "latency_ms_mean": float(latency_ms.mean()),
+        **dict(
+            zip(
+                ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999"),
+                map(float, quantiles),
+                strict=True,
+            )
+        ),
+        "latency_ms_max": float(latency_ms.max()),
+        "response_time_s": window_s,
+    }
+    connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
+    if connecting:
+        measurements["connection_ms_mean"] = float(connecting[1])
+    cpu = driver_cpu(_text(output / "driver_cpu.txt"))
+    if cpu is not None:
+        measurements["driver_cpu_share"] = cpu
+    return Reading(
+        measurements,
+        errors=errors,
+        samples=len(rows),
+        window_start_s=float(start_s),
+        window_end_s=float(end_s),
+        details={"driver_said": said, "driver_errors": _text(output / "driver_errors.txt")[-2000:]},
+    )
+
+
+def driver_cpu(text: str) -> float | None:
+    """Processor time of the driver over elapsed time times its threads: near 1 the driver is what was measured."""
+    values = dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
+    try:
+        elapsed_s, threads = float(values["elapsed_s"]), int(values["threads"])
+        return (float(values["user_s"]) + float(values["system_s"])) / (elapsed_s * threads) if elapsed_s else None
+    except (KeyError, ValueError):
+        return None
+
+
+def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
+    """Per log file (one a thread): latency in us and end in epoch us of every finished transaction."""
+    for path in sorted(output.glob("log.*")):
+        kept = []
+        with path.open() as lines:
+            for line in lines:
+                words = line.split()
+                if len(words) >= LOG_COLUMNS and words[2].isdigit():  # "failed" and "skipped" are no latencies
+                    kept.append((int(words[2]), int(words[4]) * 1_000_000 + int(words[5]), int(words[0])))
+        if kept:
+            yield np.array(kept, dtype=np.int64)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""

@@ -1,0 +1,237 @@
+"""Experiment x platforms x choices -> trials, in a random order that the seed fixes. Pure: touches no host."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from clusterbench.catalog import Catalog
+from clusterbench.engines import engine_class
+from clusterbench.errors import SpecError, suggest
+from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
+from clusterbench.spec.loading import Strict
+from clusterbench.spec.platform import Platform
+from clusterbench.workloads import Dataset, load_workload
+
+
+class Choices(Strict):
+    """What a person chose in the form, on the command line or over the API; empty means: as the YAML says."""
+
+    scale: Scale
+    platforms: Annotated[list[Name], Field(min_length=1)]
+    sweeps: list[Name] = []
+    concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
+    repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One workload at one level of each factor, once. ``id`` is its readable parts joined."""
+
+    id: str
+    label: str
+    platform: str
+    sweep: str
+    workload: str
+    levels: dict[str, Level]
+    repetition: int
+    seed: int
+    """Seed of the dataset and of the driver; the same keys are looked up on every platform."""
+    timeout_s: int
+    settings: dict[str, str]
+    """Engine settings of the experiment, for every session of the driver."""
+
+    @property
+    def cell(self) -> str:
+        """The trial without its repetition: what is repeated."""
+        return self.id.rsplit(".r", 1)[0]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a run, by platform, in the order in which they will run."""
+
+    experiment: str
+    choices: Choices
+    trials: dict[str, list[Trial]]
+
+    def datasets(self, platform: str) -> list[tuple[str, Dataset]]:
+        """(workload, dataset) that the platform's trials need, each once, smallest first."""
+        found: dict[str, tuple[str, Dataset]] = {}
+        for trial in self.trials[platform]:
+            dataset = load_workload(trial.workload).dataset(trial.levels, trial.seed)
+            found.setdefault(dataset.table, (trial.workload, dataset))
+        return sorted(found.values(), key=lambda pair: pair[1].rows)
+
+    def trial(self, platform: str, trial_id: str) -> Trial:
+        for trial in self.trials.get(platform, []):
+            if trial.id == trial_id:
+                return trial
+        raise SpecError([f"no trial {trial_id!r} on platform {platform!r} in this run's plan"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "experiment": self.experiment,
+            "choices": self.choices.model_dump(),
+            "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        return cls(
+            data["experiment"],
+            Choices.model_validate(data["choices"]),
+            {name: [Trial(**trial) for trial in trials] for name, trials in data["trials"].items()},
+        )
+
+
+def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
+    """The choices of a form or of an API call, defaults filled in. Raises SpecError in words of the form."""
+    defaults: dict[str, Any] = {
+        "scale": experiment.default_scale,
+        "platforms": experiment.platforms,
+        "seed": experiment.seed,
+    }
+    unknown = [key for key in chosen if key not in Choices.model_fields]
+    problems = [f"{key!r} is not a choice{suggest(key, list(Choices.model_fields))}" for key in unknown]
+    if problems:
+        raise SpecError(problems)
+    given = {key: value for key, value in chosen.items() if value is not None}
+    try:
+        choices = Choices.model_validate(defaults | given)
+    except ValidationError as error:
+        raise SpecError(
+            [
+                f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}, found {problem['input']!r}"
+                for problem in error.errors()
+            ]
+        ) from None
+    problems = [
+        f"sweeps: unknown sweep {name!r}{suggest(name, list(experiment.sweeps))}"
+        for name in choices.sweeps
+        if name not in experiment.sweeps
+    ]
+    if problems:
+        raise SpecError(problems)
+    return choices
+
+
+def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
+    """All trials of a run. The same experiment and choices give the same trials in the same order."""
+    trials = {}
+    for name in dict.fromkeys(choices.platforms):
+        platform = catalog.platform(name)
+        planned = list(_trials(experiment, choices, platform))
+        if not planned:
+            raise SpecError(
+                [
+                    f"nothing to measure on platform {name!r}: no sweep has one of the concurrency levels "
+                    f"{choices.concurrency}; choose from the levels in the experiment's file"
+                ]
+            )
+        trials[name] = _in_random_order(planned, choices.seed)
+    return Plan(experiment.experiment, choices, trials)
+
+
+def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[Trial]:
+    for name, sweep in experiment.sweeps.items():
+        if choices.sweeps and name not in choices.sweeps:
+            continue
+        for levels, varied in _cells(sweep, choices):
+            for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
+                yield _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
+
+
+def _cells(sweep: Sweep, choices: Choices) -> Iterator[tuple[dict[str, Level], list[str]]]:
+    """Every combination of levels, defaults filled in, and the names of the factors that vary."""
+    factors = load_workload(sweep.workload).factors
+    levels = {name: sweep.levels(name, choices.scale) for name in sweep.factors}
+    for name, listed in levels.items():
+        if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
+            levels[name] = [level for level in listed if level in choices.concurrency]
+    varied = [name for name in levels if len(sweep.levels(name, choices.scale)) > 1]
+    defaults = {name: factor.default for name, factor in factors.items()}
+    for combination in itertools.product(*levels.values()):
+        yield defaults | dict(zip(levels, combination, strict=True)), varied
+
+
+def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
+    experiment: Experiment,
+    name: str,
+    platform: Platform,
+    levels: dict[str, Level],
+    varied: list[str],
+    repetition: int,
+    seed: int,
+) -> Trial:
+    sweep = experiment.sweeps[name]
+    factors = load_workload(sweep.workload).factors
+    parts = [f"{factor}_{levels[factor]}" for factor in varied]
+    said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors]
+    return Trial(
+        id=".".join([name, *parts, f"r{repetition}"]),
+        label=f"{name.replace('_', ' ')}: {', '.join(said)} (#{repetition})",
+        platform=platform.platform,
+        sweep=name,
+        workload=sweep.workload,
+        levels=levels,
+        repetition=repetition,
+        seed=seed,
+        timeout_s=sweep.timeout_s,
+        settings=experiment.settings.get(platform.engine, {}),
+    )
+
+
+def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
+    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform."""
+    digest = hashlib.sha256(f"order:{seed}".encode()).digest()
+    shuffled = sorted(trials, key=lambda trial: trial.id)
+    random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
+    return shuffled
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a plan needs of one platform before anything is touched."""
+
+    platform: str
+    trials: int
+    not_applicable: int
+    dataset_bytes: int
+    disk_needed_bytes: int
+    estimate_s: float
+
+
+DISK_HEADROOM = 1.3
+"""Free space for write-ahead log, sorting of index builds and the index built twice, over the finished data."""
+
+GENERATION_BYTES_PER_S = 100_000_000
+"""What one core of the lab generated (facts: 0.45 M rows/s); a full-scale cluster has many."""
+
+
+def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
+    """Trials, bytes and time of each platform of the plan."""
+    estimates = []
+    for name, trials in plan.trials.items():
+        engine = engine_class(catalog.platform(name).engine)
+        possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, engine) is None]
+        dataset_bytes = sum(dataset.bytes_expected for _, dataset in plan.datasets(name))
+        measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
+        estimates.append(
+            Estimate(
+                platform=name,
+                trials=len(trials),
+                not_applicable=len(trials) - len(possible),
+                dataset_bytes=dataset_bytes,
+                disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM),
+                estimate_s=measured_s + dataset_bytes / GENERATION_BYTES_PER_S,
+            )
+        )
+    return estimates

@@ -1,0 +1,43 @@
+"""What a trial leaves behind: outcome, measurements, evidence. Repeats its whole identity, so a record stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from clusterbench.plan import Trial
+
+Outcome = Literal["completed", "failed", "timed_out", "invalid", "not_applicable"]
+FINDINGS: tuple[Outcome, ...] = ("failed", "timed_out")
+"""Outcomes that say something about the system under test, where ``invalid`` says it about the measurement."""
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """``phases_s`` are seconds by the worker's clock, for the pipeline's own cost; no result is made of them."""
+
+    trial: Trial
+    outcome: Outcome
+    reason: str
+    measurements: Mapping[str, float] = field(default_factory=dict)
+    samples: int = 0
+    errors: int = 0
+    window_start_s: float | None = None
+    window_end_s: float | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    telemetry: Mapping[str, Any] = field(default_factory=dict)
+    phases_s: Mapping[str, float] = field(default_factory=dict)
+    started_at: str = ""
+    driver_starts: int = 0
+    """How often the driver was started: 1, or 0 where it never got so far. Never more."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"format": FORMAT_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
+        rest = {key: value for key, value in data.items() if key not in ("trial", "format")}
+        return cls(trial=Trial(**data["trial"]), **rest)

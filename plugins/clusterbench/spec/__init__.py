@@ -1,0 +1,14 @@
+"""What is declared: experiments, platforms and published results, each one YAML file, typed and strict."""
+
+from clusterbench.spec.experiment import SCALES, Experiment, Sweep
+from clusterbench.spec.platform import Platform
+from clusterbench.spec.published import Published, PublishedValue
+
+__all__ = [
+    "SCALES",
+    "Experiment",
+    "Platform",
+    "Published",
+    "PublishedValue",
+    "Sweep",
+]

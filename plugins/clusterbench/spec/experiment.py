@@ -1,0 +1,108 @@
+"""An experiment: the question, as sweeps of factors over workloads, at three scales."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from clusterbench.errors import suggest
+from clusterbench.spec.loading import Strict
+
+SCALES = ("smoke", "laptop", "full")
+Scale = Literal["smoke", "laptop", "full"]
+Level = bool | int | str
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Levels = Annotated[list[Level], Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class LevelsByScale(Strict):
+    """Levels of one factor, or a count, that differ by scale; all three are named so that none is forgotten."""
+
+    smoke: Levels
+    laptop: Levels
+    full: Levels
+
+
+class CountByScale(Strict):
+    smoke: Count
+    laptop: Count
+    full: Count
+
+
+class Sweep(Strict):
+    """One or two things varied at a time, as the papers do; every combination of the levels is a cell."""
+
+    title: Annotated[str, Field(min_length=1)]
+    workload: Name
+    factors: dict[str, Levels | LevelsByScale]
+    repetitions: Count | CountByScale = 3
+    timeout_s: Count = 3600
+
+    @field_validator("factors", mode="before")
+    @classmethod
+    def _by_shape(cls, factors: Any) -> Any:
+        """Choose list or per-scale here, so that an error speaks of the shape that was meant."""
+        if not isinstance(factors, dict):
+            raise ValueError(f"must be a mapping of factor to levels, found {factors!r}")
+        if not factors:
+            raise ValueError("is empty; name at least one factor with its levels")
+        shaped = {}
+        for factor, levels in factors.items():
+            if isinstance(levels, dict):
+                missing = [scale for scale in SCALES if scale not in levels]
+                if missing:
+                    raise ValueError(f"factor {factor!r} has no levels for scale {', '.join(missing)}")
+                if unknown := [scale for scale in levels if scale not in SCALES]:
+                    raise ValueError(
+                        f"factor {factor!r}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), list(SCALES))}"
+                    )
+            by_scale = levels if isinstance(levels, dict) else {"all scales": levels}
+            for scale, listed in by_scale.items():
+                _check_levels(f"factor {factor!r}, {scale}", listed)
+            shaped[factor] = LevelsByScale.model_validate(levels) if isinstance(levels, dict) else levels
+        return shaped
+
+    def levels(self, factor: str, scale: Scale) -> list[Level]:
+        declared = self.factors[factor]
+        return list(getattr(declared, scale)) if isinstance(declared, LevelsByScale) else list(declared)
+
+    def repetitions_at(self, scale: Scale) -> int:
+        if isinstance(self.repetitions, int):
+            return self.repetitions
+        return int(getattr(self.repetitions, scale))
+
+
+def _check_levels(where: str, levels: Any) -> None:
+    if not isinstance(levels, list):
+        raise ValueError(f"{where}: levels must be a list, found {levels!r}; write [{levels}]")
+    if not levels:
+        raise ValueError(f"{where}: the list of levels is empty; name at least one level or leave the factor out")
+    for level in levels:
+        if not isinstance(level, bool | int | str):
+            raise ValueError(f"{where}: a level is a whole number or a word, found {level!r}")
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"{where}: a level stands twice in {levels}; repetitions are a key of their own")
+
+
+class Experiment(Strict):
+    """One YAML file in ``dags/experiments``; it becomes one DAG of the same name."""
+
+    experiment: Name
+    title: Annotated[str, Field(min_length=1)]
+    description: Annotated[str, Field(min_length=1)]
+    platforms: Annotated[list[Name], Field(min_length=1)]
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    default_scale: Scale = "laptop"
+    published: Name | None = None
+    settings: dict[Name, dict[str, str]] = {}
+    """By engine: settings of every session that the drivers open."""
+    failures_are_findings: bool = False
+    sweeps: dict[Name, Sweep]
+
+    @model_validator(mode="after")
+    def _has_sweeps(self) -> Experiment:
+        if not self.sweeps:
+            raise ValueError("sweeps is empty; name at least one sweep, or there is nothing to measure")
+        return self

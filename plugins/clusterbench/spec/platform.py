@@ -1,0 +1,62 @@
+"""A platform: one deployment of one engine on named hosts, reached through connections kept elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from clusterbench.spec.experiment import Name
+from clusterbench.spec.loading import Strict
+
+ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
+Role = Literal["client", "etl", "coordinator", "segment", "namenode", "worker"]
+Setting = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,200}$")]
+
+
+class Host(Strict):
+    """A machine reached over SSH; ``ssh`` names an Airflow connection, which holds address, key and host key."""
+
+    ssh: ConnectionId
+    roles: Annotated[list[Role], Field(min_length=1)]
+
+
+class Platform(Strict):
+    """One YAML file in ``include/platforms``."""
+
+    platform: Name
+    title: Annotated[str, Field(min_length=1)]
+    description: str = ""
+    engine: Name
+    cluster: Name
+    """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""
+    database: ConnectionId | None = None
+    hosts: Annotated[dict[Name, Host], Field(min_length=1)]
+    page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
+    """How the operating system's cache is emptied: for the whole host (root), for the engine's files, or not."""
+    pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
+    settings: dict[str, Setting] = {}
+    """Engine settings that the platform claims to have; read back, and a difference stops the run."""
+    template: bool = False
+    """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
+
+    @model_validator(mode="after")
+    def _has_a_client(self) -> Platform:
+        clients = self.hosts_with("client")
+        if len(clients) != 1:
+            raise ValueError(
+                f"hosts: exactly one host has the role 'client', because one clock measures; found {len(clients)}"
+            )
+        return self
+
+    def hosts_with(self, *roles: str) -> list[str]:
+        """Names of the hosts that have any of ``roles``, in the order of the file."""
+        return [name for name, host in self.hosts.items() if set(roles) & set(host.roles)]
+
+    @property
+    def client(self) -> str:
+        return self.hosts_with("client")[0]
+
+    @property
+    def database_hosts(self) -> list[str]:
+        return self.hosts_with("coordinator", "segment")

@@ -1,0 +1,41 @@
+"""SQL text from ``include/sql``: values and names are put in by the library's quoting, never by pasting."""
+
+from __future__ import annotations
+
+from functools import cache
+from string import Template
+
+from psycopg import sql
+
+from clusterbench.paths import project_root
+
+Value = int | str | sql.Composable
+
+
+def statement(folder: str, name: str, **values: Value) -> str:
+    """The statement ``include/sql/<folder>/<name>.sql`` with ``$names`` filled in.
+
+    A plain text becomes a literal, ``identifier(…)`` a quoted name, ``raw(…)`` SQL made by this function before.
+    """
+    return _template(folder, name).substitute({key: _text(value) for key, value in values.items()})
+
+
+def identifier(*names: str) -> sql.Composable:
+    return sql.Identifier(*names)
+
+
+def raw(text: str) -> sql.Composable:
+    """SQL that is trusted because this project wrote it."""
+    return sql.SQL(text)  # the library wants a literal; ours comes from files
+
+
+@cache
+def _template(folder: str, name: str) -> Template:
+    text = (project_root() / "include" / "sql" / folder / f"{name}.sql").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return Template("\n".join(lines).strip())
+
+
+def _text(value: Value) -> str:
+    composed = value if isinstance(value, sql.Composable) else sql.Literal(value)
+    return composed.as_string(None)

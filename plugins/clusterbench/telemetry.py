@@ -1,0 +1,171 @@
+"""What the hosts did meanwhile, once a second, by sysstat's collector: start, stop, collect, read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clusterbench.errors import HostError
+from clusterbench.hosts import Fleet, quote
+
+SETTLE_S = 1.3
+"""From the start of telemetry to the start of the driver: one whole sample, which shows whether the host was quiet."""
+RAW_FILE = "telemetry.json.gz"
+LONGEST_S = 7 * 24 * 3600
+"""The collector ends by itself after this, whatever happens to the worker."""
+
+log = logging.getLogger(__name__)
+
+COLLECT = """\
+mkdir -p {directory}; cd {directory}
+[ ! -e telemetry.pid ] || exit 0
+collector=$(PATH=$PATH:/usr/lib/sysstat:/usr/lib64/sa:/usr/lib/sa command -v sadc) || {{
+  echo 'sadc not found: install the package sysstat' >&2; exit 1; }}
+set -m  # its own process group, and SIGINT not ignored, as it is for ordinary background processes
+nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/null &
+echo $! >telemetry.pid
+date +%s.%N >telemetry.start
+"""
+
+STOP = """\
+cd {directory} 2>/dev/null || exit 0
+[ -e telemetry.pid ] || exit 0
+pid=$(cat telemetry.pid)
+if grep -q sadc /proc/$pid/comm 2>/dev/null; then
+  size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
+  for _ in $(seq 60); do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.02; done
+  awk '{{print ($14 + $15) / {ticks}}}' /proc/$pid/stat >telemetry.cpu_s || true
+  kill -INT $pid || true
+  for _ in $(seq 50); do kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+fi
+LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
+rm -f telemetry.raw telemetry.pid
+"""
+
+
+def start(fleet: Fleet, name: str) -> None:
+    """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
+    scripts = {host: COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S) for host in fleet.names}
+    fleet.run_each(scripts)
+
+
+def stop(fleet: Fleet, name: str) -> None:
+    """End collecting on every host and turn what was collected into JSON there, after the measured window."""
+    scripts = {
+        host: STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
+        for host in fleet.names
+    }
+    fleet.run_each(scripts)
+
+
+def collect(fleet: Fleet, name: str, into: Path) -> list[str]:
+    """Fetch every host's telemetry to ``into/<host>.json.gz``. Returns what is missing, one line a host."""
+    missing = []
+    for host in fleet.names:
+        try:
+            fleet.fetch(host, f"{fleet.work_dir(host)}/{name}", [RAW_FILE, "telemetry.cpu_s", "telemetry.start"], into / host)
+        except HostError as error:
+            missing.append(str(error))
+            continue
+        if not (into / host / RAW_FILE).exists():
+            missing.append(f"host {host!r}: no telemetry was collected")
+    return missing
+
+
+def _directory(fleet: Fleet, host: str, name: str) -> str:
+    return quote(f"{fleet.work_dir(host)}/{name}")
+
+
+def read(folder: Path, start_s: float | None, end_s: float | None) -> dict[str, Any]:
+    """The summary of one host's collected telemetry, with the collector's own cost."""
+    raw = folder / RAW_FILE
+    begun = folder / "telemetry.start"
+    offset_s = float(begun.read_text()) % 1 if begun.exists() else 0.5
+    rows = samples(gzip.decompress(raw.read_bytes()).decode(), offset_s) if raw.exists() else []
+    found = summary(rows, start_s, end_s)
+    cost = folder / "telemetry.cpu_s"
+    if cost.exists() and rows and cost.read_text().strip():
+        found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
+    return found
+
+
+# From here on pure: reading what sadf wrote.
+
+
+def samples(text: str, offset_s: float = 0.0) -> list[dict[str, float]]:
+    """One flat row a second: ``time_s`` (epoch), CPU in percent of all, disks and networks summed over devices.
+
+    sadf prints whole seconds; the collector's samples come ``offset_s`` after them, at the fraction it was started.
+    """
+    host = json.loads(text)["sysstat"]["hosts"][0]
+    rows = [_row(entry) for entry in host.get("statistics", []) if "timestamp" in entry]
+    return [{**row, "time_s": row["time_s"] + offset_s} for row in rows]
+
+
+def _row(entry: Mapping[str, Any]) -> dict[str, float]:
+    stamp = entry["timestamp"]
+    when = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}").replace(tzinfo=UTC)
+    cpu: Mapping[str, Any] = next((c for c in entry.get("cpu-load", []) if c["cpu"] in ("all", "-1")), {})
+    disks = [d for d in entry.get("disk", []) if not _is_partition_or_loop(d["disk-device"])]
+    nets = entry.get("network", {}).get("net-dev", [])
+    queue, memory = entry.get("queue", {}), entry.get("memory", {})
+    psi = entry.get("psi", {})
+    switches = entry.get("process-and-context-switch", {})
+    row = {
+        "time_s": when.timestamp(),
+        "cpu_percent": 100.0 - float(cpu.get("idle", 100.0)) - float(cpu.get("iowait", 0.0)),
+        "cpu_user_percent": float(cpu.get("usr", 0.0)),
+        "cpu_system_percent": float(cpu.get("sys", 0.0)),
+        "cpu_iowait_percent": float(cpu.get("iowait", 0.0)),
+        "cpu_steal_percent": float(cpu.get("steal", 0.0)),
+        "disk_iops": _total(disks, "tps"),
+        "disk_read_mb_per_s": _total(disks, "rkB") * 1024 / 1e6,
+        "disk_write_mb_per_s": _total(disks, "wkB") * 1024 / 1e6,
+        "network_received_packets_per_s": _total(nets, "rxpck"),
+        "network_sent_packets_per_s": _total(nets, "txpck"),
+        "network_received_mb_per_s": _total(nets, "rxkB") * 1024 / 1e6,
+        "network_sent_mb_per_s": _total(nets, "txkB") * 1024 / 1e6,
+        "context_switches_per_s": float(switches.get("cswch", 0.0)),
+        "interrupts_per_s": _total(entry.get("interrupts", []), "all"),
+        "load_1_min": float(queue.get("ldavg-1", 0.0)),
+        "runnable_tasks": float(queue.get("runq-sz", 0.0)),
+        "memory_used_percent": float(memory.get("memused-percent", 0.0)),
+        "memory_used_mb": float(memory.get("memused", 0.0)) * 1024 / 1e6,
+    }
+    for resource in ("cpu", "io", "mem"):
+        share = psi.get(f"psi-{resource}", {}).get("some_avg")
+        if share is not None:
+            row[f"pressure_{resource}_percent"] = float(share)
+    return row
+
+
+def _total(devices: Iterable[Mapping[str, Any]], key: str) -> float:
+    return float(sum(float(device.get(key, 0.0)) for device in devices))
+
+
+def _is_partition_or_loop(device: str) -> bool:
+    """Whole disks only: sysstat lists none of the partitions, but loop, ram and device-mapper would count twice."""
+    return device.startswith(("loop", "ram", "dm-", "md", "sr"))
+
+
+def summary(rows: list[dict[str, float]], start_s: float | None, end_s: float | None) -> dict[str, Any]:
+    """Means over the measured window, and how busy the host was in the sample before it.
+
+    A sample covers the second before its time. A window shorter than a sample is described by the one that holds it.
+    """
+    if not rows or start_s is None or end_s is None:
+        return {"samples": 0}
+    inside = [row for row in rows if row["time_s"] > start_s and row["time_s"] - 1 < end_s]
+    before = [row for row in rows if row["time_s"] <= start_s]
+    names = sorted({name for row in inside for name in row if name != "time_s"})
+    means = {name: sum(row.get(name, 0.0) for row in inside) / len(inside) for name in names}
+    return {
+        "samples": len(inside),
+        "mean": means,
+        "cpu_percent_before": before[-1]["cpu_percent"] if before else None,
+    }

@@ -1,0 +1,177 @@
+"""The protocol of a trial, on one page: how one number comes about.
+
+A trial may be entered any number of times (a restarted worker, a cleared task); its driver starts at most once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clusterbench import caches, telemetry
+from clusterbench.archive import RunArchive
+from clusterbench.engines import Engine
+from clusterbench.errors import ClusterbenchError, EngineError, HostError
+from clusterbench.hosts import Fleet
+from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
+from clusterbench.plan import Trial
+from clusterbench.records import TrialRecord
+from clusterbench.spec import Platform
+from clusterbench.workloads import Reading, Workload, load_workload
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Bench:
+    """All that a trial needs: where it runs, on what, and where its record goes."""
+
+    platform: Platform
+    fleet: Fleet
+    engine: Engine
+    archive: RunArchive
+    phases_s: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Note how long a phase took; no result is made of it."""
+        log.info("%s …", name.replace("_", " "))
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - begun
+
+
+def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
+    """Measure one trial, or go on with it where an earlier try ended. Returns its record, which is in the archive.
+
+    Raises ArchiveError when the record cannot be written: the job keeps its output, so another try can collect it.
+    """
+    if done := bench.archive.trial(trial.platform, trial.id):
+        log.info("measured before, by an earlier try of this task; nothing is measured twice")
+        return done
+    workload, job = load_workload(trial.workload), job_of(trial, bench)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder)
+        try:
+            record = _measure(trial, workload, bench, job, output)
+        except caches.CannotEmptyError as error:
+            record = TrialRecord(trial, "not_applicable", str(error))
+        except (HostError, EngineError) as error:
+            record = TrialRecord(trial, "failed", str(error))
+        record = bench.archive.put_trial(_complete(record, bench), output)
+    _restore(trial, workload, bench, job)
+    return record
+
+
+def job_of(trial: Trial, bench: Bench) -> DetachedJob:
+    """The trial's job on the client host: one directory, whose name holds run and trial."""
+    return DetachedJob(bench.fleet, bench.platform.client, f"jobs/{_name(trial, bench)}")
+
+
+def _name(trial: Trial, bench: Bench) -> str:
+    return f"{bench.archive.experiment}/{bench.archive.run_id}/{trial.platform}/{trial.id}"
+
+
+def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
+    name = f"telemetry/{_name(trial, bench)}"
+    if reason := workload.not_applicable(trial.levels, type(bench.engine)):
+        return TrialRecord(trial, "not_applicable", reason)
+    if job.state().phase == "new":
+        _make_ready(trial, workload, bench, job, name)
+    else:
+        log.info("the driver was started before; waiting for it, not starting another")
+    with bench.phase("driver"):
+        state = job.wait()
+    with bench.phase("collect"):
+        job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
+        telemetry.stop(bench.fleet, name)
+        missing = telemetry.collect(bench.fleet, name, output / "telemetry")
+    return _judge(trial, workload, state, output, missing)
+
+
+def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:
+    """Settings, cache state with its proof, telemetry, a quiet second, and the driver. Evidence goes with the job."""
+    before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    with bench.phase("prepare"):
+        before["workload"] = workload.prepare(trial, bench.engine)
+    with bench.phase("cache_state"):
+        state = str(trial.levels.get("cache", "warm"))
+        relations = workload.relations(trial)
+        before["caches"] = caches.make(state, bench.engine, relations, page_cache=bench.platform.page_cache)
+    with bench.phase("settle"):
+        made = workload.job(trial, bench.engine)
+        telemetry.start(bench.fleet, name)
+        time.sleep(telemetry.SETTLE_S)
+    evidence = json.dumps(before, default=str)
+    job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
+
+
+def _judge(
+    trial: Trial, workload: Workload, state: JobState, output: Path, missing_telemetry: list[str]
+) -> TrialRecord:
+    """The record, from files alone: raw output, evidence of before, telemetry."""
+    before = json.loads((output / "before.json").read_text())
+    reading = workload.read(output, trial)
+    hosts = {
+        path.name: telemetry.read(path, reading.window_start_s, reading.window_end_s)
+        for path in sorted((output / "telemetry").iterdir())
+    }
+    outcome, reason = _outcome(state, reading, before, output)
+    return TrialRecord(
+        trial,
+        outcome,
+        reason,
+        measurements=reading.measurements if outcome in ("completed", "invalid") else {},
+        samples=reading.samples,
+        errors=reading.errors,
+        window_start_s=reading.window_start_s,
+        window_end_s=reading.window_end_s,
+        evidence={**before, "driver": reading.details, "telemetry_missing": missing_telemetry},
+        telemetry=hosts,
+        started_at=before["started_at"],
+        driver_starts=1,
+    )
+
+
+def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], output: Path) -> tuple[Any, str]:
+    """How the trial ended, and why. A state of the caches that was not reached makes it invalid, never warm."""
+    if state.exit_status in TIMED_OUT_STATUSES:
+        return "timed_out", "the driver did not end within its time limit and was stopped"
+    if state.exit_status is None:
+        return "failed", "the driver died without an exit status: it was killed, or the client host restarted"
+    said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
+    said = str(reading.details.get("driver_errors", "")) or said
+    if state.exit_status or reading.errors:
+        return (
+            "failed",
+            f"the driver ended with status {state.exit_status}, {reading.errors} errors: {said.strip()[-500:]}",
+        )
+    if problem := before["caches"]["problem"]:
+        return "invalid", str(problem)
+    if reading.invalid:
+        return "invalid", "; ".join(reading.invalid)
+    return "completed", ""
+
+
+def _complete(record: TrialRecord, bench: Bench) -> TrialRecord:
+    started_at = record.started_at or datetime.now(UTC).isoformat(timespec="milliseconds")
+    return replace(record, started_at=started_at, phases_s=dict(bench.phases_s))
+
+
+def _restore(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -> None:
+    """Undo what the trial set; a failure here is the next step's to report, this trial's record stands."""
+    try:
+        job.kill()
+        workload.restore(trial, bench.engine)
+    except ClusterbenchError as error:
+        log.warning("after the trial: %s", error)

@@ -1,0 +1,145 @@
+"""What a workload is. Each is one module here, found by its name: adding one touches no list.
+
+A module ``workloads/x.py`` holds ``WORKLOAD``, an object with the attributes and methods of ``Workload``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from clusterbench.errors import SpecError, suggest
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Engine
+    from clusterbench.jobs import Job
+    from clusterbench.plan import Trial
+
+Level = bool | int | str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What can be varied: which levels are allowed, which is used when nothing is said, how it reads aloud."""
+
+    default: Level
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 0
+    wording: str = "{}"
+    """How a level reads in a label, `{}` being the level: "{} clients"."""
+    is_concurrency: bool = False
+    is_dataset: bool = False
+    """True where another level needs other data."""
+
+    def problem(self, level: Level) -> str | None:
+        """Why ``level`` is not allowed, or None."""
+        if self.choices:
+            if level in self.choices:
+                return None
+            return f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
+        if isinstance(level, bool) or not isinstance(level, int):
+            return f"level {level!r} is not a whole number; allowed: {self.minimum} to {self.maximum}"
+        if not self.minimum <= level <= self.maximum:
+            return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
+        return None
+
+    def say(self, level: Level) -> str:
+        return self.wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
+
+
+def say_count(count: int) -> str:
+    """1_000_000 as 1M, 100_000 as 100k; other numbers as they are."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= size and count % (size // 10) == 0:
+            return f"{count / size:g}{letter}"
+    return str(count)
+
+
+@dataclass(frozen=True)
+class MeasurementKind:
+    """A number that a workload observes: unit, title, and which direction is better."""
+
+    unit: str
+    title: str
+    better: Literal["lower", "higher", "neither"] = "lower"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Deterministic data, fixed by name, size and seed: the same rows on every platform, every week."""
+
+    name: str
+    table: str
+    rows: int
+    seed: int
+    bytes_expected: int
+    """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from a driver's raw output: measurements by name, and what was wrong with it."""
+
+    measurements: dict[str, float]
+    errors: int = 0
+    samples: int = 0
+    window_start_s: float | None = None
+    """Epoch seconds on the client host's clock, of the first and of the last thing measured."""
+    window_end_s: float | None = None
+    invalid: tuple[str, ...] = ()
+    """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
+    details: dict[str, object] = field(default_factory=dict)
+
+
+class Workload(Protocol):
+    """One module of this folder. All methods but ``prepare`` and ``restore`` are pure."""
+
+    title: str
+    factors: Mapping[str, Factor]
+    measurements: Mapping[str, MeasurementKind]
+    outputs: tuple[str, ...]
+    """Files of the job's directory that go to the archive as raw output."""
+
+    def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset: ...
+
+    def generate(self, dataset: Dataset, engine: Engine) -> None:
+        """Make the dataset where it will live; skips what is there already, resumable by slice."""
+
+    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:
+        """Facts about the dataset, computed in the database, for its Great Expectations suite."""
+
+    def relations(self, trial: Trial) -> list[str]:
+        """Tables and indexes whose cache state is part of the trial."""
+
+    def not_applicable(self, levels: Mapping[str, Level], engine: type[Engine]) -> str | None:
+        """Why these levels cannot be had on this engine, or None."""
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """A rough guess of one trial's length, cache state included, from the papers and from the lab."""
+
+    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+        """Before the cache state is made: session settings and the like. Returns evidence, such as the plan."""
+
+    def job(self, trial: Trial, engine: Engine) -> Job: ...
+
+    def read(self, output: Path, trial: Trial) -> Reading: ...
+
+    def restore(self, trial: Trial, engine: Engine) -> None:
+        """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
+
+
+def load_workload(name: str) -> Workload:
+    """The workload of that name. Raises SpecError that lists the workloads there are."""
+    if name not in workload_names():
+        raise SpecError([f"unknown workload {name!r}{suggest(name, workload_names())}"])
+    return cast(Workload, importlib.import_module(f"clusterbench.workloads.{name}").WORKLOAD)
+
+
+def workload_names() -> list[str]:
+    return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

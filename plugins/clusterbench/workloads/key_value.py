@@ -1,0 +1,290 @@
+"""Key-value lookups: JSON documents fetched by key, by many clients at once.
+
+Source: "High Concurrency, Low Latency Index Lookups with Pivotal Greenplum Database" (paper 001).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clusterbench import pgbench
+from clusterbench.errors import DatasetError
+from clusterbench.sql import identifier, raw, statement
+from clusterbench.workloads import Dataset, Factor, Level, MeasurementKind, Reading
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Engine
+    from clusterbench.jobs import Job
+    from clusterbench.plan import Trial
+
+ROW_BYTES = 570
+"""On disk, row header and index entry included: measured on PostgreSQL 15; the document itself is 474 bytes."""
+SLICE_ROWS_MAX = 1_000_000
+CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
+"""Up to here the checksum is computed anew by DuckDB; above, it is compared with that of earlier valid runs."""
+POOL_SIZE = 50
+
+SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
+INDEX = {"enable_seqscan": "off"}
+"""A path is chosen by forbidding the other, so that both run on one table, which never changes."""
+
+
+class KeyValueData:
+    """The dataset, shared by every workload that uses it."""
+
+    name = "key_value"
+    rows: ClassVar[Factor] = Factor(
+        1_000_000,
+        "rows of the table",
+        minimum=100,
+        maximum=10_000_000_000,
+        wording="{} rows",
+        is_dataset=True,
+    )
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
+        rows = int(levels["rows"])
+        return Dataset("key_value", f"datajson_{rows}", rows, seed, rows * ROW_BYTES)
+
+    @staticmethod
+    def generate(dataset: Dataset, engine: Engine) -> None:
+        """Rows by parallel inserts inside the database, then the index. Resumes by slice; a finished table stays."""
+        table, index = identifier(dataset.table), identifier(index_of(dataset.table))
+        if engine.query(f"SELECT to_regclass('{index_of(dataset.table)}') AS found")[0]["found"]:
+            known = _comment(dataset.table, engine)
+            if known == _mark(dataset):
+                return
+        if _comment(dataset.table, engine) != _started(dataset):
+            engine.forget_slices(dataset.table)
+            engine.execute(statement("key_value", "drop", table=table))
+            storage = raw(engine.table_storage("jkeynum"))
+            engine.execute(statement("key_value", "create", table=table, storage=storage))
+            engine.execute(statement("key_value", "mark", table=table, mark=_started(dataset)))
+        loaded, said = 0, 0
+        for rows in engine.load_slices(
+            dataset.table,
+            dataset.seed,
+            _slices(dataset.rows, engine.parallelism()),
+            lambda a, b: insert(dataset, a, b),
+        ):
+            loaded += rows
+            if loaded * 10 // dataset.rows > said:
+                said = loaded * 10 // dataset.rows
+                print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({said * 10} %)", flush=True)
+        engine.execute(statement("key_value", "drop_index", index=index))
+        engine.execute(statement("key_value", "index", index=index, table=table))
+        engine.settle(dataset.table)
+        engine.execute(statement("key_value", "mark", table=table, mark=_mark(dataset)))
+
+    @staticmethod
+    def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
+        """One row of facts for the suite ``expectations/key_value.json``: two passes, one of them over the index."""
+        table = identifier(dataset.table)
+        found = engine.query(statement("key_value", "inspect", table=table))[0]
+        repeated = engine.query(statement("key_value", "duplicates", table=table))[0]
+        checksum = int(found["checksum"] or 0)
+        expected = expected_checksum(dataset)
+        return {
+            "table": dataset.table,
+            "rows_expected": dataset.rows,
+            "row_count": int(found["row_count"]),
+            "key_min": found["key_min"],
+            "key_max": found["key_max"],
+            "duplicate_keys": int(repeated["duplicate_keys"]),
+            "documents_with_wrong_key": int(found["documents_with_wrong_key"] or 0),
+            "checksum": str(checksum),
+            "checksum_expected": str(checksum if expected is None else expected),
+            "checksum_source": "DuckDB over the same rows" if expected is not None else "not computed at this size",
+        }
+
+
+class KeyValue(KeyValueData):
+    """Each client looks up so many random keys, one after the other, as fast as it can."""
+
+    title = "Key-value lookups"
+    outputs = pgbench.OUTPUTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = pgbench.MEASUREMENTS
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "rows": KeyValueData.rows,
+        "clients": Factor(
+            1, "simultaneous clients", minimum=1, maximum=2000, wording="{} clients", is_concurrency=True
+        ),
+        "access": Factor("index", "index lookup, or scan of the whole table", choices=("index", "scan")),
+        "statement": Factor(
+            "plain",
+            "plain statements, SQL PREPARE and EXECUTE as in the paper, or the protocol's prepared statements",
+            choices=("plain", "sql_prepare", "protocol_prepare"),
+        ),
+        "optimizer": Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca")),
+        "cache": Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm")),
+        "pooling": Factor("direct", "direct, or through PgBouncer", choices=("direct", "pgbouncer")),
+        "session": Factor("kept", "one session a client, or a new one for each lookup", choices=("kept", "per_lookup")),
+        "lookups_per_client": Factor(
+            2000, "lookups of each client", minimum=1, maximum=10_000_000, wording="{} lookups"
+        ),
+        "answers_checked": Factor(
+            20, "lookups whose answers are checked", minimum=1, maximum=10_000, wording="{} answers"
+        ),
+    }
+
+    def relations(self, trial: Trial) -> list[str]:
+        table = self.dataset(trial.levels, trial.seed).table
+        return [table, index_of(table)]
+
+    def not_applicable(self, levels: Mapping[str, Level], engine: type[Engine]) -> str | None:
+        if levels["optimizer"] == "orca" and "orca" in engine.lacks:
+            return engine.lacks["orca"]
+        if levels["session"] == "per_lookup" and levels["statement"] != "plain":
+            return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
+        if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
+            return "PgBouncer 1.18 does not carry the protocol's prepared statements"
+        return None
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """From the lab: 0.1 ms for an indexed lookup, 10 GB/s scanned from memory, 10 s for the state of the caches."""
+        lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
+        if levels["access"] == "scan":
+            return 5 + lookups * int(levels["rows"]) * ROW_BYTES / 10e9
+        return 5 + lookups * 1e-4 + (10 if levels["cache"] != "warm" else 0)
+
+    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+        settings = dict(trial.settings)
+        settings |= SCAN if trial.levels["access"] == "scan" else INDEX
+        if "orca" not in engine.lacks:
+            settings["optimizer"] = "on" if trial.levels["optimizer"] == "orca" else "off"
+        engine.set_session(settings)
+        plan = engine.explain(self._lookup(trial, str(_keys(trial, 1)[0])))
+        return {"session_settings": settings, "plan": plan}
+
+    def job(self, trial: Trial, engine: Engine) -> Job:
+        pooled = trial.levels["pooling"] == "pgbouncer"
+        clients = int(trial.levels["clients"])
+        if pooled:
+            plain = trial.levels["statement"] == "plain"
+            engine.start_pooler("transaction" if plain else "session", min(POOL_SIZE, clients) if plain else clients)
+        load = pgbench.Load(
+            script=self._script(trial),
+            clients=clients,
+            transactions_per_client=int(trial.levels["lookups_per_client"]),
+            protocol="prepared" if trial.levels["statement"] == "protocol_prepare" else "simple",
+            reconnect=trial.levels["session"] == "per_lookup",
+            seed=trial.seed + trial.repetition,
+            answers=self._answers(trial),
+        )
+        return pgbench.job(load, engine.endpoint(pooled=pooled), engine.database)
+
+    def read(self, output: Path, trial: Trial) -> Reading:
+        expected = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
+        reading = pgbench.read(output, expected)
+        keys = _keys(trial, int(trial.levels["answers_checked"]))
+        wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
+        if wrong and not reading.errors:
+            return replace(reading, invalid=(*reading.invalid, wrong))
+        return reading
+
+    def restore(self, trial: Trial, engine: Engine) -> None:
+        if trial.levels["pooling"] == "pgbouncer":
+            engine.stop_pooler()
+        engine.reset_session()
+
+    def _lookup(self, trial: Trial, key: str) -> str:
+        table = identifier(self.dataset(trial.levels, trial.seed).table)
+        return statement("key_value", "lookup", table=table, key=raw(key))
+
+    def _script(self, trial: Trial) -> str:
+        """pgbench's script: one transaction is one lookup of a random key that exists."""
+        choose = f"\\set key random(1, {int(trial.levels['rows'])})\n"
+        if trial.levels["statement"] != "sql_prepare":
+            return choose + self._lookup(trial, ":key") + ";\n"
+        prepare = f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')};\n"
+        # pgbench keeps a variable for as long as the client lives, so each session prepares once.
+        once = f"\\if :prepared = 0\n{prepare}\\set prepared 1\n\\endif\n"
+        return once + choose + "EXECUTE lookup(:key);\n"
+
+    def _answers(self, trial: Trial) -> str:
+        """The same statements, for keys that are checked, in one session after the measured window."""
+        keys = _keys(trial, int(trial.levels["answers_checked"]))
+        if trial.levels["statement"] != "sql_prepare":
+            return "".join(f"{self._lookup(trial, str(key))};\n" for key in keys)
+        prepare = f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')};\n"
+        return "BEGIN;\n" + prepare + "".join(f"EXECUTE lookup({key});\n" for key in keys) + "COMMIT;\n"
+
+
+def index_of(table: str) -> str:
+    return f"i_{table}_jkeynum"
+
+
+def insert(dataset: Dataset, first: int, last: int) -> str:
+    """The statement that makes rows ``first`` to ``last``."""
+    rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(f"generate_series({first}, {last})"))
+    return statement("key_value", "insert", table=identifier(dataset.table), rows=raw(rows))
+
+
+def expected_checksum(dataset: Dataset) -> int | None:
+    """The table's checksum by DuckDB over rows made anew, or None where that would take too long."""
+    if dataset.rows > CHECKED_BY_DUCKDB_ROWS_MAX:
+        return None
+    rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(f"generate_series(1, {dataset.rows})"))
+    return int(_duckdb(statement("key_value", "checksum_duckdb", rows=raw(rows)))[0][0])
+
+
+def expected_documents(keys: Sequence[int], seed: int) -> dict[int, str]:
+    """The documents of ``keys``, by DuckDB."""
+    listed = ", ".join(f"({int(key)})" for key in keys)
+    rows = statement("key_value", "rows", seed=str(seed), ids=raw(f"(VALUES {listed})"))
+    return {int(key): str(document) for document, key, _ in _duckdb(rows)}
+
+
+def wrong_answers(path: Path, keys: Sequence[int], seed: int) -> str | None:
+    """What is wrong with the answers in ``path``, or None."""
+    text = path.read_text() if path.exists() else ""
+    found = [answer.strip("\n") for answer in text.split("\0") if answer.strip("\n")]
+    documents = expected_documents(keys, seed)
+    if len(found) != len(keys):
+        return f"{len(keys)} lookups were to be checked, but {len(found)} gave an answer"
+    for key, answer in zip(keys, found, strict=True):
+        if answer != documents[key]:
+            return f"wrong answer for key {key}: found {answer[:80]!r}…, expected {documents[key][:80]!r}…"
+    return None
+
+
+def _keys(trial: Trial, count: int) -> list[int]:
+    """Keys to check: fixed by the trial's seed and repetition, each once."""
+    rows = int(trial.levels["rows"])
+    chooser = random.Random(f"answers:{trial.seed}:{trial.repetition}")  # noqa: S311  to repeat, not a secret
+    return [chooser.randint(1, rows) for _ in range(count)]
+
+
+def _slices(rows: int, parallelism: int) -> list[tuple[int, int]]:
+    size = min(SLICE_ROWS_MAX, max(1, -(-rows // parallelism)))
+    return [(first, min(first + size - 1, rows)) for first in range(1, rows + 1, size)]
+
+
+def _mark(dataset: Dataset) -> str:
+    return f"clusterbench: {dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version 1, complete"
+
+
+def _started(dataset: Dataset) -> str:
+    return _mark(dataset).replace("complete", "begun")
+
+
+def _comment(table: str, engine: Engine) -> str:
+    found = engine.query(f"SELECT obj_description(to_regclass('{table}')::oid, 'pg_class') AS mark")[0]["mark"]
+    if found is not None and not str(found).startswith("clusterbench: "):
+        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
+    return str(found or "")
+
+
+def _duckdb(query: str) -> list[tuple[Any, ...]]:
+    import duckdb  # noqa: PLC0415  slow to import, and not needed on every path
+
+    with duckdb.connect() as database:
+        return list(database.execute(query).fetchall())
+
+
+WORKLOAD = KeyValue()
