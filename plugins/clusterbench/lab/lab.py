@@ -29,7 +29,7 @@ _LOCK_LIMIT_SECONDS = 180.0
 Report = Callable[[str], None]
 
 
-def _silent(_: str) -> None:
+def silent(_: str) -> None:
     pass
 
 
@@ -41,7 +41,7 @@ class Lab:
     server.
     """
 
-    def __init__(self, lab_dir: Path, block: int | None = None, report: Report = _silent) -> None:
+    def __init__(self, lab_dir: Path, block: int | None = None, report: Report = silent) -> None:
         self.lab_dir = lab_dir.absolute().resolve()
         self._block = block
         self._report = report

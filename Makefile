@@ -1,0 +1,47 @@
+# Everything that can be done, each with one word. `make` alone lists it.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup up down status run bench test lint types clean
+
+bin := .venv/bin
+lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
+# `make run EXPERIMENT=… SCALE=…`
+EXPERIMENT ?= key_value
+SCALE ?= laptop
+export PYTHON
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup:  ## install what is missing: Debian packages, Python packages in .venv
+	@include/lab/install.sh
+
+up: setup  ## bring the lab up: hosts, PostgreSQL, S3, Airflow, all on this machine
+	@$(bin)/clusterbench lab up
+
+down:  ## stop the lab; its data stays
+	@$(bin)/clusterbench lab down
+
+status:  ## how every server of the lab is
+	@$(bin)/clusterbench lab status
+
+run: up  ## run one experiment on the lab: EXPERIMENT=key_value SCALE=laptop
+	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
+
+bench: setup  ## measure clusterbench itself
+	$(bin)/clusterbench bench
+
+test: lint types  ## lint, types, and all tests, with real servers
+	$(bin)/python -m pytest
+
+lint: setup  ## style of the code, and every YAML and SQL file
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/clusterbench lint
+
+types: setup  ## mypy, strict
+	$(bin)/mypy
+
+clean:  ## stop the lab and remove it with all its data
+	@if [ -e "$(lab)/lab.json" ]; then $(bin)/clusterbench lab down && rm -rf "$(lab)"; fi
+	rm -rf .mypy_cache .ruff_cache .pytest_cache
