@@ -140,18 +140,15 @@ class Fleet:
 
         Compressed on the way and streamed to disk: a driver's log may be larger than memory.
         """
-        into.mkdir(parents=True, exist_ok=True)
+        if failures := self.fetch_each({host: (directory, into)}, names, timeout_s=timeout_s):
+            raise HostError(failures[host])
+
+    def fetch_each(
+        self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], *, timeout_s: float = 600
+    ) -> dict[str, str]:
+        """As ``fetch``, from many hosts at once: host -> (directory there, folder here). Returns failures by host."""
         patterns = " ".join(name if _is_plain_pattern(name) else quote(name) for name in names)
-        command = f"cd {quote(directory)} && shopt -s nullglob && tar -c -z -f - -- {patterns} /dev/null 2>/dev/null"
-        packed = into / ".fetched.tar.gz"
-        try:
-            self._wait(self._pipe_out(host, f"bash -c {quote(command)}", packed, timeout_s))
-            with tarfile.open(packed) as tar:
-                for member in tar:
-                    if member.isfile():
-                        tar.extract(member, into, filter="data")
-        finally:
-            packed.unlink(missing_ok=True)
+        return self._wait(self._fetch_all(places, patterns, timeout_s))
 
     def forget_unreachable(self) -> None:
         """Try hosts again that could not be reached before; for whoever waits on purpose."""
@@ -208,6 +205,30 @@ class Fleet:
         if done.exit_status != 0:
             raise HostError(f"host {self.addresses[host]}: files could not be read: {_shorten(command)}")
 
+    async def _fetch_all(
+        self, places: Mapping[str, tuple[str, Path]], patterns: str, timeout_s: float
+    ) -> dict[str, str]:
+        at_once = asyncio.Semaphore(HOSTS_AT_ONCE)
+
+        async def one(host: str, directory: str, into: Path) -> str | None:
+            into.mkdir(parents=True, exist_ok=True)
+            command = (
+                f"cd {quote(directory)} && shopt -s nullglob && tar -c -z -f - -- {patterns} /dev/null 2>/dev/null"
+            )
+            packed = into / ".fetched.tar.gz"
+            try:
+                async with at_once:
+                    await self._pipe_out(host, f"bash -c {quote(command)}", packed, timeout_s)
+                await asyncio.to_thread(_unpack, packed, into)
+            except HostError as error:
+                return str(error)
+            finally:
+                packed.unlink(missing_ok=True)
+            return None
+
+        failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
+        return {host: failure for host, failure in zip(places, failures, strict=True) if failure}
+
     async def _connect(self, host: str) -> asyncssh.SSHClientConnection:
         if host in self._connections and not self._connections[host].is_closed():
             return self._connections[host]
@@ -235,6 +256,13 @@ class Fleet:
         for connection in self._connections.values():
             connection.close()
         await asyncio.gather(*(c.wait_closed() for c in self._connections.values()), return_exceptions=True)
+
+
+def _unpack(packed: Path, into: Path) -> None:
+    with tarfile.open(packed) as tar:
+        for member in tar:
+            if member.isfile():
+                tar.extract(member, into, filter="data")
 
 
 def quote(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -46,6 +46,8 @@ class Load:
     protocol: Literal["simple", "prepared"]
     reconnect: bool
     seed: int
+    variables: Mapping[str, int] = field(default_factory=dict)
+    """Starting values of the script's variables, for every client."""
     answers: str = ""
     """Statements run once after the measured window, by psql, for the check of the answers."""
 
@@ -54,7 +56,8 @@ def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
     port, login, name = endpoint.port, endpoint.login, endpoint.database
     where = f"--host={quote(endpoint.host)} --port={port} --username={quote(login)}"
-    reconnect = "--connect" if load.reconnect else ""
+    options = ["--connect"] if load.reconnect else []
+    options += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
     command = f"""\
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 threads=$(nproc); [ "$threads" -le {load.clients} ] || threads={load.clients}
@@ -63,7 +66,7 @@ date +%s.%N >clock.txt
 TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
-{{ time pgbench {where} --no-vacuum --file=script.sql --protocol={load.protocol} {reconnect} \\
+{{ time pgbench {where} --no-vacuum --file=script.sql --protocol={load.protocol} {" ".join(options)} \\
     --client={load.clients} --jobs="$threads" --transactions={load.transactions_per_client} \\
     --random-seed={load.seed} --log --log-prefix=log {quote(name)} \\
     >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench.errors import HostError
 from clusterbench.hosts import Fleet, quote
 
-SETTLE_S = 1.3
+SETTLE_S = 1.1
 """From the start of telemetry to the start of the driver: one whole sample, which shows whether the host was quiet."""
 RAW_FILE = "telemetry.json.gz"
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
-
-log = logging.getLogger(__name__)
 
 COLLECT = """\
 mkdir -p {directory}; cd {directory}
@@ -65,16 +61,10 @@ def stop(fleet: Fleet, name: str) -> None:
 
 def collect(fleet: Fleet, name: str, into: Path) -> list[str]:
     """Fetch every host's telemetry to ``into/<host>.json.gz``. Returns what is missing, one line a host."""
-    missing = []
-    for host in fleet.names:
-        try:
-            fleet.fetch(host, f"{fleet.work_dir(host)}/{name}", [RAW_FILE, "telemetry.cpu_s", "telemetry.start"], into / host)
-        except HostError as error:
-            missing.append(str(error))
-            continue
-        if not (into / host / RAW_FILE).exists():
-            missing.append(f"host {host!r}: no telemetry was collected")
-    return missing
+    places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names}
+    failures = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start"])
+    absent = [host for host in fleet.names if host not in failures and not (into / host / RAW_FILE).exists()]
+    return [*failures.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
 
 def _directory(fleet: Fleet, host: str, name: str) -> str:

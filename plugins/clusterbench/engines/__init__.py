@@ -6,7 +6,7 @@ A module ``engines/x.py`` holds ``ENGINE``, a class with the attributes and meth
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -51,8 +51,8 @@ class Engine(Protocol):
     def facts(self) -> dict[str, Any]:
         """Version, place of data and programs, settings that differ from their defaults."""
 
-    def check_settings(self, declared: Mapping[str, str]) -> list[str]:
-        """Differences between declared settings and those in force, one line each."""
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """The values in force of these settings, as the server prints them; unknown names are left out."""
 
     def free_bytes(self) -> int: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -101,16 +101,10 @@ class Postgres:
         }
         return self._facts
 
-    def check_settings(self, declared: Mapping[str, str]) -> list[str]:
-        found = {
-            row["name"]: row["value"]
-            for row in self.query("SELECT name, current_setting(name) AS value FROM pg_settings")
-        }
-        return [
-            f"setting {name}: declared {value!r}, found {found.get(name, 'no such setting')!r}"
-            for name, value in declared.items()
-            if found.get(name) != value
-        ]
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        rows = self.query("SELECT name, current_setting(name) AS value FROM pg_settings")
+        found = {row["name"]: row["value"] for row in rows}
+        return {name: found[name] for name in names if name in found}
 
     def free_bytes(self) -> int:
         data = quote(self._fact("data_directory"))

@@ -108,6 +108,8 @@ class Workload(Protocol):
 
     def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset: ...
 
+    def is_generated(self, dataset: Dataset, engine: Engine) -> bool: ...
+
     def generate(self, dataset: Dataset, engine: Engine) -> None:
         """Make the dataset where it will live; skips what is there already, resumable by slice."""
 

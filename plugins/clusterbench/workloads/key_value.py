@@ -52,13 +52,15 @@ class KeyValueData:
         return Dataset("key_value", f"datajson_{rows}", rows, seed, rows * ROW_BYTES)
 
     @staticmethod
+    def is_generated(dataset: Dataset, engine: Engine) -> bool:
+        return _comment(dataset.table, engine) == _mark(dataset)
+
+    @staticmethod
     def generate(dataset: Dataset, engine: Engine) -> None:
         """Rows by parallel inserts inside the database, then the index. Resumes by slice; a finished table stays."""
+        if KeyValueData.is_generated(dataset, engine):
+            return
         table, index = identifier(dataset.table), identifier(index_of(dataset.table))
-        if engine.query(f"SELECT to_regclass('{index_of(dataset.table)}') AS found")[0]["found"]:
-            known = _comment(dataset.table, engine)
-            if known == _mark(dataset):
-                return
         if _comment(dataset.table, engine) != _started(dataset):
             engine.forget_slices(dataset.table)
             engine.execute(statement("key_value", "drop", table=table))
@@ -174,6 +176,7 @@ class KeyValue(KeyValueData):
             protocol="prepared" if trial.levels["statement"] == "protocol_prepare" else "simple",
             reconnect=trial.levels["session"] == "per_lookup",
             seed=trial.seed + trial.repetition,
+            variables={"prepared": 0},
             answers=self._answers(trial),
         )
         return pgbench.job(load, engine.endpoint(pooled=pooled), engine.database)

@@ -1,0 +1,166 @@
+"""Great Expectations over facts of the data, over measurements, and over results. The suites are ``expectations/*.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clusterbench.paths import project_root
+from clusterbench.records import FINDINGS, TrialRecord
+from clusterbench.spec import Experiment
+from clusterbench.statistics import Result
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One expectation on one table of facts. ``check`` is the number of the list "How a number earns trust"."""
+
+    suite: str
+    check: int
+    says: str
+    passed: bool
+    critical: bool
+    found: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """Verdicts of a suite on ``rows``, one a expectation. A suite that cannot be run is a failed verdict, not a pass."""
+    import pandas as pd  # noqa: PLC0415  slow to import, and only tasks that validate need it
+
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    import great_expectations as gx  # noqa: PLC0415  6 s and 245 MB
+    from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
+
+    path = project_root() / "expectations" / f"{suite_name}.json"
+    suite_json = json.loads(path.read_text())
+    if not rows:
+        return [Verdict(suite_name, 7, "there is something to validate", False, True, "nothing was recorded")]
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    source = context.data_sources.add_pandas("facts")
+    batches = source.add_dataframe_asset("facts").add_batch_definition_whole_dataframe("all")
+    batch = batches.get_batch(batch_parameters={"dataframe": pd.DataFrame(list(rows))})
+    suite = gx.ExpectationSuite(name=suite_name, expectations=suite_json["expectations"])
+    outcome = batch.validate(suite, result_format="SUMMARY")
+    return [_verdict(suite_name, result.to_json_dict()) for result in outcome.results]
+
+
+def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:
+    config = result["expectation_config"]
+    meta = config.get("meta") or {}
+    return Verdict(
+        suite=suite_name,
+        check=int(meta.get("check", 0)),
+        says=str(meta.get("says") or config["type"].replace("_", " ")),
+        passed=bool(result["success"]),
+        critical=config.get("severity", "critical") == "critical",
+        found=_found(result),
+    )
+
+
+def _found(result: Mapping[str, Any]) -> str:
+    """What was seen, in few words: the unexpected values, or the error of an expectation that could not be run."""
+    raised = result.get("exception_info") or {}
+    if raised.get("raised_exception"):
+        return f"could not be checked: {str(raised.get('exception_message')).splitlines()[0]}"
+    seen = result.get("result") or {}
+    if not seen:
+        return ""
+    if "unexpected_count" in seen:
+        count, total = seen["unexpected_count"], seen.get("element_count", 0)
+        examples = ", ".join(str(value) for value in (seen.get("partial_unexpected_list") or [])[:5])
+        return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
+    return f"found {seen.get('observed_value')}"
+
+
+def passed(verdicts: Sequence[Verdict]) -> bool:
+    return all(verdict.passed for verdict in verdicts if verdict.critical)
+
+
+def failures(what: str, verdicts: Sequence[Verdict]) -> str:
+    """A text that lists every critical expectation that failed, with what was found."""
+    failed = [f"  {v.says}: {v.found}" for v in verdicts if v.critical and not v.passed]
+    return f"{what} is not valid:\n" + "\n".join(failed)
+
+
+def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> list[Verdict]:
+    """Failed trials make a run invalid, except where the experiment looks for the point of collapse."""
+    failed = [record.trial.id for record in records if record.outcome in FINDINGS]
+    found = f"{len(failed)} of {len(records)} failed or timed out" + (f": {', '.join(failed[:5])}" if failed else "")
+    says = "No trial failed or ran out of time"
+    return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
+
+
+# What the suites look at: one flat row a trial, one a cell.
+
+LATENCY_ORDER = ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999", "latency_ms_max")
+
+
+def measurement_rows(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
+    """Facts of every trial, in terms that the suite ``measurements`` can judge; absent is None, never 0."""
+    return [_measurement_row(record) for record in records]
+
+
+def _measurement_row(record: TrialRecord) -> dict[str, Any]:
+    ordered = [record.measurements[name] for name in LATENCY_ORDER if name in record.measurements]
+    caches = record.evidence.get("caches") or {}
+    busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
+    steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
+    completed = record.outcome == "completed"
+    return {
+        "trial": record.trial.id,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        "errors": record.errors,
+        "samples": record.samples,
+        "driver_starts": record.driver_starts,
+        "smallest_measurement": min(record.measurements.values()) if completed else None,
+        "latencies_in_order": ordered == sorted(ordered) if completed else None,
+        "cache_problem": caches.get("problem") or "none",
+        "driver_cpu_share": record.measurements.get("driver_cpu_share"),
+        "cpu_percent_before": max((value for value in busy if value is not None), default=None),
+        "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
+        "hosts_with_telemetry": sum(1 for host in record.telemetry.values() if host.get("samples"))
+        if completed
+        else None,
+        "hosts_without_telemetry": sum(1 for host in record.telemetry.values() if not host.get("samples"))
+        + len(record.evidence.get("telemetry_missing") or [])
+        if completed
+        else None,
+    }
+
+
+def setting_rows(platforms: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Declared and found value of every setting that a platform declares, and its version, which is always there."""
+    rows = []
+    for name, facts in platforms.items():
+        engine = facts.get("engine") or {}
+        version = engine.get("version", "unknown: the platform was never set up")
+        rows.append({"what": f"{name}: version", "declared": version, "found": engine.get("version")})
+        for setting, declared in (facts.get("declared_settings") or {}).items():
+            found = (facts.get("found_settings") or {}).get(setting)
+            rows.append({"what": f"{name}: {setting}", "declared": declared, "found": found})
+    return rows
+
+
+def result_rows(found: Sequence[Result]) -> list[dict[str, Any]]:
+    """Facts of every cell for the suite ``results``."""
+    return [
+        {
+            "cell": f"{result.platform}: {result.label}",
+            "planned": result.planned,
+            "recorded": result.planned - result.outcomes.get("not_run", 0),
+            "completed_or_explained": result.completed + (result.planned - result.completed if result.reasons else 0),
+            "median_inside_interval": all(
+                summary.interval_95 is None or summary.interval_95[0] <= summary.median <= summary.interval_95[1]
+                for summary in result.measurements.values()
+            ),
+        }
+        for result in found
+    ]
