@@ -55,9 +55,24 @@ class Catalog:
             raise SpecError([f"{path}: engine: unknown engine {platform.engine!r}{suggest(platform.engine, engines)}"])
         return platform
 
+    def platforms_for(self, experiment: Experiment) -> list[Platform]:
+        """Every platform that could be measured: those the experiment names, and others of the same engines."""
+        named = [self.platform(name) for name in experiment.platforms]
+        engines = {platform.engine for platform in named}
+        others = [p for p in self.platforms() if p.engine in engines and p.platform not in experiment.platforms]
+        return [*named, *others]
+
     def platforms(self) -> list[Platform]:
-        """Every platform that can be run, templates left out."""
-        return [platform for file in self.platform_files if not (platform := self.read_platform(file)).template]
+        """Every platform that can be run: no template, and its file in order. One that is not shows up in ``lint``."""
+        found = []
+        for file in self.platform_files:
+            try:
+                platform = self.read_platform(file)
+            except SpecError:
+                continue
+            if not platform.template:
+                found.append(platform)
+        return found
 
     def published(self, name: str) -> Published:
         path = self._file(self.published_files, "published", name)

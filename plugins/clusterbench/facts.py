@@ -28,7 +28,7 @@ say sysstat "$(one sadf -V)"
 
 
 def hosts(fleet: Fleet) -> dict[str, dict[str, Any]]:
-    """Facts by host. ``clock_offset_ms`` is the host's clock less the worker's, wrong by at most half the round trip."""
+    """Facts by host. ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty."""
     before = time.time()
     answers = fleet.run(fleet.names, PROBE)
     after = time.time()

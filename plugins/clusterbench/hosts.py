@@ -212,9 +212,8 @@ class Fleet:
 
         async def one(host: str, directory: str, into: Path) -> str | None:
             into.mkdir(parents=True, exist_ok=True)
-            command = (
-                f"cd {quote(directory)} && shopt -s nullglob && tar -c -z -f - -- {patterns} /dev/null 2>/dev/null"
-            )
+            listed = f"""for f in {patterns}; do if [ -f "$f" ]; then printf '%s\\0' "$f"; fi; done"""
+            command = f"cd {quote(directory)} && shopt -s nullglob && {listed} | tar -c -z -f - --null -T -"
             packed = into / ".fetched.tar.gz"
             try:
                 async with at_once:

@@ -32,8 +32,8 @@ def acquire(fleet: Fleet, platform: Platform, holder: str) -> None:
         found = {"holder": "somebody whose note is unreadable", "since": "some time"}
     if found["holder"] != holder:
         raise LeaseError(
-            f"cluster {platform.cluster!r} is held by run {found['holder']} since {found['since']}; wait for it to end, "
-            f"or, if it died, free the cluster with: clusterbench release {platform.platform} {found['holder']}"
+            f"cluster {platform.cluster!r} is held by run {found['holder']} since {found['since']}; wait for it to "
+            f"end, or, if it died, free the cluster with: clusterbench release {platform.platform} {found['holder']}"
         )
 
 

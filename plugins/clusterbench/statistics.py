@@ -96,7 +96,8 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
 
 def summarise(values: Sequence[float], unit: str, better: Literal["lower", "higher", "neither"]) -> Summary:
     """Median, best and interval of at least one value."""
-    best = {"lower": np.min, "higher": np.max, "neither": np.median}[better](np.asarray(values))
+    array = np.asarray(values, dtype=float)
+    best = {"lower": array.min(), "higher": array.max(), "neither": np.median(array)}[better]
     return Summary(unit, len(values), float(np.median(values)), float(best), interval_95(values), list(values))
 
 

@@ -21,7 +21,7 @@ from clusterbench.engines import engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
-from clusterbench.plan import DISK_HEADROOM, Plan, make_plan, read_choices
+from clusterbench.plan import DISK_HEADROOM, Plan, Trial, make_plan, read_choices
 from clusterbench.records import TrialRecord
 from clusterbench.report import render_report
 from clusterbench.spec import Platform
@@ -74,8 +74,8 @@ class Run:
             log.warning("the error could not be archived: %s", unreachable)
 
 
-def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]) -> dict[str, list[str]]:
-    """Check the choices, plan the trials, and claim the run id in the archive. Returns trial ids by platform."""
+def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]) -> str:
+    """Check the choices, plan the trials, and claim the run id in the archive. Returns the run's address."""
     experiment = run.catalog.experiment(run.experiment)
     choices = read_choices(experiment, chosen)
     plan = make_plan(experiment, choices, run.catalog)
@@ -97,13 +97,19 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
     for name in plan.trials:
         run.archive.put_new(f"platforms/{name}/platform.yaml", project_root() / "include/platforms" / f"{name}.yaml")
     run.archive.put_json("plan.json", plan.as_json())
-    return {name: [trial.id for trial in trials] for name, trials in plan.trials.items()}
+    log.info("run %s: %d trials, archived in %s", run.holder, sum(map(len, plan.trials.values())), run.archive.url)
+    return run.archive.url
+
+
+def take_cluster(run: Run, platform: str) -> None:
+    """Keep every other run off the cluster, of this Airflow or of another."""
+    with run.bench(platform) as bench:
+        lease.acquire(bench.fleet, bench.platform, run.holder)
 
 
 def set_up_cluster(run: Run, platform: str) -> None:
-    """Take the cluster, read its facts, compare its settings with the declared ones, and check that all will fit."""
+    """Read the cluster's facts, compare its settings with the declared ones, and check that all will fit."""
     with run.bench(platform) as bench:
-        lease.acquire(bench.fleet, bench.platform, run.holder)
         engine_facts = bench.engine.facts()
         bench.engine.reset_session()
         found = bench.engine.settings(bench.platform.settings)
@@ -158,8 +164,11 @@ def generate_data(run: Run, platform: str) -> None:
             log.info("%s: ready, %.1f s", dataset.table, time.monotonic() - begun)
 
 
-def validate_data(run: Run, platform: str) -> None:
-    """Great Expectations over every dataset; a bad one stops the platform before its first trial."""
+def validate_data(run: Run, platform: str) -> list[Trial]:
+    """Great Expectations over every dataset; a bad one stops the platform before its first trial.
+
+    Returns the trials that may now be measured, in their order.
+    """
     by_suite: dict[str, list[dict[str, object]]] = {}
     with run.bench(platform) as bench:
         for workload, dataset in run.plan().datasets(platform):
@@ -171,6 +180,7 @@ def validate_data(run: Run, platform: str) -> None:
     )
     if not validation.passed(verdicts):
         raise DatasetError(validation.failures(f"platform {platform!r}: the data", verdicts) + "\nNothing was measured")
+    return run.plan().trials[platform]
 
 
 def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:

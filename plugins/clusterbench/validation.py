@@ -1,4 +1,4 @@
-"""Great Expectations over facts of the data, over measurements, and over results. The suites are ``expectations/*.json``."""
+"""Great Expectations over facts of the data, over measurements and results. Suites are ``expectations/*.json``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict:
 
 
 def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:
-    """Verdicts of a suite on ``rows``, one a expectation. A suite that cannot be run is a failed verdict, not a pass."""
+    """Verdicts of a suite on ``rows``, one an expectation. One that cannot be checked has failed, not passed."""
     import pandas as pd  # noqa: PLC0415  slow to import, and only tasks that validate need it
 
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")

@@ -269,8 +269,9 @@ class Postgres:
         self.fleet.put(self.host, directory, {"pgbouncer.ini": ini, "users": user})
         self._on_host(
             f"cd {quote(directory)}; : >log; PATH=$PATH:/usr/sbin pgbouncer --daemon --quiet pgbouncer.ini "
-            "</dev/null >&2 || { tail -n 3 log >&2; exit 1; }; for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done; "
-            f"kill -0 $(cat pid) || {{ tail -n 3 log >&2; exit 1; }}",
+            "</dev/null >&2 || { tail -n 3 log >&2; exit 1; }\n"
+            "for _ in $(seq 100); do [ -s pid ] && break; sleep 0.05; done\n"
+            "kill -0 $(cat pid) || { tail -n 3 log >&2; exit 1; }",
             "PgBouncer must be installed and 'pooler_port' of the platform free",
         )
 

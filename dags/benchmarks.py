@@ -1,0 +1,72 @@
+"""One Airflow DAG per experiment: the whole sequence on one page, read from top to bottom.
+
+Each file in ``experiments/`` becomes a DAG of its name. What a step does is in ``clusterbench.steps``; how a number
+comes about is in ``clusterbench.trial``. A file with a mistake makes no DAG; ``problems.py`` shows it in the UI.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow.sdk import DAG, TaskGroup
+
+from clusterbench import tasks
+from clusterbench.catalog import Catalog
+from clusterbench.errors import SpecError
+from clusterbench.paths import project_root
+from clusterbench.runs import pool_of
+from clusterbench.spec import Experiment, Platform
+
+
+def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
+    """The sequence. Platforms are measured one after the other; those that were not chosen are skipped."""
+    with DAG(
+        experiment.experiment,
+        dag_display_name=experiment.title,
+        description=experiment.description.strip(),
+        doc_md=tasks.documentation(experiment),
+        params=tasks.form(experiment, platforms),
+        schedule=None,
+        start_date=datetime(2026, 1, 1),
+        catchup=False,
+        max_active_runs=1,
+        render_template_as_native_obj=False,
+        default_args=tasks.DEFAULTS,
+        tags=["benchmark"],
+    ) as dag:
+        opened = tasks.open_run()
+        summary = tasks.summarise()
+        released = None
+
+        for platform in platforms:
+            name, pool = platform.platform, pool_of(platform)
+            with TaskGroup(name, tooltip=platform.title):
+                take = tasks.take_cluster.override(pool=pool, trigger_rule="none_failed")(name).as_setup()
+                set_up = tasks.set_up_cluster.override(pool=pool)(name)
+                generate = tasks.generate_data.override(pool=pool)(name)
+                validate = tasks.validate_data.override(pool=pool)(name)
+                trials = tasks.MeasureTrial.partial(
+                    task_id="trials", platform=name, pool=pool, map_index_template="{{ task.trial_label }}"
+                ).expand_kwargs(validate)
+                release = tasks.release_cluster.override(pool=pool)(name).as_teardown(setups=take)
+
+                opened >> take >> set_up >> generate >> validate >> trials >> release
+            if released is not None:
+                released >> take
+            released = release
+            trials >> summary
+
+        report = tasks.write_report()
+        seal = tasks.seal_archive()
+        opened >> summary >> report >> seal >> tasks.conclude()
+        [opened, summary] >> seal
+    return dag
+
+
+catalog = Catalog(project_root())
+for file in catalog.experiment_files:
+    try:
+        declared = catalog.read_experiment(file)
+        globals()[declared.experiment] = benchmark(declared, catalog.platforms_for(declared))
+    except SpecError:
+        continue  # problems.py raises it, so that one broken file takes down its own DAG only

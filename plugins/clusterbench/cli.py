@@ -1,0 +1,313 @@
+"""The command line: ``clusterbench lint | plan | run | verify | report | release | pools | bench | lab``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from clusterbench.archive import CONNECTION_ID, Store, find_run
+from clusterbench.catalog import Catalog
+from clusterbench.connections import local_connections
+from clusterbench.errors import ClusterbenchError
+from clusterbench.paths import project_root
+from clusterbench.plan import estimate, make_plan, read_choices
+from clusterbench.runs import pool_of, run_id_from
+from clusterbench.spec import SCALES
+
+OK, FAILED, MISUSED = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; errors that a person can act on are printed without a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["lab"]:
+        return _lab(arguments[1:])
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except ClusterbenchError as error:
+        print(f"clusterbench: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("clusterbench: interrupted; what was started goes on in Airflow", file=sys.stderr)
+        return FAILED
+
+
+def lab_dir() -> Path:
+    return Path(os.environ.get("CLUSTERBENCH_LAB_DIR") or project_root() / ".lab")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "clusterbench", description="Benchmarks of data clusters, declared and repeatable."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    lint = commands.add_parser("lint", help="check every experiment, platform and published file")
+    lint.set_defaults(command=_lint)
+
+    plan = commands.add_parser("plan", help="show trials, bytes, disk and time, without touching a host")
+    _add_choices(plan)
+    plan.add_argument("--trials", action="store_true", help="list every trial in its order")
+    plan.add_argument("--json", action="store_true", help="everything, as JSON")
+    plan.set_defaults(command=_plan)
+
+    run = commands.add_parser("run", help="start an experiment in Airflow, as its button does, and follow it")
+    _add_choices(run)
+    run.add_argument("--no-wait", action="store_true", help="start it and return")
+    run.set_defaults(command=_run)
+
+    for name, command, words in (
+        ("verify", _verify, "read a run back from the archive and compare every object with its manifest"),
+        ("results", _results, "print a run's results"),
+        ("report", _report, "write a run's HTML report to a file"),
+    ):
+        sub = commands.add_parser(name, help=words)
+        sub.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+        if name == "report":
+            sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
+        sub.set_defaults(command=command)
+
+    release = commands.add_parser("release", help="free a cluster whose run died")
+    release.add_argument("platform")
+    release.add_argument("holder", help="the run that holds it, as the refusal names it")
+    release.set_defaults(command=_release)
+
+    pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
+    pools.set_defaults(command=_pools)
+
+    bench = commands.add_parser("bench", help="measure the pipeline itself against the driver by hand, as ratios")
+    bench.set_defaults(command=_bench)
+    commands.add_parser("lab", help="up | status | down: real servers on this machine", add_help=False)
+    return parser
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("experiment", metavar="EXPERIMENT")
+    parser.add_argument("--scale", choices=SCALES)
+    parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
+    parser.add_argument("--repetitions", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, metavar="N")
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    given = {
+        "scale": options.scale,
+        "platforms": options.platform,
+        "sweeps": options.sweep,
+        "concurrency": options.concurrency,
+        "repetitions": options.repetitions,
+        "seed": options.seed,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _lint(_options: argparse.Namespace) -> int:
+    catalog = Catalog(project_root())
+    problems = catalog.lint()
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    files = len(catalog.experiment_files) + len(catalog.platform_files) + len(catalog.published_files)
+    print(f"{files} files, {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")
+    return FAILED if problems else OK
+
+
+def _plan(options: argparse.Namespace) -> int:
+    catalog = Catalog(project_root())
+    experiment = catalog.experiment(options.experiment)
+    plan = make_plan(experiment, read_choices(experiment, _chosen(options)), catalog)
+    estimates = estimate(plan, catalog)
+    if options.json:
+        said = {**plan.as_json(), "estimates": [asdict(one) for one in estimates]}
+        print(json.dumps(said, indent=1, sort_keys=True))
+        return OK
+    table = Table(title=f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}")
+    for column in ("platform", "trials", "not applicable", "data", "disk needed", "about"):
+        table.add_column(column, justify="left" if column == "platform" else "right")
+    for one in estimates:
+        table.add_row(
+            one.platform,
+            str(one.trials),
+            str(one.not_applicable),
+            _bytes(one.dataset_bytes),
+            _bytes(one.disk_needed_bytes),
+            _duration(one.estimate_s),
+        )
+    Console().print(table)
+    if options.trials:
+        for name, trials in plan.trials.items():
+            for number, trial in enumerate(trials, 1):
+                print(f"{name} {number:4d} {trial.id:60} {trial.label}")
+    return OK
+
+
+def _run(options: argparse.Namespace) -> int:
+    from clusterbench.airflow_api import AirflowApi  # noqa: PLC0415
+    from clusterbench.watch import follow  # noqa: PLC0415
+
+    catalog = Catalog(project_root())
+    experiment = catalog.experiment(options.experiment)
+    choices = read_choices(experiment, _chosen(options))
+    make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
+    api = AirflowApi.from_environment(lab_dir())
+    api.ensure_pools(_pool_names(catalog))
+    dag_run_id = api.trigger(experiment.experiment, _chosen(options))
+    print(f"started {experiment.experiment}: {api.url}/dags/{experiment.experiment}/runs/{dag_run_id}")
+    if options.no_wait:
+        return OK
+    state = follow(api, experiment.experiment, dag_run_id)
+    return _show_end(api, experiment.experiment, dag_run_id, state)
+
+
+def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
+    """Results, where the report is, and an exit status that is 0 only for a valid run."""
+    asked = api.dag_run(dag_id, dag_run_id)
+    run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
+    store = Store.of(local_connections(lab_dir())(CONNECTION_ID))
+    archive = find_run(store, f"{dag_id}/{run_id}")
+    verdicts = archive.get_json("verdicts.json")
+    if results := archive.get_json("results.json"):
+        _print_results(results["results"])
+    report = lab_dir() / "reports" / f"{dag_id}-{run_id}.html"
+    if html := store.get(f"{archive.prefix}report.html"):
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_bytes(html)
+        print(f"report   {report}\narchive  {archive.url}")
+    print(f"airflow  {api.url}/dags/{dag_id}/runs/{dag_run_id}")
+    valid = state == "success" and bool(verdicts and verdicts["valid"]) and archive.sealed
+    print(f"run {dag_id}/{run_id}: {'valid' if valid else 'NOT VALID'}")
+    if not valid:
+        _print_reasons(archive, verdicts)
+    return OK if valid else FAILED
+
+
+def _print_reasons(archive: Any, verdicts: dict[str, Any] | None) -> None:
+    for key in archive.keys("errors/"):
+        error = archive.need_json(key)
+        print(f"  {error['platform']}, {error['step']}: {error['error']}", file=sys.stderr)
+    for verdict in (verdicts or {}).get("verdicts", []):
+        if verdict["critical"] and not verdict["passed"]:
+            print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
+
+
+def _print_results(results: list[dict[str, Any]]) -> None:
+    table = Table(title="Results: median, 95 % interval, best")
+    for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
+        table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
+    for result in results:
+        shown = [
+            name for name in ("throughput_per_s", "latency_ms_p50", "latency_ms_p99") if name in result["measurements"]
+        ]
+        shown = shown or list(result["measurements"])[:1]
+        n_of_n = f"{result['completed']} of {result['planned']}"
+        if not shown:
+            reason = (result["reasons"] or ["not run"])[0]
+            table.add_row(result["platform"], result["label"], n_of_n, reason[:60], "", "", "", "")
+        for number, name in enumerate(shown):
+            summary = result["measurements"][name]
+            low_high = summary["interval_95"]
+            first = number == 0
+            table.add_row(
+                result["platform"] if first else "",
+                result["label"] if first else "",
+                n_of_n if first else "",
+                name,
+                f"{summary['median']:.4g}",
+                f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else "fewer than 3",
+                f"{summary['best']:.4g}",
+                summary["unit"],
+            )
+    Console(width=max(150, Console().width)).print(table)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
+    problems = archive.verify()
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    listed = (archive.get_json("manifest.json") or {}).get("objects", {})
+    print(f"{archive.url}: {len(listed)} objects in the manifest, {len(problems) or 'no'} problems")
+    return FAILED if problems else OK
+
+
+def _results(options: argparse.Namespace) -> int:
+    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
+    _print_results(archive.need_json("results.json")["results"])
+    return OK
+
+
+def _report(options: argparse.Namespace) -> int:
+    from clusterbench.report import render_report  # noqa: PLC0415
+
+    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
+    options.output.write_text(render_report(archive, Catalog(project_root())), encoding="utf-8")
+    print(f"written to {options.output}")
+    return OK
+
+
+def _release(options: argparse.Namespace) -> int:
+    from clusterbench import lease  # noqa: PLC0415
+    from clusterbench.hosts import Fleet  # noqa: PLC0415
+
+    platform = Catalog(project_root()).platform(options.platform)
+    with Fleet.of(platform, local_connections(lab_dir())) as fleet:
+        released = lease.release(fleet, platform, options.holder)
+    print("released" if released else f"nothing to release: {options.holder} does not hold {platform.cluster!r}")
+    return OK if released else FAILED
+
+
+def _pools(_options: argparse.Namespace) -> int:
+    from clusterbench.airflow_api import AirflowApi  # noqa: PLC0415
+
+    names = _pool_names(Catalog(project_root()))
+    made = AirflowApi.from_environment(lab_dir()).ensure_pools(names)
+    print(f"pools: {', '.join(names)}; made now: {', '.join(made) or 'none'}")
+    return OK
+
+
+def _pool_names(catalog: Catalog) -> dict[str, str]:
+    return {pool_of(platform): f"One run at a time on cluster {platform.cluster}" for platform in catalog.platforms()}
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count:,} B"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _bench(_options: argparse.Namespace) -> int:
+    from clusterbench.bench import main as bench  # noqa: PLC0415
+
+    return bench(lab_dir())
+
+
+def _lab(arguments: list[str]) -> int:
+    from clusterbench import lab  # noqa: PLC0415
+
+    status = lab.main(arguments)
+    if status == OK and arguments[:1] == ["up"] and "--no-airflow" not in arguments:
+        return main(["pools"])
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+"""The thin edge to Airflow: tasks that hand over to ``steps.py``, and what a DAG is made of. Nothing is decided here.
+
+The steps are imported inside the tasks, so that parsing a DAG stays fast.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from clusterbench.connections import Connection
+from clusterbench.errors import ArchiveError, ClusterbenchError, HostError
+from clusterbench.runs import run_id_from
+from clusterbench.spec import SCALES, Experiment, Platform
+from clusterbench.workloads import load_workload, say_count
+
+if TYPE_CHECKING:
+    from clusterbench.steps import Run
+
+log = logging.getLogger(__name__)
+
+DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+"""Steps can be tried again; a trial's driver is never started again (see ``jobs.py``)."""
+
+
+# From Airflow's words to ours.
+
+
+def airflow_connections(conn_id: str) -> Connection:
+    """A connection as Airflow keeps it: in its database, in a secrets backend, or in the environment."""
+    try:
+        found = BaseHook.get_connection(conn_id)
+    except Exception as error:  # the lookup raises a type of its own for every backend
+        raise ClusterbenchError(
+            f"unknown connection {conn_id!r}: add it in Airflow under Admin, Connections ({error})"
+        ) from None
+    return Connection(
+        id=conn_id,
+        host=found.host or "",
+        port=found.port,
+        login=found.login or "",
+        password=found.password or "",
+        schema=found.schema or "",
+        extra=found.extra_dejson,
+    )
+
+
+def current_run(context: Mapping[str, Any]) -> Run:
+    from clusterbench.steps import Run  # noqa: PLC0415  see the module's docstring
+
+    _quiet_libraries()
+    return Run(
+        context["dag"].dag_id, run_id_from(context["dag_run"].run_after, context["dag_run"].run_id), airflow_connections
+    )
+
+
+def _quiet_libraries() -> None:
+    """Their messages are not for the readers of a task's log."""
+    for name in ("asyncssh", "great_expectations", "botocore", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
+    """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not."""
+    context = get_current_context()
+    try:
+        run = current_run(context)
+    except ClusterbenchError as error:
+        raise AirflowFailException(str(error)) from None
+    try:
+        return act(run)
+    except (ArchiveError, HostError) as error:
+        run.note_error(name, error, platform)
+        log.error("%s", error)
+        raise
+    except ClusterbenchError as error:
+        run.note_error(name, error, platform)
+        raise AirflowFailException(str(error)) from None
+
+
+# The tasks, in the order of the sequence.
+
+
+@task
+def open_run() -> str:
+    """Check the choices, plan, and claim the run's id. Returns the run's address in object storage."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    context = get_current_context()
+    dag_run, params = context["dag_run"], context["params"]
+    if unknown := sorted(set(dag_run.conf or {}) - set(params)):
+        raise AirflowFailException(
+            f"unknown parameters {', '.join(map(repr, unknown))}; allowed are {', '.join(sorted(params))}"
+        )
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": str(dag_run.run_type)}
+    return str(_do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
+
+
+@task
+def take_cluster(platform: str) -> None:
+    """Keep every other run off the cluster until it is released."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    def take(run: Run) -> None:
+        if platform not in run.plan().trials:
+            raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
+        steps.take_cluster(run, platform)
+
+    _do("take_cluster", take, platform)
+
+
+@task
+def set_up_cluster(platform: str) -> None:
+    """Read the cluster's facts and compare them with what its file declares."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("set_up_cluster", lambda run: steps.set_up_cluster(run, platform), platform)
+
+
+@task
+def generate_data(platform: str) -> None:
+    """Make the datasets where they will live."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("generate_data", lambda run: steps.generate_data(run, platform), platform)
+
+
+@task
+def validate_data(platform: str) -> list[dict[str, str]]:
+    """Great Expectations over the datasets; a bad one stops the run here. Returns what may now be measured."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    trials = _do("validate_data", lambda run: steps.validate_data(run, platform), platform)
+    return [{"trial_id": trial.id, "trial_label": trial.label} for trial in trials]
+
+
+class MeasureTrial(BaseOperator):
+    """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, the log says why."""
+
+    ui_color = "#cfe8ff"
+
+    def __init__(self, *, platform: str, trial_id: str, trial_label: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
+        self._run: Run | None = None
+
+    def execute(self, context: Context) -> str:
+        from clusterbench import steps  # noqa: PLC0415
+
+        self._run = current_run(context)
+        print(f"{self.trial_label} on {self.platform}")
+        record = _do("trial", lambda run: steps.measure(run, self.platform, self.trial_id), self.platform)
+        for name, value in record.measurements.items():
+            print(f"  {name} = {value:.6g}")
+        if record.outcome == "not_applicable":
+            raise AirflowSkipException(f"not applicable: {record.reason}")
+        if record.outcome != "completed":
+            raise AirflowFailException(f"{record.outcome}: {record.reason}")
+        return str(record.outcome)
+
+    def on_kill(self) -> None:
+        """Somebody marked the task: the driver on the client host is ended too."""
+        from clusterbench import steps  # noqa: PLC0415
+
+        if self._run is not None:
+            steps.cancel(self._run, self.platform, self.trial_id)
+
+
+@task
+def release_cluster(platform: str) -> None:
+    """Put back what was changed and let others have the cluster; also after a failure."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("release_cluster", lambda run: steps.release_cluster(run, platform), platform)
+
+
+@task(trigger_rule="all_done_min_one_success")
+def summarise() -> None:
+    """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("summarise", steps.summarise)
+
+
+@task
+def write_report() -> None:
+    """One HTML page, into the archive."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("write_report", steps.write_report)
+
+
+@task(trigger_rule="all_done_min_one_success")
+def seal_archive() -> str:
+    """The manifest, last and once. Returns the run's address."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    return str(_do("seal_archive", steps.seal))
+
+
+@task(trigger_rule="all_done", retries=0)
+def conclude() -> None:
+    """Fails unless the run is archived and valid; the state of the DAG run is this task's."""
+    from clusterbench import steps  # noqa: PLC0415
+
+    _do("conclude", steps.conclude)
+
+
+# The form and the documentation.
+
+
+def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
+    """The parameters of a run, as Airflow's form shows them; every value is checked by its JSON schema."""
+    names = [platform.platform for platform in platforms]
+    sweeps = list(experiment.sweeps)
+    concurrency = concurrency_levels(experiment)
+    return {
+        "scale": Param(
+            experiment.default_scale,
+            type="string",
+            enum=list(SCALES),
+            title="Scale",
+            description="smoke: under a minute, for tests. laptop: minutes. full: the paper's levels, hours.",
+        ),
+        "platforms": Param(
+            experiment.platforms,
+            type="array",
+            items={"type": "string", "enum": names},
+            minItems=1,
+            examples=names,
+            values_display={platform.platform: platform.title for platform in platforms},
+            title="Platforms",
+            description="Which deployments to measure, one after the other.",
+        ),
+        "sweeps": Param(
+            sweeps,
+            type="array",
+            items={"type": "string", "enum": sweeps},
+            minItems=1,
+            examples=sweeps,
+            values_display={name: sweep.title for name, sweep in experiment.sweeps.items()},
+            title="Sweeps",
+            description="Which questions to ask; all, unless some are taken out.",
+        ),
+        "concurrency": Param(
+            [],
+            type="array",
+            items={"type": "integer", "minimum": 1, "maximum": 10000},
+            title="Concurrency levels",
+            description=f"Only these, where a sweep varies concurrency; empty for all. Declared: {concurrency}.",
+        ),
+        "repetitions": Param(
+            0,
+            type="integer",
+            minimum=0,
+            maximum=1000,
+            title="Repetitions",
+            description="How often each cell is measured; 0 for what a sweep declares. Fewer than 3: no interval.",
+        ),
+        "seed": Param(
+            experiment.seed,
+            type="integer",
+            minimum=0,
+            maximum=2**31 - 1,
+            title="Seed",
+            description="Fixes data, keys and the order of the trials. Another seed generates other data first.",
+        ),
+    }
+
+
+def concurrency_levels(experiment: Experiment) -> str:
+    """The concurrency levels of each scale, for the form."""
+    said = []
+    for scale in SCALES:
+        levels = {
+            level
+            for sweep in experiment.sweeps.values()
+            for name in sweep.factors
+            if load_workload(sweep.workload).factors[name].is_concurrency
+            for level in sweep.levels(name, scale)  # type: ignore[arg-type]
+        }
+        said.append(f"{scale} {', '.join(str(level) for level in sorted(levels, key=str))}")
+    return "; ".join(said)
+
+
+def documentation(experiment: Experiment) -> str:
+    """What the DAG's page in the UI says: the question, the sweeps with their levels, and what each state means."""
+    rows = []
+    for name, sweep in experiment.sweeps.items():
+        factors = "; ".join(
+            f"{factor}: {', '.join(_say(level) for level in sweep.levels(factor, 'full'))}" for factor in sweep.factors
+        )
+        rows.append(f"| `{name}` | {sweep.title} | {factors} |")
+    table = "\n".join(["| sweep | question | levels at full scale |", "|---|---|---|", *rows])
+    return (
+        f"# {experiment.title}\n\n{experiment.description}\n\n{table}\n\n"
+        "A red trial failed, timed out or is invalid; a pink one is not applicable; its log says why. A trial is "
+        "measured once in a run: clearing it collects its record again, and never runs its driver again. Start a new run instead."
+    )
+
+
+def _say(level: object) -> str:
+    return say_count(level) if isinstance(level, int) and not isinstance(level, bool) else str(level)
