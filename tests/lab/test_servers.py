@@ -166,6 +166,15 @@ def test_up_mends_what_was_killed_and_keeps_its_data(lab: Lab) -> None:
     assert on_host(lab, "client", "echo $CLUSTERBENCH_HOST") == "client"
 
 
+@pytest.mark.parametrize("name", ["s3", "db1_postgres", "client"])
+def test_a_server_killed_a_moment_ago_is_not_taken_for_alive(lab: Lab, name: str) -> None:
+    for _ in range(3):
+        before = lab.pid(name)
+        os.kill(before, signal.SIGKILL)
+        lab.start_server(name)
+        assert lab.pid(name) not in (None, before)
+
+
 def test_a_database_restarted_over_ssh_is_still_ours(lab: Lab) -> None:
     before = lab.pid("db2_postgres")
     data_dir = lab.lab_dir / "hosts" / "db2" / "pgdata"

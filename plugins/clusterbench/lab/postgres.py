@@ -88,7 +88,7 @@ class Postgres(Server):
             return None
         pid = int(lines[0])
         facts = processes.facts_of(pid)
-        if facts is None or facts.state in "ZX":
+        if facts is None or facts.is_ending():
             return None
         program, cwd = processes.program_and_cwd(pid, self.account)
         return pid if program == "postgres" and cwd == str(self.data_dir) else None

@@ -19,18 +19,25 @@ from pathlib import Path
 from clusterbench.lab.account import Account, switch_user, write_private
 
 _PROC = Path("/proc")
+_EXITING_FLAG = 0x4  # PF_EXITING in the flags of proc(5)
+_SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True)
 class ProcessFacts:
-    """What /proc/PID/stat says: fields 3, 4, 6 and 22 of proc(5)."""
+    """What /proc/PID/stat says: fields 3, 4, 6, 9 and 22 of proc(5)."""
 
     pid: int
     state: str
     parent_pid: int
     session_id: int
+    flags: int
     start_ticks: int
+
+    def is_ending(self) -> bool:
+        """Dead, or about to be: killed outright, a large process is still in the list for a while."""
+        return self.state in "ZX" or bool(self.flags & _EXITING_FLAG) or _kill_is_pending(self.pid)
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Record:
         facts = facts_of(self.pid)
         return (
             facts is not None
-            and facts.state not in "ZX"
+            and not facts.is_ending()
             and facts.start_ticks == self.start_ticks
             and boot_id() == self.boot_id
         )
@@ -75,7 +82,7 @@ def facts_of(pid: int) -> ProcessFacts | None:
         return None
     # The program's name, in parentheses, may itself hold blanks and parentheses.
     fields = text[text.rindex(")") + 2 :].split()
-    return ProcessFacts(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+    return ProcessFacts(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[6]), int(fields[19]))
 
 
 def all_processes() -> Iterator[ProcessFacts]:
@@ -182,6 +189,15 @@ def _family(record: Record) -> list[ProcessFacts]:
         members |= more
         grown = bool(more)
     return [facts for facts in everybody if facts.pid in members]
+
+
+def _kill_is_pending(pid: int) -> bool:
+    try:
+        lines = (_PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:
+        return True
+    pending = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return any(signals & _SIGKILL_BIT for signals in pending)
 
 
 def _ancestors(pid: int) -> set[int]:
