@@ -41,7 +41,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         for platform in platforms:
             name, pool = platform.platform, pool_of(platform)
             with TaskGroup(name, tooltip=platform.title):
-                take = tasks.take_cluster.override(pool=pool, trigger_rule="none_failed")(name).as_setup()
+                take = tasks.take_cluster.override(trigger_rule="none_failed")(name).as_setup()
                 set_up = tasks.set_up_cluster.override(pool=pool)(name)
                 generate = tasks.generate_data.override(pool=pool)(name)
                 validate = tasks.validate_data.override(pool=pool)(name)

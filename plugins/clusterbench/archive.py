@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 from botocore.config import Config
@@ -23,8 +24,13 @@ from clusterbench.records import TrialRecord
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 MANIFEST = "manifest.json"
 CHUNK_BYTES = 1 << 20
+AT_ONCE = 16
+"""Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"
 
 
@@ -49,6 +55,7 @@ class Store:
             config=Config(
                 connect_timeout=10,
                 read_timeout=60,
+                max_pool_connections=AT_ONCE,
                 retries={"max_attempts": 4, "mode": "standard"},
                 s3={"addressing_style": "path"} if endpoint else {},
             ),
@@ -178,29 +185,26 @@ class RunArchive:
     def put_trial(self, record: TrialRecord, raw: Path | None) -> TrialRecord:
         """Raw output and telemetry first, the record last: a trial with a record is whole. Returns what stands."""
         folder = f"trials/{record.trial.platform}/{record.trial.id}"
-        for path in sorted(raw.rglob("*")) if raw else []:
-            if path.is_file() and path.stat().st_size:
-                self.put_new(f"{folder}/{path.relative_to(raw)}", path)  # type: ignore[arg-type]
+        if raw is not None:
+            paths = [path for path in sorted(raw.rglob("*")) if path.is_file() and path.stat().st_size]
+            _each(lambda path: self.put_new(f"{folder}/{path.relative_to(raw)}", path), paths)
         if self.put_json(f"{folder}/trial.json", record.as_json()):
             return record
         return self.trial(record.trial.platform, record.trial.id) or record
 
     def trials(self) -> list[TrialRecord]:
         """Every record, in the order in which the trials ran."""
-        found = [
-            TrialRecord.from_json(self.need_json(key)) for key in self.keys("trials/") if key.endswith("/trial.json")
-        ]
+        keys = [key for key in self.keys("trials/") if key.endswith("/trial.json")]
+        found = _each(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
         return sorted(found, key=lambda record: (record.started_at, record.trial.id))
 
     # The seal.
 
     def seal(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Write the manifest: every object's SHA-256 and size, once. Raises ArchiveError if another seal stands."""
-        objects = {}
-        for key in self.keys():
-            if key != MANIFEST:
-                digest, size = self.store.sha256(self.prefix + key)
-                objects[key] = {"sha256": digest, "bytes": size}
+        keys = [key for key in self.keys() if key != MANIFEST]
+        digests = _each(lambda key: self.store.sha256(self.prefix + key), keys)
+        objects = {key: {"sha256": sha, "bytes": size} for key, (sha, size) in zip(keys, digests, strict=True)}
         manifest = {"experiment": self.experiment, "run_id": self.run_id, **facts, "objects": objects}
         if not self.put_json(MANIFEST, manifest):
             standing = self.need_json(MANIFEST)
@@ -224,14 +228,21 @@ class RunArchive:
         listed, stored = manifest["objects"], set(self.keys()) - {MANIFEST}
         problems = [f"{key}: is in the manifest but missing in storage" for key in sorted(set(listed) - stored)]
         problems += [f"{key}: is in storage but not in the manifest" for key in sorted(stored - set(listed))]
-        for key in sorted(stored & set(listed)):
-            digest, size = self.store.sha256(self.prefix + key)
+        both = sorted(stored & set(listed))
+        digests = _each(lambda key: self.store.sha256(self.prefix + key), both)
+        for key, (digest, size) in zip(both, digests, strict=True):
             if digest != listed[key]["sha256"]:
                 problems.append(
                     f"{key}: changed after the run: {size} bytes with SHA-256 {digest[:12]}…, the manifest says "
                     f"{listed[key]['bytes']} bytes with {listed[key]['sha256'][:12]}…"
                 )
         return problems
+
+
+def _each(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
+    """``act`` on every thing, several at once, results in order; the first error ends it."""
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        return list(workers.map(act, things))
 
 
 def find_run(store: Store, run: str) -> RunArchive:

@@ -34,6 +34,10 @@ class ArchiveError(ClusterbenchError):
     """Object storage denied, vanished, or already holds what was to be written."""
 
 
+class LeaseError(ClusterbenchError):
+    """The cluster is held by another run."""
+
+
 class LabError(ClusterbenchError):
     """The lab on this machine could not be started, or is not what it should be."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from clusterbench.errors import HostError
 from clusterbench.hosts import Fleet, quote
+from clusterbench.workloads import Job
 
 WAIT_SLICE_S = 60
 """How long one wait over SSH lasts before the connection is looked at again."""
@@ -25,16 +25,6 @@ LOST_S = 300
 """How long a host may be out of reach while a job runs on it."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Job:
-    """Files and the command to run among them. ``secrets`` are deleted from the host when the command ends."""
-
-    files: Mapping[str, str]
-    secrets: Mapping[str, str]
-    command: str
-    """Lines of bash, run in the job's directory."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import LeaseError
 from clusterbench.hosts import Fleet, quote
 from clusterbench.spec import Platform
-
-
-class LeaseError(ClusterbenchError):
-    """The cluster is held by another run."""
 
 
 def acquire(fleet: Fleet, platform: Platform, holder: str) -> None:

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from shlex import quote
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
+from clusterbench.workloads import Job, MeasurementKind, Reading
 
-from clusterbench.connections import Connection
-from clusterbench.engines import Endpoint
-from clusterbench.hosts import quote
-from clusterbench.jobs import Job
-from clusterbench.workloads import MeasurementKind, Reading
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from clusterbench.connections import Connection
+    from clusterbench.engines import Endpoint
 
 OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt")
 
@@ -83,6 +84,8 @@ fi
 
 def read(output: Path, expected: int) -> Reading:
     """Measurements from the per-transaction log. ``expected`` transactions were asked for; fewer is an error."""
+    import numpy as np  # noqa: PLC0415  workloads are imported where DAGs are parsed, and that must be fast
+
     rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
     errors = expected - len(rows)
     said = _text(output / "driver.txt")
@@ -139,6 +142,8 @@ def driver_cpu(text: str) -> float | None:
 
 def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
     """Per log file (one a thread): latency in us and end in epoch us of every finished transaction."""
+    import numpy as np  # noqa: PLC0415  as above
+
     for path in sorted(output.glob("log.*")):
         kept = []
         with path.open() as lines:

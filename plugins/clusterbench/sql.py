@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from string import Template
 
-from psycopg import sql
+from psycopg import sql  # ids and literals are quoted by the library that talks to the server
 
 from clusterbench.paths import project_root
 

@@ -14,7 +14,7 @@ from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_cont
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from clusterbench.connections import Connection
-from clusterbench.errors import ArchiveError, ClusterbenchError, HostError
+from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError
 from clusterbench.runs import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.workloads import load_workload, say_count
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Steps can be tried again; a trial's driver is never started again (see ``jobs.py``)."""
 
+WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
+"""A full-scale run of another experiment may hold a cluster for days."""
 
 # From Airflow's words to ours.
 
@@ -83,6 +85,13 @@ def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
         raise AirflowFailException(str(error)) from None
 
 
+def _opened(run: Run) -> Run:
+    """The run, unless it was refused before it began: then there is nothing to summarise or to archive."""
+    if not run.archive.get_json("plan.json"):
+        raise AirflowSkipException("the run was refused before it began; open_run says why")
+    return run
+
+
 # The tasks, in the order of the sequence.
 
 
@@ -101,17 +110,22 @@ def open_run() -> str:
     return str(_do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
-@task
-def take_cluster(platform: str) -> None:
-    """Keep every other run off the cluster until it is released."""
+@task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
+def take_cluster(platform: str) -> bool:
+    """Keep every other run off the cluster until it is released; waits while another run holds it."""
     from clusterbench import steps  # noqa: PLC0415
 
-    def take(run: Run) -> None:
+    def take(run: Run) -> bool:
         if platform not in run.plan().trials:
             raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
-        steps.take_cluster(run, platform)
+        try:
+            steps.take_cluster(run, platform)
+        except LeaseError as held:
+            log.warning("%s", held)
+            return False
+        return True
 
-    _do("take_cluster", take, platform)
+    return bool(_do("take_cluster", take, platform))
 
 
 @task
@@ -179,12 +193,12 @@ def release_cluster(platform: str) -> None:
     _do("release_cluster", lambda run: steps.release_cluster(run, platform), platform)
 
 
-@task(trigger_rule="all_done_min_one_success")
+@task(trigger_rule="all_done")
 def summarise() -> None:
     """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
     from clusterbench import steps  # noqa: PLC0415
 
-    _do("summarise", steps.summarise)
+    _do("summarise", lambda run: steps.summarise(_opened(run)))
 
 
 @task
@@ -195,12 +209,12 @@ def write_report() -> None:
     _do("write_report", steps.write_report)
 
 
-@task(trigger_rule="all_done_min_one_success")
+@task(trigger_rule="all_done")
 def seal_archive() -> str:
     """The manifest, last and once. Returns the run's address."""
     from clusterbench import steps  # noqa: PLC0415
 
-    return str(_do("seal_archive", steps.seal))
+    return str(_do("seal_archive", lambda run: steps.seal(_opened(run))))
 
 
 @task(trigger_rule="all_done", retries=0)
@@ -268,7 +282,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             minimum=0,
             maximum=2**31 - 1,
             title="Seed",
-            description="Fixes data, keys and the order of the trials. Another seed generates other data first.",
+            description="Fixes data, keys and order of trials. Another seed generates other data first.",
         ),
     }
 
@@ -300,7 +314,8 @@ def documentation(experiment: Experiment) -> str:
     return (
         f"# {experiment.title}\n\n{experiment.description}\n\n{table}\n\n"
         "A red trial failed, timed out or is invalid; a pink one is not applicable; its log says why. A trial is "
-        "measured once in a run: clearing it collects its record again, and never runs its driver again. Start a new run instead."
+        "measured once in a run: clearing it collects its record again, and never runs its driver again. To measure "
+        "again, start a new run."
     )
 
 

@@ -75,8 +75,8 @@ def read(folder: Path, start_s: float | None, end_s: float | None) -> dict[str, 
     """The summary of one host's collected telemetry, with the collector's own cost."""
     raw = folder / RAW_FILE
     begun = folder / "telemetry.start"
-    offset_s = float(begun.read_text()) % 1 if begun.exists() else 0.5
-    rows = samples(gzip.decompress(raw.read_bytes()).decode(), offset_s) if raw.exists() else []
+    start_at_s = float(begun.read_text()) if begun.exists() else None
+    rows = samples(gzip.decompress(raw.read_bytes()).decode(), start_at_s) if raw.exists() else []
     found = summary(rows, start_s, end_s)
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
@@ -87,14 +87,21 @@ def read(folder: Path, start_s: float | None, end_s: float | None) -> dict[str, 
 # From here on pure: reading what sadf wrote.
 
 
-def samples(text: str, offset_s: float = 0.0) -> list[dict[str, float]]:
+def samples(text: str, start_s: float | None = None) -> list[dict[str, float]]:
     """One flat row a second: ``time_s`` (epoch), CPU in percent of all, disks and networks summed over devices.
 
-    sadf prints whole seconds; the collector's samples come ``offset_s`` after them, at the fraction it was started.
+    sadf prints whole seconds. The collector's samples come a whole number of seconds after ``start_s``, in order, so
+    that number is rounded and never falls back, however the fraction of ``start_s`` lies.
     """
     host = json.loads(text)["sysstat"]["hosts"][0]
     rows = [_row(entry) for entry in host.get("statistics", []) if "timestamp" in entry]
-    return [{**row, "time_s": row["time_s"] + offset_s} for row in rows]
+    if start_s is None:
+        return rows
+    number = 0
+    for row in rows:
+        number = max(number + 1, round(row["time_s"] + 0.5 - start_s))
+        row["time_s"] = start_s + number
+    return rows
 
 
 def _row(entry: Mapping[str, Any]) -> dict[str, float]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from clusterbench.connections import Connection
-from clusterbench.hosts import Fleet
-from clusterbench.spec.platform import Platform
+if TYPE_CHECKING:
+    from clusterbench.connections import Connection
+    from clusterbench.hosts import Fleet
+    from clusterbench.spec.platform import Platform
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from pydantic_core import ErrorDetails
 
 from clusterbench.errors import SpecError, suggest
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Safe both; the one in C is ten times as fast, and DAGs are parsed often."""
+
 FieldPath = tuple[str | int, ...]
 
 
@@ -35,7 +38,8 @@ def load(path: Path, model: type[Model]) -> Model:
 def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
     """Data of a YAML file and the line of every field in it; a key written twice is an error."""
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=LOADER)
     except OSError as error:
         raise SpecError([f"{path}: cannot be read: {error.strerror}; check the name and the permissions"]) from None
     except UnicodeDecodeError as error:
@@ -51,7 +55,7 @@ def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
         )
     lines: dict[FieldPath, int] = {}
     _note_lines(path, node, (), lines)
-    return yaml.safe_load(path.read_text(encoding="utf-8")), lines
+    return yaml.load(text, Loader=LOADER), lines  # noqa: S506  it is a safe loader
 
 
 def _note_lines(path: Path, node: yaml.Node, at: FieldPath, lines: dict[FieldPath, int]) -> None:

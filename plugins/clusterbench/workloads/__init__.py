@@ -16,7 +16,6 @@ from clusterbench.errors import SpecError, suggest
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.jobs import Job
     from clusterbench.plan import Trial
 
 Level = bool | int | str
@@ -95,6 +94,16 @@ class Reading:
     invalid: tuple[str, ...] = ()
     """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
     details: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What runs on the client host: files, and a command among them. ``secrets`` are deleted when it ends."""
+
+    files: Mapping[str, str]
+    secrets: Mapping[str, str]
+    command: str
+    """Lines of bash, run in the job's directory."""
 
 
 class Workload(Protocol):

@@ -10,12 +10,11 @@ from psycopg.sql import Composable
 
 from clusterbench import pgbench
 from clusterbench.sql import identifier, statement
-from clusterbench.workloads import Factor, Level, MeasurementKind, Reading
+from clusterbench.workloads import Factor, Job, Level, MeasurementKind, Reading
 from clusterbench.workloads.key_value import KeyValueData
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.jobs import Job
     from clusterbench.plan import Trial
 
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clusterbench import pgbench
 from clusterbench.errors import DatasetError
 from clusterbench.sql import identifier, raw, statement
-from clusterbench.workloads import Dataset, Factor, Level, MeasurementKind, Reading
+from clusterbench.workloads import Dataset, Factor, Job, Level, MeasurementKind, Reading
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.jobs import Job
     from clusterbench.plan import Trial
 
 ROW_BYTES = 570
