@@ -104,7 +104,7 @@ python_packages() {
     echo "setup: $("$python" --version) in $venv"
     [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$root/include/lab/uv.txt"
-    "$venv/bin/uv" pip install -q --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
+    "$venv/bin/uv" pip install -q --compile-bytecode --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
     install_project
     printf '%s' "$wanted" >"$stamp"
 }

@@ -125,19 +125,26 @@ def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
 
 def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
     """All trials of a run. The same experiment and choices give the same trials in the same order."""
+    _check_concurrency(experiment, choices)
     trials = {}
     for name in dict.fromkeys(choices.platforms):
-        platform = catalog.platform(name)
-        planned = list(_trials(experiment, choices, platform))
-        if not planned:
-            raise SpecError(
-                [
-                    f"nothing to measure on platform {name!r}: no sweep has one of the concurrency levels "
-                    f"{choices.concurrency}; choose from the levels in the experiment's file"
-                ]
-            )
+        planned = list(_trials(experiment, choices, catalog.platform(name)))
         trials[name] = _in_random_order(planned, choices.seed)
     return Plan(experiment.experiment, choices, trials)
+
+
+def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
+    """A level that no chosen sweep varies would be left out without a word; say so instead."""
+    declared: set[Level] = set()
+    for name, sweep in experiment.sweeps.items():
+        if not choices.sweeps or name in choices.sweeps:
+            factors = load_workload(sweep.workload).factors
+            for factor in sweep.factors:
+                levels = sweep.levels(factor, choices.scale)
+                declared |= set(levels) if factors[factor].is_concurrency and len(levels) > 1 else set()
+    if unknown := [level for level in choices.concurrency if level not in declared]:
+        allowed = ", ".join(str(level) for level in sorted(declared, key=str)) or "none, no chosen sweep varies it"
+        raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
 
 
 def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[Trial]:
