@@ -23,7 +23,6 @@ from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
 from clusterbench.plan import DISK_HEADROOM, Plan, Trial, make_plan, read_choices
 from clusterbench.records import TrialRecord
-from clusterbench.report import render_report
 from clusterbench.spec import Platform
 from clusterbench.statistics import results
 from clusterbench.trial import Bench, job_of, run_trial
@@ -232,6 +231,8 @@ def summarise(run: Run) -> None:
 
 def write_report(run: Run) -> None:
     """One self-contained HTML page, made from the archive alone."""
+    from clusterbench.report import render_report  # noqa: PLC0415  templates and charts, which no trial needs
+
     run.archive.put_new("report.html", render_report(run.archive, run.catalog).encode(), "text/html; charset=utf-8")
 
 

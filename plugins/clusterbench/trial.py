@@ -82,8 +82,12 @@ def _name(trial: Trial, bench: Bench) -> str:
     return f"{bench.archive.experiment}/{bench.archive.run_id}/{trial.platform}/{trial.id}"
 
 
+def _telemetry_name(trial: Trial, bench: Bench) -> str:
+    return f"telemetry/{_name(trial, bench)}"
+
+
 def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
-    name = f"telemetry/{_name(trial, bench)}"
+    name = _telemetry_name(trial, bench)
     if reason := workload.not_applicable(trial.levels, type(bench.engine)):
         return TrialRecord(trial, "not_applicable", reason)
     if job.state().phase == "new":
@@ -169,9 +173,16 @@ def _complete(record: TrialRecord, bench: Bench) -> TrialRecord:
 
 
 def _restore(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -> None:
-    """Undo what the trial set; a failure here is the next step's to report, this trial's record stands."""
-    try:
-        job.kill()
-        workload.restore(trial, bench.engine)
-    except ClusterbenchError as error:
-        log.warning("after the trial: %s", error)
+    """Undo what the trial set and end what it started; each part, whatever became of the others.
+
+    A failure here is the next step's to report: this trial's record stands.
+    """
+    for undo in (
+        job.kill,
+        lambda: telemetry.stop(bench.fleet, _telemetry_name(trial, bench)),
+        lambda: workload.restore(trial, bench.engine),
+    ):
+        try:
+            undo()
+        except ClusterbenchError as error:
+            log.warning("after the trial: %s", error)

@@ -1,0 +1,37 @@
+"""Labs of the tests' own, beside the project's: real servers, on addresses of their own, stopped at the end.
+
+What a test takes down or spoils it brings up again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+# Before anything imports Airflow: its home is where it would write its own settings.
+os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="clusterbench-airflow-"))
+os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "false")
+
+import pytest
+
+from clusterbench.connections import Connections, from_file
+from clusterbench.lab import Lab, temporary_lab
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    with temporary_lab(block=77) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def lab_with_airflow() -> Iterator[Lab]:
+    with temporary_lab(block=78, airflow=True) as made:
+        yield made
+
+
+@pytest.fixture
+def connections(lab: Lab) -> Connections:
+    lab.up(airflow=False)  # mends what another test took down
+    return from_file(lab.lab_dir / "connections.json")

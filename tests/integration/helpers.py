@@ -1,0 +1,66 @@
+"""What the integration tests share: a run in a lab, trials made by hand, connections that are wrong on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from clusterbench import steps
+from clusterbench.archive import RunArchive, Store
+from clusterbench.connections import Connection, Connections
+from clusterbench.plan import Trial
+from clusterbench.trial import Bench
+from clusterbench.workloads import Dataset, load_workload
+
+ROWS, SEED = 2000, 7
+
+
+def new_run(connections: Connections, experiment: str = "smoke") -> steps.Run:
+    return steps.Run(experiment, f"test-{uuid.uuid4().hex[:12]}", connections)
+
+
+@contextmanager
+def bench_on(run: steps.Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Bench]:
+    """A platform's bench; ``changes`` are made to the platform as declared."""
+    with run.bench(platform) as bench:
+        bench.platform = bench.platform.model_copy(update=changes)
+        bench.engine.platform = bench.platform  # type: ignore[attr-defined]
+        yield bench
+
+
+def trial(name: str = "lookups", workload: str = "key_value", timeout_s: int = 120, **levels: Any) -> Trial:
+    """A small trial of the key-value workload."""
+    factors = load_workload(workload).factors
+    filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
+    filled |= {"rows": ROWS}
+    if workload == "key_value":
+        filled |= {"lookups_per_client": 50}
+    filled |= levels
+    return Trial(f"{name}.r1", name, "lab_db1", name, workload, filled, 1, SEED, timeout_s, {})
+
+
+def dataset(rows: int = ROWS, seed: int = SEED) -> Dataset:
+    return load_workload("key_value").dataset({"rows": rows}, seed)
+
+
+def changed(connections: Connections, conn_id: str, extra: dict[str, Any] | None = None, **parts: Any) -> Connections:
+    """The same connections, but for one that is changed."""
+
+    def find(wanted: str) -> Connection:
+        found = connections(wanted)
+        if wanted != conn_id:
+            return found
+        return dataclasses.replace(found, extra={**found.extra, **(extra or {})}, **parts)
+
+    return find
+
+
+def store_of(connections: Connections) -> Store:
+    return Store.of(connections("clusterbench_archive"))
+
+
+def archive_of(connections: Connections, experiment: str, run_id: str) -> RunArchive:
+    return RunArchive(store_of(connections), experiment, run_id)

@@ -1,0 +1,113 @@
+"""Many hosts at once over real sshd, and what is said when one of them is not as it should be."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import asyncssh
+import pytest
+from tests.integration.helpers import changed
+
+from clusterbench.catalog import Catalog
+from clusterbench.connections import Connections
+from clusterbench.errors import ClusterbenchError, HostError
+from clusterbench.hosts import Fleet
+from clusterbench.lab import Lab
+from clusterbench.paths import project_root
+
+pytestmark = pytest.mark.lab
+PLATFORM = Catalog(project_root()).platform("lab_db1")
+
+
+def refusal(connections: Connections) -> str:
+    with Fleet.of(PLATFORM, connections) as fleet, pytest.raises(HostError) as caught:
+        fleet.run(fleet.names, "true")
+    return str(caught.value)
+
+
+def test_a_script_runs_on_all_hosts(connections: Connections) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet:
+        answers = fleet.run(fleet.names, "echo $CLUSTERBENCH_HOST")
+    assert {name: answer.output for name, answer in answers.items()} == {n: f"{n}\n" for n in ("client", "etl", "db1")}
+
+
+def test_hosts_are_served_at_once_not_one_after_the_other(connections: Connections) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet:
+        fleet.run(fleet.names, "true")
+        begun = time.monotonic()
+        fleet.run(fleet.names, "sleep 1")
+        assert time.monotonic() - begun < 2.5
+
+
+def test_a_script_that_fails_says_host_status_and_words(connections: Connections) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet, pytest.raises(HostError) as caught:
+        fleet.run(["etl"], "echo no room left >&2; exit 7")
+    assert "host etl (" in str(caught.value)
+    assert "exit status 7" in str(caught.value)
+    assert "no room left" in str(caught.value)
+
+
+def test_a_failing_command_in_the_middle_ends_a_script(connections: Connections) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet:
+        answer = fleet.run_on("client", "false | true\necho went on", check=False)
+    assert answer.exit_status != 0 and "went on" not in answer.output
+
+
+def test_an_unreachable_host_is_named_with_what_to_check(connections: Connections) -> None:
+    message = refusal(changed(connections, "lab_etl", port=1))
+    assert message.startswith("host etl (") and ":1)" in message
+    assert "cannot be reached" in message and "is sshd running there, and is the port right?" in message
+    assert "db1" not in message  # the others answered
+
+
+def test_a_dead_host_is_not_waited_for_twice(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbench.hosts.CONNECT_TIMEOUT_S", 1)
+    with Fleet.of(PLATFORM, changed(connections, "lab_etl", host="127.0.77.250", port=9)) as fleet:
+        for _ in range(2):
+            with pytest.raises(HostError, match="host etl"):
+                fleet.run(["etl"], "true")
+        begun = time.monotonic()
+        with pytest.raises(HostError, match="host etl"):
+            fleet.run(["etl"], "true")
+        assert time.monotonic() - begun < 0.5
+
+
+def test_a_changed_host_key_is_refused_and_explained(connections: Connections) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
+    message = refusal(changed(connections, "lab_db1", extra={"host_key": other}))
+    assert "host db1" in message and "host key is not the pinned one" in message
+    assert "put the new key into 'host_key' of its connection" in message
+
+
+def test_a_refused_login_names_key_and_account(connections: Connections, tmp_path: Path) -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    (tmp_path / "other").write_bytes(key.export_private_key())
+    message = refusal(changed(connections, "lab_client", extra={"key_file": str(tmp_path / "other")}))
+    assert "the login was refused" in message and "authorized_keys of clusterbench" in message
+
+
+def test_a_missing_key_file_is_named(connections: Connections) -> None:
+    message = refusal(changed(connections, "lab_client", extra={"key_file": "/nowhere/key"}))
+    assert "/nowhere/key does not exist" in message
+
+
+def test_a_connection_without_a_host_key_is_refused(connections: Connections) -> None:
+    with pytest.raises(ClusterbenchError, match=r"its extra has no 'host_key'.*ssh-keyscan.*pin it"):
+        Fleet.of(PLATFORM, changed(connections, "lab_client", extra={"host_key": ""}))
+
+
+def test_files_arrive_private_and_come_back(connections: Connections, tmp_path: Path) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet:
+        place = f"{fleet.work_dir('client')}/test files; $(x)"
+        fleet.put("client", place, {"a.txt": "A", "b.sh": "echo b", "log.1": "1", "log.2": "2"})
+        modes = fleet.run_on("client", f'cd "{fleet.work_dir("client")}/test files; \\$(x)"; stat -c "%n %a" *').output
+        fleet.fetch("client", place, ["a.txt", "log.*", "absent"], tmp_path)
+    assert modes.split() == ["a.txt", "600", "b.sh", "700", "log.1", "600", "log.2", "600"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "log.1", "log.2"]
+
+
+def test_scripts_and_secrets_are_in_no_process_list(connections: Connections, lab: Lab) -> None:
+    with Fleet.of(PLATFORM, connections) as fleet:
+        seen = fleet.run_on("client", "secret=tell-nobody-4711; ps -ef | grep -c '[t]ell-nobody' || true").output
+    assert seen.strip() == "0"
