@@ -10,7 +10,7 @@ from pathlib import Path
 from clusterbench.checks import check_experiment, check_published
 from clusterbench.errors import ClusterbenchError, SpecError, suggest
 from clusterbench.spec.experiment import Experiment
-from clusterbench.spec.loading import load
+from clusterbench.spec.loading import load, located
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published
 
@@ -39,9 +39,10 @@ class Catalog:
     def read_experiment(self, path: Path) -> Experiment:
         """An experiment checked against the workloads and platforms that it names."""
         experiment = load(path, Experiment)
-        _named_as_its_file(path, experiment.experiment)
-        if problems := check_experiment(experiment, [file.stem for file in self.platform_files]):
-            raise SpecError([f"{path}: {problem}" for problem in problems])
+        _named_as_its_file(path, "experiment", experiment.experiment)
+        platforms, published = ([file.stem for file in files] for files in (self.platform_files, self.published_files))
+        if problems := check_experiment(experiment, platforms, published):
+            raise SpecError([located(path, problem) for problem in problems])
         return experiment
 
     def platform(self, name: str) -> Platform:
@@ -49,10 +50,11 @@ class Catalog:
 
     def read_platform(self, path: Path) -> Platform:
         platform = load(path, Platform)
-        _named_as_its_file(path, platform.platform)
+        _named_as_its_file(path, "platform", platform.platform)
         if importlib.util.find_spec(f"clusterbench.engines.{platform.engine}") is None:
             engines = sorted(file.stem for file in (Path(__file__).parent / "engines").glob("[a-z]*.py"))
-            raise SpecError([f"{path}: engine: unknown engine {platform.engine!r}{suggest(platform.engine, engines)}"])
+            problem = f"engine: unknown engine {platform.engine!r}{suggest(platform.engine, engines)}"
+            raise SpecError([located(path, problem)])
         return platform
 
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
@@ -77,7 +79,7 @@ class Catalog:
     def published(self, name: str) -> Published:
         path = self._file(self.published_files, "published", name)
         published = load(path, Published)
-        _named_as_its_file(path, published.published)
+        _named_as_its_file(path, "published", published.published)
         return published
 
     def lint(self) -> list[str]:
@@ -103,7 +105,8 @@ class Catalog:
             experiment = self.read_experiment(file)
             if experiment.published:
                 published = self.published(experiment.published)
-                problems += [f"{file}: {problem}" for problem in check_published(experiment, published)]
+                source = self._file(self.published_files, "published", experiment.published)
+                problems += [located(source, problem) for problem in check_published(experiment, published)]
         return problems
 
     def _file(self, files: list[Path], kind: str, name: str) -> Path:
@@ -115,12 +118,8 @@ class Catalog:
         raise SpecError([f"unknown {kind} {name!r}{suggest(name, names)}"])
 
 
-def _named_as_its_file(path: Path, name: str) -> None:
+def _named_as_its_file(path: Path, key: str, name: str) -> None:
     """A name is its file's name, so two files can never share one."""
     if name != path.stem:
-        raise SpecError(
-            [
-                f"{path}:1: the name {name!r} differs from the file's; rename the file to "
-                f"{name}.yaml or the name to {path.stem!r}"
-            ]
-        )
+        problem = f"{key}: the name {name!r} differs from the file's; write {path.stem!r}, or rename it to {name}.yaml"
+        raise SpecError([located(path, problem)])

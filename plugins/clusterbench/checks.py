@@ -8,13 +8,16 @@ from clusterbench.spec.published import Published
 from clusterbench.workloads import load_workload
 
 
-def check_experiment(experiment: Experiment, platforms: list[str]) -> list[str]:
-    """Problems of an experiment in the light of its workloads and of the platforms that exist."""
+def check_experiment(experiment: Experiment, platforms: list[str], published: list[str]) -> list[str]:
+    """Problems of an experiment in the light of its workloads, and of the platforms and published files there are."""
     problems = [
         f"platforms: unknown platform {name!r}{suggest(name, platforms)}"
         for name in experiment.platforms
         if name not in platforms
     ]
+    if experiment.published is not None and experiment.published not in published:
+        name = experiment.published
+        problems.append(f"published: there is no published file {name!r}{suggest(name, published)}")
     for name, sweep in experiment.sweeps.items():
         problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep)]
     return problems
@@ -41,18 +44,25 @@ def _check_sweep(sweep: Sweep) -> list[str]:
 def check_published(experiment: Experiment, published: Published) -> list[str]:
     """A published value must belong to a sweep and to a measurement that the experiment has."""
     problems = []
-    for value in published.values:
-        where = f"published {published.published!r}, value from {value.source!r}"
+    for number, value in enumerate(published.values):
+        where = f"values.{number}"
         sweep = experiment.sweeps.get(value.sweep)
         if sweep is None:
-            problems.append(f"{where}: unknown sweep {value.sweep!r}{suggest(value.sweep, list(experiment.sweeps))}")
+            problems.append(
+                f"{where}.sweep: experiment {experiment.experiment!r} has no sweep {value.sweep!r}"
+                f"{suggest(value.sweep, list(experiment.sweeps))}"
+            )
             continue
         workload = load_workload(sweep.workload)
         if value.measurement not in workload.measurements:
             names = list(workload.measurements)
-            problems.append(f"{where}: unknown measurement {value.measurement!r}{suggest(value.measurement, names)}")
+            problems.append(
+                f"{where}.measurement: workload {sweep.workload!r} has no measurement {value.measurement!r}"
+                f"{suggest(value.measurement, names)}"
+            )
         problems += [
-            f"{where}: unknown factor {name!r}{suggest(name, list(workload.factors))}"
+            f"{where}.levels.{name}: workload {sweep.workload!r} has no factor {name!r}"
+            f"{suggest(name, list(workload.factors))}"
             for name in value.levels
             if name not in workload.factors
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from clusterbench.errors import suggest
 from clusterbench.spec.loading import Strict
@@ -39,6 +39,8 @@ class Sweep(Strict):
     factors: dict[str, Levels | LevelsByScale]
     repetitions: Count | CountByScale = 3
     timeout_s: Count = 3600
+    plots: list[Name] = []
+    """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
 
     @field_validator("factors", mode="before")
     @classmethod
@@ -51,18 +53,24 @@ class Sweep(Strict):
         shaped = {}
         for factor, levels in factors.items():
             if isinstance(levels, dict):
-                missing = [scale for scale in SCALES if scale not in levels]
-                if missing:
-                    raise ValueError(f"factor {factor!r} has no levels for scale {', '.join(missing)}")
-                if unknown := [scale for scale in levels if scale not in SCALES]:
-                    raise ValueError(
-                        f"factor {factor!r}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), list(SCALES))}"
-                    )
+                _check_scales(f"factor {factor!r}", levels)
             by_scale = levels if isinstance(levels, dict) else {"all scales": levels}
             for scale, listed in by_scale.items():
                 _check_levels(f"factor {factor!r}, {scale}", listed)
             shaped[factor] = LevelsByScale.model_validate(levels) if isinstance(levels, dict) else levels
         return shaped
+
+    @field_validator("repetitions", mode="before")
+    @classmethod
+    def _counts(cls, repetitions: Any) -> Any:
+        """As above: the error of a number must not speak of scales, nor the other way round."""
+        by_scale = repetitions if isinstance(repetitions, dict) else {"all scales": repetitions}
+        if isinstance(repetitions, dict):
+            _check_scales("repetitions", repetitions)
+        for scale, count in by_scale.items():
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise ValueError(f"{scale}: must be a whole number of at least 1, found {count!r}")
+        return repetitions
 
     def levels(self, factor: str, scale: Scale) -> list[Level]:
         declared = self.factors[factor]
@@ -72,6 +80,13 @@ class Sweep(Strict):
         if isinstance(self.repetitions, int):
             return self.repetitions
         return int(getattr(self.repetitions, scale))
+
+
+def _check_scales(what: str, by_scale: dict[Any, Any]) -> None:
+    if unknown := [scale for scale in by_scale if scale not in SCALES]:
+        raise ValueError(f"{what}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), SCALES)}")
+    if missing := [scale for scale in SCALES if scale not in by_scale]:
+        raise ValueError(f"{what}: nothing is said for scale {', '.join(missing)}; every scale must be named")
 
 
 def _check_levels(where: str, levels: Any) -> None:
@@ -101,8 +116,9 @@ class Experiment(Strict):
     failures_are_findings: bool = False
     sweeps: dict[Name, Sweep]
 
-    @model_validator(mode="after")
-    def _has_sweeps(self) -> Experiment:
-        if not self.sweeps:
-            raise ValueError("sweeps is empty; name at least one sweep, or there is nothing to measure")
-        return self
+    @field_validator("sweeps")
+    @classmethod
+    def _has_sweeps(cls, sweeps: dict[str, Sweep]) -> dict[str, Sweep]:
+        if not sweeps:
+            raise ValueError("is empty; name at least one sweep, or there is nothing to measure")
+        return sweeps

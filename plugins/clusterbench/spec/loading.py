@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,19 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Safe both; the one in C is ten times as fast, and DAGs are parsed often."""
 
 FieldPath = tuple[str | int, ...]
+
+WORDS = {
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text (in quotes where YAML would read something else)",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a mapping of keys to values",
+}
+"""Pydantic's types of problems in plain words; others speak for themselves."""
+EMPTY = {"too_short": "name at least one", "string_too_short": "write a text"}
 
 
 class Strict(BaseModel):
@@ -32,33 +46,43 @@ def load(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise SpecError([describe(problem, path, lines, model) for problem in error.errors()]) from None
+        described = [describe(problem, path, lines, model) for problem in error.errors()]
+        raise SpecError(list(dict.fromkeys(described))) from None
 
 
 def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
     """Data of a YAML file and the line of every field in it; a key written twice is an error."""
+    lines: dict[FieldPath, int] = {}
     try:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=LOADER)
+        _note_lines(path, node, (), lines)
+        data = yaml.load(text, Loader=LOADER)  # noqa: S506  it is a safe loader
     except OSError as error:
         raise SpecError([f"{path}: cannot be read: {error.strerror}; check the name and the permissions"]) from None
     except UnicodeDecodeError as error:
-        raise SpecError([f"{path}: is not UTF-8 text (byte {error.start}); save it as UTF-8"]) from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise SpecError([f"{path}:{line}: is not UTF-8 text; save it as UTF-8"]) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        problem = getattr(error, "problem", None) or str(error)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise SpecError([f"{where}: is not YAML: {problem}; mend the indentation or the quotes there"]) from None
-    if not isinstance(node, yaml.MappingNode):
+    except RecursionError:
+        raise SpecError([f"{path}: an anchor (&) holds itself, or is nested too deep; write it out"]) from None
+    except ValueError as error:
         raise SpecError(
-            [f"{path}: must be a mapping of keys to values, found {'nothing' if node is None else 'a list or a text'}"]
-        )
-    lines: dict[FieldPath, int] = {}
-    _note_lines(path, node, (), lines)
-    return yaml.load(text, Loader=LOADER), lines  # noqa: S506  it is a safe loader
+            [f"{path}: a value cannot be read: {error}; a text that looks like a date needs quotes"]
+        ) from None
+    if not isinstance(data, dict):
+        found = {type(None): "nothing", list: "a list"}.get(type(data), "a text")
+        raise SpecError([f"{path}:1: must be a mapping of keys to values, found {found}"])
+    return data, lines
 
 
-def _note_lines(path: Path, node: yaml.Node, at: FieldPath, lines: dict[FieldPath, int]) -> None:
+def _note_lines(path: Path, node: yaml.Node | None, at: FieldPath, lines: dict[FieldPath, int]) -> None:
+    if node is None:
+        return
     lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
@@ -86,7 +110,21 @@ def describe(problem: ErrorDetails, path: Path, lines: dict[FieldPath, int], mod
         return f"{where}: {field}: is missing; add it"
     if problem["type"] == "value_error":
         return f"{where}: {field}: {problem['ctx']['error']}"
-    return f"{where}: {field}: {problem['msg']}, found {found!r}"
+    if problem["type"] == "literal_error":
+        allowed = re.findall("'([^']*)'", problem["ctx"]["expected"])
+        return f"{where}: {field}: {found!r} is not allowed{suggest(str(found), allowed)}"
+    if problem["type"] in EMPTY:
+        return f"{where}: {field}: is empty; {EMPTY[problem['type']]}"
+    said = WORDS.get(problem["type"]) or problem["msg"].replace("Input should be", "must be")
+    return f"{where}: {field}: {said}, found {found!r}"
+
+
+def located(path: Path, problem: str) -> str:
+    """``problem``, which begins with the dotted field it is about, behind the file and the line of that field."""
+    _, lines = read_yaml(path)
+    field = problem.split(":", 1)[0].split(".")
+    location = tuple(int(part) if part.isdigit() else part for part in field)
+    return f"{path}:{_line_of(location, lines)}: {problem}"
 
 
 def _is_union_tag(part: str | int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
@@ -40,14 +40,14 @@ class Platform(Strict):
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 
-    @model_validator(mode="after")
-    def _has_a_client(self) -> Platform:
-        clients = self.hosts_with("client")
+    @field_validator("hosts")
+    @classmethod
+    def _has_a_client(cls, hosts: dict[str, Host]) -> dict[str, Host]:
+        clients = [name for name, host in hosts.items() if "client" in host.roles]
         if len(clients) != 1:
-            raise ValueError(
-                f"hosts: exactly one host has the role 'client', because one clock measures; found {len(clients)}"
-            )
-        return self
+            found = f"{len(clients)} ({', '.join(clients)})" if clients else "none"
+            raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
+        return hosts
 
     def hosts_with(self, *roles: str) -> list[str]:
         """Names of the hosts that have any of ``roles``, in the order of the file."""
