@@ -1,0 +1,51 @@
+"""Levels, counts and defaults of an experiment."""
+
+from __future__ import annotations
+
+import pytest
+from project import FIXTURES
+
+from clusterbench.spec import SCALES, Experiment
+from clusterbench.spec.loading import load
+
+
+@pytest.fixture
+def smallest() -> Experiment:
+    return load(FIXTURES / "valid/experiments/smallest.yaml", Experiment)
+
+
+@pytest.fixture
+def every_key() -> Experiment:
+    return load(FIXTURES / "valid/experiments/every_key.yaml", Experiment)
+
+
+def test_levels_of_a_list_hold_at_every_scale(smallest: Experiment) -> None:
+    assert [smallest.sweeps["lookups"].levels("rows", scale) for scale in SCALES] == [[1000, 2000]] * 3  # type: ignore[arg-type]
+
+
+def test_levels_by_scale_are_those_of_the_scale(smallest: Experiment) -> None:
+    levels = [smallest.sweeps["lookups"].levels("clients", scale) for scale in SCALES]  # type: ignore[arg-type]
+    assert levels == [[1], [1, 2], [1, 50]]
+
+
+def test_changing_the_levels_that_were_given_changes_no_experiment(smallest: Experiment) -> None:
+    smallest.sweeps["lookups"].levels("rows", "full").append(3)
+    assert smallest.sweeps["lookups"].levels("rows", "full") == [1000, 2000]
+
+
+def test_repetitions_are_one_number_or_one_a_scale(smallest: Experiment, every_key: Experiment) -> None:
+    assert [smallest.sweeps["lookups"].repetitions_at(scale) for scale in SCALES] == [3, 3, 3]  # type: ignore[arg-type]
+    assert [every_key.sweeps["lookups"].repetitions_at(scale) for scale in SCALES] == [1, 3, 5]  # type: ignore[arg-type]
+
+
+def test_what_is_not_said_has_a_default(smallest: Experiment) -> None:
+    assert (smallest.default_scale, smallest.published, smallest.settings) == ("laptop", None, {})
+    assert smallest.failures_are_findings is False
+    assert smallest.sweeps["lookups"].timeout_s == 3600
+
+
+def test_what_is_said_holds(every_key: Experiment) -> None:
+    assert (every_key.default_scale, every_key.published) == ("full", "every_key")
+    assert every_key.settings == {"postgres": {"jit": "off"}}
+    assert every_key.failures_are_findings is True
+    assert every_key.sweeps["lookups"].timeout_s == 60
