@@ -76,9 +76,14 @@ def from_file(path: Path) -> Connections:
         raise ClusterbenchError(f"{path}: is not JSON: {error}") from None
 
     def find(conn_id: str) -> Connection:
-        variable = os.environ.get(f"AIRFLOW_CONN_{conn_id.upper()}")
-        if variable:
-            return from_parts(conn_id, json.loads(variable))
+        name = f"AIRFLOW_CONN_{conn_id.upper()}"
+        if variable := os.environ.get(name):
+            try:
+                return from_parts(conn_id, json.loads(variable))
+            except ValueError:  # its text may hold a password, so it is not shown
+                raise ClusterbenchError(
+                    f"{name}: is not JSON; write it in Airflow's JSON format, with host, port, login, password, extra"
+                ) from None
         if conn_id not in known:
             raise ClusterbenchError(f"unknown connection {conn_id!r}{suggest(conn_id, list(known))}")
         return from_parts(conn_id, known[conn_id])
