@@ -92,14 +92,15 @@ def read(output: Path, expected: int) -> Reading:
     failed = re.search(r"number of failed transactions: (\d+)", said)
     if failed and int(failed[1]) > 0:
         errors = max(errors, int(failed[1]))
+    details: dict[str, object] = {
+        "driver_said": said,
+        "driver_errors": _text(output / "driver_errors.txt")[-2000:],
+    }
     if not len(rows):
-        return Reading({}, errors=expected, details={"driver": said})
-    latency_ms, start_s, end_s = (
-        rows[:, 0] / 1e3,
-        (rows[:, 1] - rows[:, 0]).min() / 1e6,
-        rows[:, 1].max() / 1e6,
-    )
-    window_s = float(end_s - start_s)
+        return Reading({}, errors=expected, details=details)
+    latency_ms = rows[:, 0] / 1e3
+    start_us, end_us = int((rows[:, 1] - rows[:, 0]).min()), int(rows[:, 1].max())
+    window_s = (end_us - start_us) / 1e6  # subtracted as integers: epoch seconds as floats have lost microseconds
     quantiles = np.quantile(latency_ms, [0.5, 0.95, 0.99, 0.999])
     measurements = {
         "throughput_per_s": len(rows) / window_s if window_s > 0 else 0.0,
@@ -124,9 +125,9 @@ def read(output: Path, expected: int) -> Reading:
         measurements,
         errors=errors,
         samples=len(rows),
-        window_start_s=float(start_s),
-        window_end_s=float(end_s),
-        details={"driver_said": said, "driver_errors": _text(output / "driver_errors.txt")[-2000:]},
+        window_start_s=start_us / 1e6,
+        window_end_s=end_us / 1e6,
+        details=details,
     )
 
 
