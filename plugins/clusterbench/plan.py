@@ -15,7 +15,7 @@ from clusterbench.catalog import Catalog
 from clusterbench.engines import engine_class
 from clusterbench.errors import SpecError, suggest
 from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
-from clusterbench.spec.loading import Strict
+from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
 from clusterbench.workloads import Dataset, load_workload
 
@@ -108,10 +108,7 @@ def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
         choices = Choices.model_validate(defaults | given)
     except ValidationError as error:
         raise SpecError(
-            [
-                f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}, found {problem['input']!r}"
-                for problem in error.errors()
-            ]
+            [f"{'.'.join(str(part) for part in problem['loc'])}: {say(problem)}" for problem in error.errors()]
         ) from None
     problems = [
         f"sweeps: unknown sweep {name!r}{suggest(name, list(experiment.sweeps))}"
@@ -143,7 +140,10 @@ def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
                 levels = sweep.levels(factor, choices.scale)
                 declared |= set(levels) if factors[factor].is_concurrency and len(levels) > 1 else set()
     if unknown := [level for level in choices.concurrency if level not in declared]:
-        allowed = ", ".join(str(level) for level in sorted(declared, key=str)) or "none, no chosen sweep varies it"
+        allowed = (
+            ", ".join(map(str, sorted(declared, key=lambda level: (isinstance(level, str), level))))
+            or "none, no chosen sweep varies it"
+        )
         raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
 
 

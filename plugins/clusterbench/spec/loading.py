@@ -103,20 +103,25 @@ def describe(problem: ErrorDetails, path: Path, lines: dict[FieldPath, int], mod
     location = tuple(part for part in problem["loc"] if not _is_union_tag(part))
     where = f"{path}:{_line_of(location, lines)}"
     field = ".".join(str(part) for part in location) or "the file"
-    found = problem["input"]
     if problem["type"] == "extra_forbidden":
         return f"{where}: {field}: unknown key{suggest(str(location[-1]), _keys_allowed(location, model))}"
     if problem["type"] == "missing":
         return f"{where}: {field}: is missing; add it"
+    return f"{where}: {field}: {say(problem)}"
+
+
+def say(problem: ErrorDetails) -> str:
+    """What is wrong with a value, what was found and what is allowed; the field is for the caller to name."""
+    found = problem["input"]
     if problem["type"] == "value_error":
-        return f"{where}: {field}: {problem['ctx']['error']}"
+        return str(problem["ctx"]["error"])
     if problem["type"] == "literal_error":
         allowed = re.findall("'([^']*)'", problem["ctx"]["expected"])
-        return f"{where}: {field}: {found!r} is not allowed{suggest(str(found), allowed)}"
+        return f"{found!r} is not allowed{suggest(str(found), allowed)}"
     if problem["type"] in EMPTY:
-        return f"{where}: {field}: is empty; {EMPTY[problem['type']]}"
+        return f"is empty; {EMPTY[problem['type']]}"
     said = WORDS.get(problem["type"]) or problem["msg"].replace("Input should be", "must be")
-    return f"{where}: {field}: {said}, found {found!r}"
+    return f"{said}, found {found!r}"
 
 
 def located(path: Path, problem: str) -> str:
