@@ -31,6 +31,9 @@ def with_file(root: Path, source: Path) -> Path:
 
 
 def expected(source: Path) -> list[str]:
-    """The messages that the comments at the top of a file announce, each behind the file's path."""
+    """The messages that the comments at the top of a file announce, each behind the file's path.
+
+    Three dots stand for a list of what is allowed that grows with the program.
+    """
     lines = source.read_bytes().decode("latin-1").splitlines()
     return [line.removeprefix("# expect: ") for line in lines if line.startswith("# expect: ")]
