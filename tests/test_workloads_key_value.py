@@ -1,0 +1,357 @@
+"""Key-value lookups: the rows, their slices, the statements, the answers, and what cannot be had."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from clusterbench.connections import Connection
+from clusterbench.engines import Endpoint
+from clusterbench.engines.postgres import Postgres
+from clusterbench.plan import Trial
+from clusterbench.workloads import Job, load_workload
+from clusterbench.workloads.key_value import (
+    KeyValueData,
+    _keys,
+    _slices,
+    expected_checksum,
+    expected_documents,
+    insert,
+    wrong_answers,
+)
+
+CAPTURED = Path(__file__).parent / "fixtures" / "pgbench"
+KEY_VALUE = load_workload("key_value")
+INDEX_BUILD = load_workload("index_build")
+SEED_OF_THE_CAPTURED = 20171002
+
+
+def trial(repetition: int = 1, seed: int = SEED_OF_THE_CAPTURED, **levels: Any) -> Trial:
+    defaults = {name: factor.default for name, factor in KEY_VALUE.factors.items()}
+    chosen = defaults | {"rows": 10_000, "clients": 4, "lookups_per_client": 50} | levels
+    return Trial("t.r1", "t", "lab_db1", "t", "key_value", chosen, repetition, seed, 60, {})
+
+
+class Greenplum(Postgres):
+    """An engine with an optimizer of its own."""
+
+    lacks: ClassVar[dict[str, str]] = {}
+
+
+# Rows.
+
+
+def test_document_is_json_whose_id_is_its_key() -> None:
+    for key, document in expected_documents([1, 42, 999, 1_000_000, 9_999_999], 7).items():
+        assert json.loads(document)["widget"]["id"] == str(key)
+
+
+def test_document_is_as_wide_as_the_paper_s() -> None:
+    """The paper's plans say ``width=474``; a key of seven digits gives exactly that, one digit less a byte less."""
+    documents = expected_documents([1_000_000, 9_999_999, 999_999, 1_000_000_000], 7)
+    assert [len(document.encode()) for document in documents.values()] == [474, 474, 473, 477]
+
+
+def test_signature_ties_the_document_to_seed_and_key() -> None:
+    document = json.loads(expected_documents([42], 7)[42])
+    assert document["widget"]["signature"] == hashlib.md5(b"7:42").hexdigest()
+
+
+def test_same_seed_gives_the_same_documents_and_another_seed_others() -> None:
+    assert expected_documents([1, 2, 3], 7) == expected_documents([1, 2, 3], 7)
+    one, other = expected_documents([1, 2, 3], 7), expected_documents([1, 2, 3], 8)
+    assert all(one[key] != other[key] for key in (1, 2, 3))
+
+
+def test_documents_of_two_keys_differ() -> None:
+    assert len(set(expected_documents(range(1, 500), 7).values())) == 499
+
+
+def test_checksum_is_the_sum_of_digests_over_all_rows() -> None:
+    """Computed again in plain Python, from the documents alone."""
+    documents = expected_documents(range(1, 101), 7)
+    digests = (hashlib.md5(f"{key}|{key}|{document}".encode()).hexdigest() for key, document in documents.items())
+    assert expected_checksum(KeyValueData.dataset({"rows": 100}, 7)) == sum(int(digest[:15], 16) for digest in digests)
+
+
+def test_checksum_of_another_seed_or_another_size_differs() -> None:
+    found = {expected_checksum(KeyValueData.dataset({"rows": rows}, seed)) for rows in (100, 101) for seed in (7, 8)}
+    assert len(found) == 4
+
+
+def test_checksum_is_the_one_that_postgresql_computed_in_the_lab() -> None:
+    """100,000 rows of seed 20171002: ``data.json`` of a real run of the experiment."""
+    assert expected_checksum(KeyValueData.dataset({"rows": 100_000}, 20171002)) == 57641760417402373594753
+
+
+def test_checksum_of_a_large_table_is_left_to_earlier_runs() -> None:
+    assert expected_checksum(KeyValueData.dataset({"rows": 10_000_001}, 7)) is None
+
+
+def test_rows_of_a_slice_are_made_where_they_will_live() -> None:
+    made = insert(KeyValueData.dataset({"rows": 1000}, 7), 501, 1000)
+    assert made.startswith('INSERT INTO "datajson_1000" (jsonraw, jkeynum, jkey)')
+    assert "generate_series(501, 1000)" in made
+    assert "md5('7' || ':' || id)" in made
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 7, 16, 64, 1000])
+@pytest.mark.parametrize("rows", [1, 2, 99, 100, 1000, 1_000_000, 1_000_001, 2_999_999, 50_000_000])
+def test_slices_tile_the_table(rows: int, parallelism: int) -> None:
+    slices = _slices(rows, parallelism)
+    assert slices[0][0] == 1
+    assert slices[-1][1] == rows
+    assert all(first <= last for first, last in slices)
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(slices))
+    assert max(last - first + 1 for first, last in slices) <= 1_000_000
+
+
+def test_there_are_as_many_slices_as_can_be_loaded_at_once() -> None:
+    assert len(_slices(1_000_000, 8)) == 8
+    assert len(_slices(1_000_000_000, 8)) == 1000
+
+
+# Keys and answers.
+
+
+@pytest.mark.parametrize("rows", [100, 10_000, 10_000_000_000])
+def test_keys_to_check_are_keys_that_exist(rows: int) -> None:
+    keys = _keys(trial(rows=rows), 500)
+    assert len(keys) == 500
+    assert 1 <= min(keys) <= max(keys) <= rows
+
+
+def test_keys_to_check_are_fixed_by_seed_and_repetition() -> None:
+    assert _keys(trial(), 20) == _keys(trial(), 20)
+    assert _keys(trial(repetition=2), 20) != _keys(trial(), 20)
+    assert _keys(trial(seed=8), 20) != _keys(trial(), 20)
+
+
+@pytest.mark.parametrize("case", ["cold_4_clients_sql_prepare", "session_per_lookup", "protocol_prepare"])
+def test_answers_of_a_real_server_are_those_of_duckdb(case: str) -> None:
+    assert wrong_answers(CAPTURED / case / "answers.txt", _keys(trial(), 20), SEED_OF_THE_CAPTURED) is None
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    return Path(shutil.copy(CAPTURED / "cold_4_clients_sql_prepare" / "answers.txt", tmp_path / "answers.txt"))
+
+
+def check(answers: Path) -> str | None:
+    return wrong_answers(answers, _keys(trial(), 20), SEED_OF_THE_CAPTURED)
+
+
+def test_changed_answer_is_found_and_shown(answers: Path) -> None:
+    answers.write_text(answers.read_text().replace("Click Here", "Click There", 1))
+    assert re.match(
+        r"wrong answer for key 4019: found '\{\"widget\".*expected '\{\"widget\"", str(check(answers)), re.DOTALL
+    )
+
+
+def test_answers_in_another_order_are_wrong(answers: Path) -> None:
+    first, second, *others = answers.read_text().split("\0")
+    answers.write_text("\0".join([second, first, *others]))
+    assert "wrong answer for key 4019" in str(check(answers))
+
+
+def test_missing_answer_is_found(answers: Path) -> None:
+    answers.write_text("\0".join(answers.read_text().split("\0")[1:]))
+    assert check(answers) == "20 lookups were to be checked, but 19 gave an answer"
+
+
+def test_answer_too_many_is_found(answers: Path) -> None:
+    answers.write_text(answers.read_text() + '{"widget": 1}\0')
+    assert check(answers) == "20 lookups were to be checked, but 21 gave an answer"
+
+
+def test_empty_answer_is_a_missing_one(answers: Path) -> None:
+    parts = answers.read_text().split("\0")
+    answers.write_text("\0".join(["", *parts[1:]]))
+    assert "but 19 gave an answer" in str(check(answers))
+
+
+def test_no_answers_at_all_are_found(tmp_path: Path) -> None:
+    assert check(tmp_path / "answers.txt") == "20 lookups were to be checked, but 0 gave an answer"
+
+
+def test_answers_of_another_seed_are_wrong(answers: Path) -> None:
+    assert "wrong answer" in str(wrong_answers(answers, _keys(trial(), 20), 7))
+
+
+# A trial's output.
+
+
+def test_completed_trial_with_right_answers_is_valid() -> None:
+    read = KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial())
+    assert (read.errors, read.samples, read.invalid) == (0, 200, ())
+
+
+def test_fast_wrong_answer_makes_the_trial_invalid(tmp_path: Path) -> None:
+    output = Path(shutil.copytree(CAPTURED / "cold_4_clients_sql_prepare", tmp_path / "output"))
+    (output / "answers.txt").write_text("")
+    assert KEY_VALUE.read(output, trial()).invalid == ("20 lookups were to be checked, but 0 gave an answer",)
+
+
+def test_failed_trial_is_failed_and_not_called_wrong() -> None:
+    read = KEY_VALUE.read(CAPTURED / "clients_aborted", trial())
+    assert (read.errors, read.invalid) == (200, ())
+
+
+def test_fewer_lookups_than_asked_for_are_errors() -> None:
+    assert KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(clients=5)).errors == 50
+
+
+def test_index_build_is_timed_and_its_rows_counted() -> None:
+    built = replace(trial(), workload="index_build")
+    read = INDEX_BUILD.read(CAPTURED / "index_build_10000_rows", built)
+    log = next((CAPTURED / "index_build_10000_rows").glob("log.*")).read_text().split()
+    assert set(read.measurements) == set(INDEX_BUILD.measurements)
+    assert read.measurements["response_time_s"] == pytest.approx(int(log[2]) / 1e6)
+    assert read.measurements["throughput_rows_per_s"] == pytest.approx(10_000 / (int(log[2]) / 1e6))
+
+
+# Statements.
+
+
+class TinyEngine:
+    """Says where it is, and notes poolers."""
+
+    database = Connection("lab_db1", "db", 5432, "bench", "s3cret", "data", {})
+
+    def __init__(self) -> None:
+        self.poolers: list[tuple[str, int]] = []
+
+    def endpoint(self, *, pooled: bool) -> Endpoint:
+        return Endpoint("db", 16432 if pooled else 5432, "bench", "data")
+
+    def start_pooler(self, mode: str, size: int) -> None:
+        self.poolers.append((mode, size))
+
+
+def job(engine: TinyEngine | None = None, **levels: Any) -> Job:
+    return KEY_VALUE.job(trial(**levels), engine or TinyEngine())  # type: ignore[arg-type]
+
+
+CHOOSE = "\\set key random(1, 10000)\n"
+LOOKUP = 'SELECT jsonraw FROM "datajson_10000" WHERE jkeynum = '
+
+
+def test_plain_statement_is_the_lookup_of_a_random_key() -> None:
+    assert job(statement="plain").files["script.sql"] == f"{CHOOSE}{LOOKUP}:key;\n"
+
+
+def test_sql_prepared_statement_is_prepared_once_a_session() -> None:
+    assert job(statement="sql_prepare").files["script.sql"] == (
+        f"\\if :prepared = 0\nPREPARE lookup (bigint) AS {LOOKUP}$1;\n\\set prepared 1\n\\endif\n"
+        f"{CHOOSE}EXECUTE lookup(:key);\n"
+    )
+    assert "--define=prepared=0" in job(statement="sql_prepare").command
+
+
+def test_protocol_prepared_statement_is_the_plain_one_by_another_protocol() -> None:
+    made = job(statement="protocol_prepare")
+    assert made.files["script.sql"] == job(statement="plain").files["script.sql"]
+    assert "--protocol=prepared" in made.command
+    assert "--protocol=simple" in job(statement="plain").command
+
+
+def test_answers_are_asked_for_by_the_same_statement() -> None:
+    keys = _keys(trial(), 20)
+    assert job(statement="plain").files["answers.sql"] == "".join(f"{LOOKUP}{key};\n" for key in keys)
+    prepared = job(statement="sql_prepare").files["answers.sql"].splitlines()
+    assert prepared[1] == f"PREPARE lookup (bigint) AS {LOOKUP}$1;"
+    assert prepared[2:-1] == [f"EXECUTE lookup({key});" for key in keys]
+
+
+def test_number_of_checked_answers_is_a_level() -> None:
+    assert job(answers_checked=2).files["answers.sql"].count("\n") == 2
+
+
+def test_each_repetition_looks_up_other_keys_and_a_repeated_one_the_same() -> None:
+    seeds = [re.search(r"--random-seed=(\d+)", job(repetition=number).command) for number in (1, 2, 1)]
+    assert [int(seed[1]) for seed in seeds if seed] == [20171003, 20171004, 20171003]
+
+
+def test_new_session_per_lookup_reconnects() -> None:
+    assert "--connect" in job(session="per_lookup").command.split()
+    assert "--connect" not in job(session="kept").command.split()
+
+
+@pytest.mark.parametrize(
+    ("levels", "pooler"),
+    [
+        ({"statement": "plain", "clients": 4}, ("transaction", 4)),
+        ({"statement": "plain", "clients": 200}, ("transaction", 50)),
+        ({"statement": "sql_prepare", "clients": 200}, ("session", 200)),
+    ],
+)
+def test_pooler_is_as_large_as_its_mode_allows(levels: dict[str, Any], pooler: tuple[str, int]) -> None:
+    engine = TinyEngine()
+    assert "--port=16432" in job(engine, pooling="pgbouncer", **levels).command
+    assert engine.poolers == [pooler]
+
+
+def test_direct_trial_starts_no_pooler() -> None:
+    engine = TinyEngine()
+    assert "--port=5432" in job(engine, pooling="direct").command
+    assert engine.poolers == []
+
+
+def test_cache_state_is_of_the_table_and_its_index() -> None:
+    assert KEY_VALUE.relations(trial()) == ["datajson_10000", "i_datajson_10000_jkeynum"]
+    assert INDEX_BUILD.relations(trial()) == ["datajson_10000"]
+
+
+# What cannot be had.
+
+
+@pytest.mark.parametrize(
+    ("levels", "reason"),
+    [
+        ({"optimizer": "orca"}, "PostgreSQL has no ORCA optimizer"),
+        ({"session": "per_lookup", "statement": "sql_prepare"}, "a prepared statement ends with its session"),
+        ({"session": "per_lookup", "statement": "protocol_prepare"}, "a prepared statement ends with its session"),
+        ({"pooling": "pgbouncer", "statement": "protocol_prepare"}, "PgBouncer 1.18 does not carry"),
+    ],
+)
+def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str) -> None:
+    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres))
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {},
+        {"statement": "sql_prepare"},
+        {"pooling": "pgbouncer"},
+        {"pooling": "pgbouncer", "statement": "sql_prepare"},
+        {"session": "per_lookup"},
+    ],
+)
+def test_other_levels_can_be_had(levels: dict[str, Any]) -> None:
+    assert KEY_VALUE.not_applicable(trial(**levels).levels, Postgres) is None
+
+
+def test_optimizer_that_an_engine_has_can_be_had() -> None:
+    assert KEY_VALUE.not_applicable(trial(optimizer="orca").levels, Greenplum) is None
+
+
+# Estimates.
+
+
+def test_estimate_grows_with_what_is_done() -> None:
+    few, many = KEY_VALUE.estimate_s(trial(clients=1).levels), KEY_VALUE.estimate_s(trial(clients=200).levels)
+    cold = KEY_VALUE.estimate_s(trial(clients=1, cache="cold").levels)
+    scan = [KEY_VALUE.estimate_s(trial(access="scan", rows=rows).levels) for rows in (1_000_000, 1_000_000_000)]
+    assert few < many
+    assert few < cold
+    assert scan[0] * 100 < scan[1]
+    assert INDEX_BUILD.estimate_s({"rows": 1000}) < INDEX_BUILD.estimate_s({"rows": 1_000_000_000})
