@@ -6,7 +6,6 @@ By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set
 from __future__ import annotations
 
 import os
-from datetime import datetime, timedelta
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
@@ -34,9 +33,9 @@ with DAG(
     schedule=CronTriggerTimetable(
         SATURDAY_EVENING,
         timezone=os.environ.get("CLUSTERBENCH_TIMEZONE", "UTC"),
-        run_immediately=timedelta(0),  # a week that was missed stays missed; installing must not start a run
+        run_immediately=False,
     ),
-    start_date=datetime(2026, 1, 1),
+    start_date=None,  # with a date in the past, the last Saturday would be made up for as soon as this is installed
     catchup=False,
     max_active_runs=1,
     params={

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -123,3 +124,17 @@ class DetachedJob:
         if missing is not None:
             enter = f"{enter} 2>/dev/null || {{ {missing}; exit 0; }}"
         return self.fleet.run_on(self.host, f"{enter}\n{script}\n", timeout_s=timeout_s).output
+
+
+def clean_up(fleet: Fleet, host: str, directory: str, done: Sequence[str]) -> None:
+    """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
+    names = " ".join(quote(name) for name in done)
+    fleet.run_on(
+        host,
+        f"cd {quote(f'{fleet.work_dir(host)}/{directory}')} 2>/dev/null || exit 0\n"
+        "for job in */; do\n"
+        '  [ -e "$job/started" ] && ! flock -n -s "$job/lock" true && pkill -TERM -s "$(cat "$job/pid")"\n'
+        "done\n"
+        f"rm -rf -- {names}\n"
+        "rmdir . 2>/dev/null || true\n",
+    )

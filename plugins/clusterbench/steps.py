@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from clusterbench import facts, lease, validation
+from clusterbench import facts, jobs, lease, telemetry, validation
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
@@ -183,8 +183,11 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
 
 
 def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:
-    """One trial; see ``trial.py`` for its protocol."""
+    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has."""
+    if run.archive.sealed and run.archive.trial(platform, trial_id) is None:
+        raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
     with run.bench(platform) as bench:
+        lease.acquire(bench.fleet, bench.platform, run.holder)  # a task may be cleared when another run has begun
         return run_trial(run.plan().trial(platform, trial_id), bench)
 
 
@@ -199,6 +202,9 @@ def release_cluster(run: Run, platform: str) -> None:
     with run.bench(platform) as bench:
         lease.acquire(bench.fleet, bench.platform, run.holder)  # nothing is touched that another run holds
         try:
+            recorded = [record.trial.id for record in run.archive.trials() if record.trial.platform == platform]
+            jobs.clean_up(bench.fleet, bench.platform.client, f"jobs/{run.holder}/{platform}", recorded)
+            telemetry.clean_up(bench.fleet, f"telemetry/{run.holder}/{platform}")
             bench.engine.start()
             bench.engine.stop_pooler()
             bench.engine.reset_session()

@@ -44,6 +44,15 @@ rm -f telemetry.raw telemetry.pid
 """
 
 
+CLEAN_UP = """\
+cd {directory} 2>/dev/null || exit 0
+for file in */telemetry.pid; do
+  [ -e "$file" ] && grep -q sadc "/proc/$(cat "$file")/comm" 2>/dev/null && kill "$(cat "$file")"
+done
+cd ..; rm -rf -- {directory}
+"""
+
+
 def start(fleet: Fleet, name: str) -> None:
     """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
     scripts = {host: COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S) for host in fleet.names}
@@ -65,6 +74,11 @@ def collect(fleet: Fleet, name: str, into: Path) -> list[str]:
     failures = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start"])
     absent = [host for host in fleet.names if host not in failures and not (into / host / RAW_FILE).exists()]
     return [*failures.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
+
+
+def clean_up(fleet: Fleet, name: str) -> None:
+    """End collectors that a lost worker left behind below ``name``, and remove what was collected and archived."""
+    fleet.run_each({host: CLEAN_UP.format(directory=_directory(fleet, host, name)) for host in fleet.names})
 
 
 def _directory(fleet: Fleet, host: str, name: str) -> str:

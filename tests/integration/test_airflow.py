@@ -1,0 +1,272 @@
+"""The whole pipeline: real Airflow, real hosts, real PostgreSQL, real S3, started as a user would."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.integration.helpers import archive_of, store_of
+
+from clusterbench.airflow_api import AirflowApi
+from clusterbench.archive import RunArchive
+from clusterbench.connections import Connections, from_file
+from clusterbench.errors import AirflowApiError
+from clusterbench.lab import Lab
+from clusterbench.runs import run_id_from
+from clusterbench.watch import follow
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def api(lab_with_airflow: Lab) -> Iterator[AirflowApi]:
+    lab_with_airflow.up()
+    user, password = lab_with_airflow.airflow_login()
+    api = AirflowApi(lab_with_airflow.airflow_url().rstrip("/"), user, password)
+    deadline = time.monotonic() + 180
+    while {dag["dag_id"] for dag in api.call("GET", "/dags")["dags"]} < {"smoke", "key_value", "weekly"}:
+        assert time.monotonic() < deadline, f"the DAGs did not appear: {api.import_errors()}"
+        time.sleep(1)
+    assert api.import_errors() == []
+    yield api
+
+
+@pytest.fixture(scope="module")
+def there(lab_with_airflow: Lab) -> Connections:
+    return from_file(lab_with_airflow.lab_dir / "connections.json")
+
+
+def clusterbench(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "clusterbench.cli", *arguments],
+        env={**os.environ, "CLUSTERBENCH_LAB_DIR": str(lab.lab_dir)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def smoke(lab_with_airflow: Lab, api: AirflowApi, there: Connections) -> tuple[str, RunArchive]:
+    """What `clusterbench run smoke` printed, and the archive of that run."""
+    done = clusterbench(lab_with_airflow, "run", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run_id = next(
+        line.split("/")[1].split(":")[0] for line in done.stdout.splitlines() if line.startswith("run smoke/")
+    )
+    return done.stdout, archive_of(there, "smoke", run_id)
+
+
+def test_run_shows_progress_results_and_where_things_are(smoke: tuple[str, RunArchive]) -> None:
+    printed, archive = smoke
+    assert "open_run: done" in printed
+    assert "9/9 lab_db1: " in printed
+    assert f"run smoke/{archive.run_id}: valid" in printed
+    report = next(line.split()[1] for line in printed.splitlines() if line.startswith("report "))
+    assert Path(report).read_bytes() == archive.store.get(f"{archive.prefix}report.html")
+
+
+def test_the_archive_is_whole(smoke: tuple[str, RunArchive]) -> None:
+    _, archive = smoke
+    keys = set(archive.keys())
+    for key in ("run.json", "experiment.yaml", "plan.json", "results.json", "verdicts.json", "report.html"):
+        assert key in keys
+    assert {"platforms/lab_db1/facts.json", "platforms/lab_db1/data.json", "platforms/lab_db1/platform.yaml"} <= keys
+    records = archive.trials()
+    assert [record.outcome for record in records].count("completed") == 8
+    assert [record.outcome for record in records].count("not_applicable") == 1
+    for record in records:
+        if record.outcome == "completed":
+            folder = f"trials/lab_db1/{record.trial.id}"
+            assert {f"{folder}/telemetry/{host}/telemetry.json.gz" for host in ("client", "etl", "db1")} <= keys
+            assert any(key.startswith(f"{folder}/log.") for key in keys)
+            assert record.driver_starts == 1
+    manifest = archive.need_json("manifest.json")
+    assert manifest["valid"] is True and set(manifest["objects"]) == keys - {"manifest.json"}
+    assert archive.verify() == []
+
+
+def test_trials_ran_in_the_planned_order_one_at_a_time(smoke: tuple[str, RunArchive]) -> None:
+    _, archive = smoke
+    planned = [trial["id"] for trial in archive.need_json("plan.json")["trials"]["lab_db1"]]
+    records = archive.trials()
+    assert [record.trial.id for record in records] == planned
+    measured = [record for record in records if record.window_start_s and record.window_end_s]
+    for earlier, later in itertools.pairwise(measured):
+        assert (earlier.window_end_s or 0) < (later.window_start_s or 0)
+
+
+def test_verify_finds_a_flipped_bit_a_missing_and_an_extra_object(
+    smoke: tuple[str, RunArchive], lab_with_airflow: Lab
+) -> None:
+    _, archive = smoke
+    store, prefix = archive.store, archive.prefix
+    name = f"smoke/{archive.run_id}"
+    log = next(key for key in archive.keys("") if "/log." in key)
+    results = store.get(f"{prefix}results.json") or b""
+    content = bytearray(store.get(prefix + log) or b"")
+    content[10] ^= 1
+    original = store.get(prefix + log) or b""
+    store.client.put_object(Bucket=store.bucket, Key=prefix + log, Body=bytes(content))
+    store.client.delete_object(Bucket=store.bucket, Key=f"{prefix}results.json")
+    store.client.put_object(Bucket=store.bucket, Key=f"{prefix}extra.txt", Body=b"x")
+    try:
+        found = clusterbench(lab_with_airflow, "verify", name)
+    finally:
+        store.client.put_object(Bucket=store.bucket, Key=prefix + log, Body=original)
+        store.client.put_object(Bucket=store.bucket, Key=f"{prefix}results.json", Body=results)
+        store.client.delete_object(Bucket=store.bucket, Key=f"{prefix}extra.txt")
+    assert found.returncode == 1
+    assert f"{log}: changed after the run" in found.stderr
+    assert "results.json: is in the manifest but missing in storage" in found.stderr
+    assert "extra.txt: is in storage but not in the manifest" in found.stderr
+    assert "3 problems" in found.stdout
+    assert clusterbench(lab_with_airflow, "verify", name).returncode == 0
+
+
+def test_no_secret_is_in_a_task_log_or_an_xcom(
+    smoke: tuple[str, RunArchive], lab_with_airflow: Lab, there: Connections, api: AirflowApi
+) -> None:
+    secrets = [there("lab_db1_postgres").password, there("clusterbench_archive").password]
+    logs = [path for path in lab_with_airflow.lab_dir.rglob("*.log") if path.is_file()]
+    assert any("dag_id=smoke" in str(path) for path in logs)
+    for path in logs:
+        text = path.read_text(errors="replace")
+        assert not any(secret in text for secret in secrets), path
+    run = api.call("GET", "/dags/smoke/dagRuns")["dag_runs"][0]["dag_run_id"]
+    xcoms = json.dumps(api.call("GET", f"/dags/smoke/dagRuns/{run.replace('+', '%2B')}/taskInstances/~/xcomEntries"))
+    assert not any(secret in xcoms for secret in secrets)
+
+
+def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:
+    """Wait until a trial's driver runs on the client host; then its task instance."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
+        for task in api.task_instances(dag_id, dag_run_id):
+            if task["task_id"].endswith(".trials") and task["state"] == "running" and task["pid"]:
+                jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
+                for started in jobs.rglob("started"):
+                    if not (started.parent / "status").exists():
+                        return task
+        assert api.dag_run(dag_id, dag_run_id)["state"] != "failed"
+        time.sleep(0.1)
+    raise AssertionError("no driver was seen running")
+
+
+def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
+    """kill -9 in the middle of a trial, first of the task's process, then of the scheduler, which is started again."""
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+    dag_run_id = api.trigger("key_value", chosen)
+    first = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
+    os.kill(int(str(first["pid"])), signal.SIGKILL)
+
+    deadline = time.monotonic() + 240
+    while True:
+        second = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
+        if second["map_index"] != first["map_index"]:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    os.kill(lab_with_airflow.pid("scheduler") or 0, signal.SIGKILL)
+    lab_with_airflow.start_server("scheduler")
+
+    out = io.StringIO()
+    assert follow(api, "key_value", dag_run_id, out) == "success", out.getvalue()
+    asked = datetime.fromisoformat(api.dag_run("key_value", dag_run_id)["run_after"])
+    archive = archive_of(there, "key_value", run_id_from(asked, dag_run_id))
+    assert archive.verify() == []
+    assert archive.need_json("manifest.json")["valid"] is True
+    records = archive.trials()
+    assert [record.outcome for record in records] == ["completed"] * 3
+    for record in records:
+        assert record.samples == 50 * 2000
+        assert record.driver_starts == 1
+        folder = f"trials/lab_db1/{record.trial.id}/log."
+        assert len({key[len(folder) :].split(".")[0] for key in archive.keys(folder)}) == 1, (
+            "one pgbench, one process id"
+        )
+    tries = {
+        task["map_index"]: task["try_number"]
+        for task in api.task_instances("key_value", dag_run_id)
+        if task["task_id"] == "lab_db1.trials"
+    }
+    assert tries[int(str(first["map_index"]))] >= 2 and tries[int(str(second["map_index"]))] >= 2
+    left = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
+    assert not left.exists(), "the cluster was released"
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"scale": "huge"},
+        {"scale": "full; DROP TABLE x"},
+        {"platforms": ["../../etc/passwd"]},
+        {"platforms": ['lab_db1"; $(touch hacked)']},
+        {"platforms": []},
+        {"sweeps": ["nothing"]},
+        {"concurrency": [0]},
+        {"concurrency": ["1"]},
+        {"repetitions": -1},
+        {"seed": -5},
+        {"seed": "$(id)"},
+    ],
+)
+def test_a_bad_value_is_refused_before_anything_starts(api: AirflowApi, conf: dict[str, object]) -> None:
+    with pytest.raises(AirflowApiError, match="refused: 4") as caught:
+        api.trigger("smoke", conf)
+    assert next(iter(conf)) in str(caught.value)
+
+
+def test_an_unknown_parameter_fails_the_run_with_those_there_are(api: AirflowApi) -> None:
+    dag_run_id = api.trigger("smoke", {"sclae": "full"})
+    assert follow(api, "smoke", dag_run_id, io.StringIO()) == "failed"
+    opened = next(task for task in api.task_instances("smoke", dag_run_id) if task["task_id"] == "open_run")
+    log = api.log("smoke", dag_run_id, opened)
+    assert "unknown parameters 'sclae'; allowed are concurrency, platforms, repetitions, scale, seed, sweeps" in log
+
+
+def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
+    lab_with_airflow.stop_server("etl")
+    try:
+        done = clusterbench(lab_with_airflow, "run", "smoke")
+    finally:
+        lab_with_airflow.start_server("etl")
+    assert done.returncode == 1
+    assert "NOT VALID" in done.stdout
+    assert "host etl (" in done.stderr and "is sshd running there" in done.stderr
+    run_id = next(
+        line.split("/")[1].split(":")[0] for line in done.stdout.splitlines() if line.startswith("run smoke/")
+    )
+    archive = archive_of(there, "smoke", run_id)
+    assert archive.need_json("manifest.json")["valid"] is False
+    assert archive.verify() == []
+    report = (archive.store.get(f"{archive.prefix}report.html") or b"").decode()
+    assert "host etl (" in report
+    assert archive.trials() == []
+
+
+def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, lab_with_airflow: Lab) -> None:
+    """At smoke scale, with the database of the first platform down: both experiments fail, and both were tried."""
+    lab_with_airflow.stop_server("db1_postgres")
+    try:
+        dag_run_id = api.trigger("weekly", {"scale": "smoke"})
+        assert follow(api, "weekly", dag_run_id, io.StringIO()) == "failed"
+    finally:
+        lab_with_airflow.start_server("db1_postgres")
+    states = {task["task_id"]: task["state"] for task in api.task_instances("weekly", dag_run_id)}
+    assert states == {"key_value": "failed", "smoke": "failed", "all_valid": "upstream_failed"}
+    assert store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("") == ["key_value", "smoke"]
