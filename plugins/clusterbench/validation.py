@@ -66,9 +66,8 @@ def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:
 
 def _found(result: Mapping[str, Any]) -> str:
     """What was seen, in few words: the unexpected values, or the error of an expectation that could not be run."""
-    raised = result.get("exception_info") or {}
-    if raised.get("raised_exception"):
-        return f"could not be checked: {str(raised.get('exception_message')).splitlines()[0]}"
+    if raised := _raised(result.get("exception_info") or {}):
+        return f"could not be checked: {raised}"
     seen = result.get("result") or {}
     if not seen:
         return ""
@@ -77,6 +76,14 @@ def _found(result: Mapping[str, Any]) -> str:
         examples = ", ".join(str(value) for value in (seen.get("partial_unexpected_list") or [])[:5])
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"
+
+
+def _raised(info: Mapping[str, Any]) -> str:
+    """The first line of what an expectation raised; Great Expectations has one entry in all, or one a metric."""
+    for entry in (info, *(value for value in info.values() if isinstance(value, Mapping))):
+        if entry.get("raised_exception"):
+            return str(entry.get("exception_message")).splitlines()[0]
+    return ""
 
 
 def passed(verdicts: Sequence[Verdict]) -> bool:
