@@ -248,9 +248,10 @@ def _each(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
 def find_run(store: Store, run: str) -> RunArchive:
     """A run by ``experiment/run id`` or by its run id alone. Raises ArchiveError that lists the newest runs."""
     experiment, _, run_id = run.rpartition("/")
-    candidates = [experiment] if experiment else store.folders("")
+    experiments = [name for name in store.folders("") if not name.startswith("_")]
+    candidates = [experiment] if experiment else experiments
     for name in candidates:
         if run_id in store.folders(f"{name}/"):
             return RunArchive(store, name, run_id)
-    newest = sorted(f"{name}/{found}" for name in store.folders("") for found in store.folders(f"{name}/"))[-5:]
+    newest = sorted(f"{name}/{found}" for name in experiments for found in store.folders(f"{name}/"))[-5:]
     raise ArchiveError(f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}")

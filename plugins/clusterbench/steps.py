@@ -26,7 +26,7 @@ from clusterbench.records import TrialRecord
 from clusterbench.spec import Platform
 from clusterbench.statistics import results
 from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import Dataset, load_workload
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +171,8 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     by_suite: dict[str, list[dict[str, object]]] = {}
     with run.bench(platform) as bench:
         for workload, dataset in run.plan().datasets(platform):
-            by_suite.setdefault(dataset.name, []).append(load_workload(workload).inspect(dataset, bench.engine))
+            facts_found = _with_known_checksum(run, dataset, load_workload(workload).inspect(dataset, bench.engine))
+            by_suite.setdefault(dataset.name, []).append(facts_found)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
         f"platforms/{platform}/data.json",
@@ -179,7 +180,21 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     )
     if not validation.passed(verdicts):
         raise DatasetError(validation.failures(f"platform {platform!r}: the data", verdicts) + "\nNothing was measured")
+    for rows in by_suite.values():
+        for row in rows:
+            run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
     return run.plan().trials[platform]
+
+
+def _with_known_checksum(run: Run, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
+    """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
+    key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}"
+    known = run.archive.store.get(key)
+    if row["checksum_expected"] is not None:
+        return {**row, "checksum_key": key}
+    source = "an earlier run's" if known else "none yet: later runs are compared with this one"
+    expected = known.decode() if known else row["checksum"]
+    return {**row, "checksum_key": key, "checksum_expected": expected, "checksum_source": source}
 
 
 def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:

@@ -269,4 +269,8 @@ def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, la
         lab_with_airflow.start_server("db1_postgres")
     states = {task["task_id"]: task["state"] for task in api.task_instances("weekly", dag_run_id)}
     assert states == {"key_value": "failed", "smoke": "failed", "all_valid": "upstream_failed"}
-    assert store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("") == ["key_value", "smoke"]
+    assert store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("") == [
+        "_checksums",
+        "key_value",
+        "smoke",
+    ]

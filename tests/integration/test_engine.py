@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from tests.integration.helpers import ROWS, bench_on, changed, dataset, new_run
 
-from clusterbench import caches, validation
+from clusterbench import caches, steps, validation
 from clusterbench.connections import Connections
 from clusterbench.errors import DatasetError, EngineError
 from clusterbench.lab import Lab
@@ -242,3 +242,22 @@ def test_a_plan_shows_index_or_scan_as_asked(bench: Bench, relations: list[str])
         evidence = KEY_VALUE.prepare(trial(access=access, rows=ROWS), bench.engine)
         assert words in str(evidence["plan"])
     bench.engine.reset_session()
+
+
+def test_a_large_table_is_compared_with_that_of_the_first_run(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above ten million rows, where DuckDB does not compute the checksum: the second platform must have the same."""
+    monkeypatch.setattr("clusterbench.workloads.key_value.CHECKED_BY_DUCKDB_ROWS_MAX", 0)
+    for platform, damage in (("lab_db1", None), ("lab_db2", None), ("lab_db2", "Click")):
+        run = new_run(connections)
+        chosen = {"platforms": [platform], "sweeps": ["lookups"], "seed": 31}
+        steps.open_run(run, chosen, {})
+        steps.generate_data(run, platform)
+        if damage is None:
+            assert len(steps.validate_data(run, platform)) == 8
+            continue
+        with run.bench(platform) as bench:
+            bench.engine.execute("UPDATE datajson_10000 SET jsonraw = replace(jsonraw::text, 'Click', 'x')::json")
+        with pytest.raises(DatasetError, match=r"(?s)the data is not valid:\n  The checksum is.*Nothing was measured"):
+            steps.validate_data(run, platform)

@@ -123,7 +123,10 @@ class Workload(Protocol):
         """Make the dataset where it will live; skips what is there already, resumable by slice."""
 
     def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:
-        """Facts about the dataset, computed in the database, for its Great Expectations suite."""
+        """Facts about the dataset, computed in the database, for its Great Expectations suite.
+
+        ``checksum_expected`` is None where no independent engine can say it; earlier runs do then.
+        """
 
     def relations(self, trial: Trial) -> list[str]:
         """Tables and indexes whose cache state is part of the trial."""

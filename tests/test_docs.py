@@ -1,0 +1,35 @@
+"""The reference names everything that can be written, and nothing that cannot."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from clusterbench.paths import project_root
+from clusterbench.spec import Experiment, Platform, Published, PublishedValue, Sweep
+from clusterbench.workloads import load_workload
+
+REFERENCE = (project_root() / "docs" / "reference.md").read_text()
+
+
+@pytest.mark.parametrize("model", [Experiment, Sweep, Platform, Published, PublishedValue])
+def test_every_key_is_in_the_reference(model: type) -> None:
+    missing = [name for name in model.model_fields if f"`{name}`" not in REFERENCE]  # type: ignore[attr-defined]
+    assert missing == []
+
+
+def test_every_factor_is_there_with_its_default_and_levels() -> None:
+    for name, factor in load_workload("key_value").factors.items():
+        row = next(line for line in REFERENCE.splitlines() if line.startswith(f"| `{name}` |"))
+        assert str(factor.default) in row.split("|")[2]
+        for choice in factor.choices:
+            assert f"`{choice}`" in row, f"{name}: {choice}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/archive.md"])
+def test_every_file_a_page_links_to_is_there(page: str) -> None:
+    path = project_root() / page
+    links = re.findall(r"\]\(([^)#:]+)\)", path.read_text())
+    assert links or page != "README.md"
+    assert [link for link in links if not (path.parent / link).exists()] == []
