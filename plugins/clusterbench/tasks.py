@@ -288,17 +288,18 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
 
 
 def concurrency_levels(experiment: Experiment) -> str:
-    """The concurrency levels of each scale, for the form."""
+    """The concurrency levels of each scale that a sweep varies, and that can be chosen, for the form."""
     said = []
     for scale in SCALES:
-        levels = {
-            level
+        varied = [
+            sweep.levels(name, scale)  # type: ignore[arg-type]
             for sweep in experiment.sweeps.values()
             for name in sweep.factors
             if load_workload(sweep.workload).factors[name].is_concurrency
-            for level in sweep.levels(name, scale)  # type: ignore[arg-type]
-        }
-        said.append(f"{scale} {', '.join(str(level) for level in sorted(levels, key=str))}")
+        ]
+        levels = {level for listed in varied if len(listed) > 1 for level in listed}
+        numbers = sorted(levels, key=lambda level: (isinstance(level, str), level))
+        said.append(f"{scale} {', '.join(map(str, numbers)) or 'none'}")
     return "; ".join(said)
 
 
