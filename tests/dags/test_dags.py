@@ -1,0 +1,369 @@
+"""What every DAG keeps to, and that one broken file takes down its own DAG only."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.exceptions import ParamValidationError
+
+from clusterbench.catalog import Catalog
+from clusterbench.cli import _pool_names
+from clusterbench.paths import project_root
+from clusterbench.tasks import concurrency_levels
+
+ROOT = project_root()
+CATALOG = Catalog(ROOT)
+EXPERIMENTS = [file.stem for file in CATALOG.experiment_files]
+TOUCHES_CLUSTER = ("set_up_cluster", "generate_data", "validate_data", "trials", "release_cluster")
+SLOW = ("great_expectations", "asyncssh", "boto3", "pandas", "numpy", "duckdb", "matplotlib", "scipy")
+
+
+@pytest.fixture(scope="module")
+def bag() -> DagBag:
+    return DagBag(ROOT / "dags")
+
+
+@pytest.fixture(params=[*EXPERIMENTS, "weekly"])
+def dag(bag: DagBag, request: pytest.FixtureRequest) -> Any:
+    return bag.dags[request.param]
+
+
+@pytest.fixture(params=EXPERIMENTS)
+def benchmark(bag: DagBag, request: pytest.FixtureRequest) -> Any:
+    return bag.dags[request.param]
+
+
+def last(task: Any) -> str:
+    """A task's name without its group, which is the platform."""
+    return str(task.task_id).rsplit(".", 1)[-1]
+
+
+# Every DAG.
+
+
+def test_every_file_is_imported(bag: DagBag) -> None:
+    assert bag.import_errors == {}
+
+
+def test_every_experiment_is_a_dag_of_its_name(bag: DagBag) -> None:
+    assert set(bag.dags) == {*EXPERIMENTS, "weekly"}
+
+
+def test_dag_explains_itself(dag: Any) -> None:
+    assert len(dag.description or dag.doc_md or "") > 40
+    assert dag.doc_md
+    assert dag.dag_display_name != dag.dag_id
+    assert dag.tags
+
+
+def test_dag_runs_once_at_a_time_and_makes_up_for_nothing(dag: Any) -> None:
+    assert dag.max_active_runs == 1
+    assert dag.catchup is False
+    assert dag.start_date is None or dag.start_date < datetime.now(UTC)
+
+
+def test_parameter_is_explained_and_bounded(dag: Any) -> None:
+    assert dag.params
+    for name in dag.params:
+        param = dag.params.get_param(name)
+        assert param.schema["title"], name
+        assert len(param.description) > 20, name
+        bounded = param.schema["items"] if param.schema["type"] == "array" else param.schema
+        assert bounded["type"] in ("string", "integer"), name
+        assert bounded.get("enum") or {"minimum", "maximum"} <= set(bounded), name
+        assert param.resolve() == param.value, name
+
+
+def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
+    """A step is tried again soon; the verdict, and a whole experiment, are not."""
+    for task in dag.tasks:
+        once = dag.dag_id == "weekly" or last(task) == "conclude"
+        assert task.retries == (0 if once else 2), task.task_id
+        assert once or task.retry_delay == timedelta(seconds=10), task.task_id
+
+
+# The DAG of an experiment.
+
+
+def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
+    platforms = {task.task_id.split(".")[0] for task in benchmark.tasks if "." in task.task_id}
+    assert platforms >= set(CATALOG.experiment(benchmark.dag_id).platforms)
+    sequence = ["take_cluster", "set_up_cluster", "generate_data", "validate_data", "trials", "release_cluster"]
+    for platform in platforms:
+        for name, following in itertools.pairwise(sequence):
+            assert f"{platform}.{following}" in benchmark.get_task(f"{platform}.{name}").downstream_task_ids
+
+
+def test_what_works_on_a_cluster_is_in_its_pool(benchmark: Any) -> None:
+    clusters = {platform.platform: f"cluster_{platform.cluster}" for platform in CATALOG.platforms()}
+    for task in benchmark.tasks:
+        touches = last(task) in TOUCHES_CLUSTER
+        assert task.pool == (clusters[task.task_id.split(".")[0]] if touches else "default_pool"), task.task_id
+        assert task.pool_slots == 1
+
+
+def test_every_pool_is_one_that_the_command_line_makes(bag: DagBag) -> None:
+    pools = {task.pool for dag in bag.dags.values() for task in dag.tasks}
+    assert pools - {"default_pool"} == set(_pool_names(CATALOG))
+
+
+def test_platforms_of_one_cluster_are_measured_one_after_the_other(benchmark: Any) -> None:
+    takes = [task for task in benchmark.tasks if last(task) == "take_cluster"]
+    followers = [task for task in takes if any("release_cluster" in name for name in task.upstream_task_ids)]
+    assert len(followers) == len(takes) - 1
+
+
+def test_what_is_taken_is_released_also_after_a_failure(benchmark: Any) -> None:
+    for task in benchmark.tasks:
+        assert task.is_setup == (last(task) == "take_cluster"), task.task_id
+        assert task.is_teardown == (last(task) == "release_cluster"), task.task_id
+        if task.is_teardown:
+            assert f"{task.task_id.split('.')[0]}.take_cluster" in task.upstream_task_ids
+            assert task.on_failure_fail_dagrun is False
+
+
+def test_state_of_a_run_is_that_of_its_last_task(benchmark: Any) -> None:
+    leaves = [task.task_id for task in benchmark.tasks if not task.downstream_task_ids and not task.is_teardown]
+    assert leaves == ["conclude"]
+
+
+def test_end_of_a_run_is_reached_whatever_failed(benchmark: Any) -> None:
+    for name in ("summarise", "seal_archive", "conclude"):
+        assert benchmark.get_task(name).trigger_rule == "all_done"
+
+
+def test_skipped_platform_does_not_skip_the_next(benchmark: Any) -> None:
+    takes = [task for task in benchmark.tasks if last(task) == "take_cluster"]
+    assert {task.trigger_rule for task in takes} == {"none_failed"}
+
+
+def test_waiting_for_a_cluster_holds_no_worker(benchmark: Any) -> None:
+    for task in (task for task in benchmark.tasks if last(task) == "take_cluster"):
+        assert task.mode == "reschedule"
+        assert task.timeout >= 24 * 3600
+
+
+def test_trials_are_mapped_and_readable_in_the_ui(benchmark: Any) -> None:
+    for task in (task for task in benchmark.tasks if last(task) == "trials"):
+        assert task.is_mapped
+        assert task.partial_kwargs["map_index_template"] == "{{ task.trial_label }}"
+
+
+def test_page_in_the_ui_says_the_question_and_every_sweep(benchmark: Any) -> None:
+    experiment = CATALOG.experiment(benchmark.dag_id)
+    assert experiment.title in benchmark.doc_md
+    for name, sweep in experiment.sweeps.items():
+        assert f"| `{name}` | {sweep.title} |" in benchmark.doc_md
+
+
+def test_form_names_the_levels_that_can_be_chosen(bag: DagBag) -> None:
+    said = concurrency_levels(CATALOG.experiment("key_value"))
+    assert said == "smoke 1, 4; laptop 1, 10, 50; full 1, 50, 100, 150, 200"
+    assert said in bag.dags["key_value"].params.get_param("concurrency").description
+
+
+HOSTILE = ("x'; DROP TABLE t; --", 'a"b', "a;b", "$(reboot)", "`id`", "../x", "", "{{ 7*7 }}")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("scale", text) for text in HOSTILE),
+        *(("platforms", [text]) for text in HOSTILE),
+        *(("sweeps", [text]) for text in HOSTILE),
+        *(("concurrency", [text]) for text in HOSTILE),
+        *(("seed", text) for text in HOSTILE),
+        *(("repetitions", text) for text in HOSTILE),
+        ("platforms", []),
+        ("sweeps", []),
+        ("concurrency", [0]),
+        ("concurrency", [-5]),
+        ("concurrency", [1.5]),
+        ("concurrency", [10_001]),
+        ("repetitions", -1),
+        ("repetitions", 1001),
+        ("repetitions", 2.5),
+        ("seed", -1),
+        ("seed", 2**31),
+        ("scale", None),
+    ],
+)
+def test_form_refuses_what_is_not_allowed(bag: DagBag, name: str, value: Any) -> None:
+    param = bag.dags["key_value"].params.get_param(name)
+    with pytest.raises(ParamValidationError):
+        param.resolve(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("scale", "full"),
+        ("platforms", ["lab_db2", "lab_db1"]),
+        ("sweeps", ["pooling"]),
+        ("concurrency", [1, 200]),
+        ("repetitions", 10),
+        ("seed", 2**31 - 1),
+    ],
+)
+def test_form_takes_what_is_allowed(bag: DagBag, name: str, value: Any) -> None:
+    assert bag.dags["key_value"].params.get_param(name).resolve(value) == value
+
+
+# The weekly DAG.
+
+
+def test_weekly_run_starts_every_experiment_in_turn_whatever_the_one_before_did(bag: DagBag) -> None:
+    weekly = bag.dags["weekly"]
+    runs = [task for task in weekly.tasks if task.task_id != "all_valid"]
+    assert [task.trigger_dag_id for task in runs] == EXPERIMENTS
+    assert {task.trigger_rule for task in runs} == {"all_done"}
+    assert all(task.wait_for_completion for task in runs)
+    for task, following in itertools.pairwise(runs):
+        assert following.task_id in task.downstream_task_ids
+
+
+def test_weekly_run_fails_when_any_experiment_failed(bag: DagBag) -> None:
+    leaf = bag.dags["weekly"].get_task("all_valid")
+    assert leaf.upstream_task_ids == set(EXPERIMENTS)
+    assert leaf.trigger_rule == "all_success"
+    assert [task.task_id for task in bag.dags["weekly"].tasks if not task.downstream_task_ids] == ["all_valid"]
+
+
+# Broken files.
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("dags", "include"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "lab"))
+    monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seed: 7", "sede: 7", "sede: unknown key; did you mean 'seed'?"),
+        (
+            "clients: [1, 2]",
+            "clients: [1, -2]",
+            "sweeps.lookups.factors.clients: level -2 is out of range; allowed: 1 to",
+        ),
+        ("platforms: [lab_db1]", "platforms: [lab_db]", "platforms: unknown platform 'lab_db'; did you mean 'lab_db"),
+        ("seed: 7", "seed: 7: 8", "is not YAML: mapping values are not allowed in this context; mend the indentation"),
+        ("seed: 7", "seed: 2026-02-30", "a value cannot be read: day is out of range for month"),
+    ],
+)
+def test_broken_experiment_removes_its_own_dag_only_and_says_what_to_do(
+    project: Path, old: str, new: str, said: str
+) -> None:
+    broken = project / "dags/experiments/smoke.yaml"
+    assert old in broken.read_text()
+    broken.write_text(broken.read_text().replace(old, new, 1))
+    bag = DagBag(project / "dags")
+    assert set(bag.dags) == {*EXPERIMENTS, "weekly"} - {"smoke"}
+    assert "smoke" not in [task.task_id for task in bag.dags["weekly"].tasks]
+    ((file, error),) = bag.import_errors.items()
+    assert file.endswith("problems.py")
+    assert str(broken) in error
+    assert said in error
+
+
+def test_broken_platform_leaves_every_experiment_that_does_not_name_it(project: Path) -> None:
+    broken = project / "include/platforms/lab_db2.yaml"
+    broken.write_text(broken.read_text().replace("engine: postgres", "engine: postgre"))
+    bag = DagBag(project / "dags")
+    assert set(bag.dags) == {*EXPERIMENTS, "weekly"}
+    assert not [task.task_id for task in bag.dags["smoke"].tasks if task.task_id.startswith("lab_db2")]
+    (error,) = bag.import_errors.values()
+    assert "lab_db2.yaml:7: engine: unknown engine 'postgre'; did you mean 'postgres'?" in error
+
+
+def test_added_experiment_is_a_dag_at_once(project: Path) -> None:
+    text = (project / "dags/experiments/smoke.yaml").read_text()
+    (project / "dags/experiments/mine.yaml").write_text(text.replace("experiment: smoke", "experiment: mine"))
+    assert "mine" in DagBag(project / "dags").dags
+
+
+# What Airflow loads.
+
+
+def run_python(script: str, home: Path) -> str:
+    """A new process as Airflow's, with the project's plugins folder."""
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
+        "AIRFLOW__CORE__LAZY_LOAD_PLUGINS": "false",
+    }
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_files_of_dags_import_what_they_show_and_nothing_else() -> None:
+    for file in (ROOT / "dags").glob("*.py"):
+        nodes = ast.walk(ast.parse(file.read_text()))
+        names = [n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)]
+        names += [
+            alias.name for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Import) for alias in n.names
+        ]
+        assert {name.split(".")[0] for name in names} <= {"__future__", "airflow", "clusterbench", "datetime", "os"}, (
+            file
+        )
+
+
+def test_parsing_the_dags_imports_nothing_slow(tmp_path: Path) -> None:
+    files = sorted(str(path) for path in (ROOT / "dags").glob("*.py"))
+    script = f"""
+import sys, runpy
+import airflow.sdk, airflow.providers.standard.operators.trigger_dagrun
+before = set(sys.modules)
+for file in {files}:
+    runpy.run_path(file)
+print("clusterbench.tasks" in sys.modules, [name for name in {SLOW} if name in set(sys.modules) - before])
+"""
+    assert run_python(script, tmp_path) == "True []"
+
+
+def test_airflow_does_not_load_our_modules_as_loose_plugins(tmp_path: Path) -> None:
+    """A bare ``plan``, or worse a ``statistics`` of ours in the place of the standard library's."""
+    package = ROOT / "plugins/clusterbench"
+    loose = sorted({path.stem for path in package.rglob("*.py")} - {"__init__", "__main__"})
+    script = f"""
+import sys
+from airflow import plugins_manager
+plugins_manager.ensure_plugins_loaded()
+import statistics
+ours = [n for n in {loose} if str(getattr(sys.modules.get(n), "__file__", "")).startswith({str(package)!r})]
+print(ours, plugins_manager.get_import_errors(), statistics.median([1, 2, 4]), {str(ROOT)!r} in statistics.__file__)
+"""
+    assert {"plan", "sql", "statistics"} <= set(loose)
+    assert run_python(script, tmp_path) == "[] {} 2 False"
+
+
+def test_that_check_would_see_loose_plugins(tmp_path: Path) -> None:
+    """Two modules without ``.airflowignore``: so that file is what keeps them out, and the check is not blind."""
+    loose = tmp_path / "plugins/clusterbench"
+    loose.mkdir(parents=True)
+    for name in ("plan.py", "sql.py"):
+        shutil.copy(ROOT / "plugins/clusterbench" / name, loose)
+    script = f"""
+import os, sys
+os.environ["AIRFLOW__CORE__PLUGINS_FOLDER"] = {str(tmp_path / "plugins")!r}
+from airflow import plugins_manager
+plugins_manager.ensure_plugins_loaded()
+print([n for n in ("plan", "sql") if str(getattr(sys.modules.get(n), "__file__", "")).startswith({str(loose)!r})])
+"""
+    assert run_python(script, tmp_path) == "['plan', 'sql']"
