@@ -64,8 +64,10 @@ class Run:
             yield Bench(platform, fleet, engine, self.archive)
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
-        """Keep an error for the report; the archive being away must not hide it."""
+        """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
         try:
+            if self.archive.sealed:
+                return
             when = datetime.now(UTC).isoformat(timespec="milliseconds")
             said = {"step": step, "platform": platform, "error": str(error), "at": when}
             self.archive.put_json(f"errors/{platform}/{step}/{when}.json", said)

@@ -76,12 +76,11 @@ def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
         raise AirflowFailException(str(error)) from None
     try:
         return act(run)
-    except (ArchiveError, HostError) as error:
-        run.note_error(name, error, platform)
-        log.error("%s", error)
-        raise
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
+        log.error("%s", error)
+        if isinstance(error, ArchiveError | HostError):
+            raise  # it may pass: Airflow tries again
         raise AirflowFailException(str(error)) from None
 
 
@@ -103,9 +102,9 @@ def open_run() -> str:
     context = get_current_context()
     dag_run, params = context["dag_run"], context["params"]
     if unknown := sorted(set(dag_run.conf or {}) - set(params)):
-        raise AirflowFailException(
-            f"unknown parameters {', '.join(map(repr, unknown))}; allowed are {', '.join(sorted(params))}"
-        )
+        said = f"unknown parameters {', '.join(map(repr, unknown))}; allowed are {', '.join(sorted(params))}"
+        log.error(said)
+        raise AirflowFailException(said)
     started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": str(dag_run.run_type)}
     return str(_do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 

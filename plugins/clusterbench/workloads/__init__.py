@@ -49,7 +49,9 @@ class Factor:
         return None
 
     def say(self, level: Level) -> str:
-        return self.wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
+        """A level in words: "200 clients", "1 client", "cold"."""
+        wording = self.wording.removesuffix("s") if level == 1 else self.wording
+        return wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
 
 
 def say_count(count: int) -> str:
