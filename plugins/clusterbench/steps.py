@@ -10,10 +10,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from clusterbench import facts, jobs, lease, telemetry, validation
+from clusterbench import __version__, facts, jobs, lease, telemetry, validation
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
@@ -87,7 +86,7 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
         "experiment": run.experiment,
         "started_by": dict(started_by),
         "choices": choices.model_dump(),
-        "clusterbench": _version(),
+        "clusterbench": __version__,
     }
     if not run.archive.put_json("run.json", opened) and run.archive.need_json("run.json") != opened:
         raise ArchiveError(
@@ -275,10 +274,3 @@ def conclude(run: Run) -> None:
     if not manifest["valid"]:
         verdicts = [validation.Verdict(**verdict) for verdict in run.archive.need_json("verdicts.json")["verdicts"]]
         raise InvalidRunError(validation.failures(f"run {run.holder}", verdicts) + "\nThe report says more")
-
-
-def _version() -> str:
-    try:
-        return version("clusterbench")
-    except PackageNotFoundError:
-        return "not installed as a package"

@@ -36,8 +36,7 @@ if grep -q sadc /proc/$pid/comm 2>/dev/null; then
   size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
   for _ in $(seq 60); do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.02; done
   awk '{{print ($14 + $15) / {ticks}}}' /proc/$pid/stat >telemetry.cpu_s || true
-  kill -INT $pid || true
-  for _ in $(seq 50); do kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+  kill -TERM $pid || true  # at once: SIGINT would be heeded a second later
 fi
 LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
 rm -f telemetry.raw telemetry.pid

@@ -55,8 +55,8 @@ class Factor:
 
 
 def say_count(count: int) -> str:
-    """1_000_000 as 1M, 100_000 as 100k; other numbers as they are."""
-    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+    """1_000_000 as 1M, 1_000_000_000 as 1000M as the papers write it, 100_000 as 100k; other numbers as they are."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if count >= size and count % (size // 10) == 0:
             return f"{count / size:g}{letter}"
     return str(count)

@@ -1,0 +1,152 @@
+"""All that the page says, read from the archive once. What is absent stays absent: a run that failed has little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from clusterbench.archive import RunArchive
+from clusterbench.catalog import Catalog
+from clusterbench.errors import ClusterbenchError
+from clusterbench.plan import Plan
+from clusterbench.records import TrialRecord
+from clusterbench.spec import Experiment, Published, Sweep
+from clusterbench.statistics import Result, Summary, results
+from clusterbench.validation import Verdict
+from clusterbench.workloads import Workload, load_workload
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One run, as the archive has it. ``results_are_final`` is False where they were made here, from a partial run."""
+
+    experiment_name: str
+    run_id: str
+    url: str
+    opened: Mapping[str, Any]
+    experiment: Experiment | None
+    declared_now: Experiment | None
+    published: Published | None
+    plan: Plan | None
+    facts: Mapping[str, Mapping[str, Any]]
+    data: Mapping[str, Mapping[str, Any]]
+    results: list[Result]
+    results_are_final: bool
+    valid: bool | None
+    """None where the run was never judged."""
+    verdicts: list[Verdict]
+    errors: list[dict[str, Any]]
+    trials: list[TrialRecord]
+
+    @property
+    def platforms(self) -> list[str]:
+        """Those of the plan, or of the choices where the run was not even planned."""
+        chosen = (self.opened.get("choices") or {}).get("platforms") or []
+        return list(self.plan.trials) if self.plan else list(chosen)
+
+    @property
+    def title(self) -> str:
+        return self.experiment.title if self.experiment else self.experiment_name.replace("_", " ")
+
+    def sweep(self, name: str) -> Sweep | None:
+        return self.experiment.sweeps.get(name) if self.experiment else None
+
+    def plots(self, name: str) -> list[str]:
+        """What to plot: as the experiment said when it ran, or says now, as this changes no number."""
+        for experiment in (self.experiment, self.declared_now):
+            sweep = experiment.sweeps.get(name) if experiment else None
+            if sweep and sweep.plots:
+                return list(sweep.plots)
+        return []
+
+
+def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
+    plan_json = archive.get_json("plan.json")
+    plan = Plan.from_json(plan_json) if plan_json else None
+    trials = archive.trials()
+    results_json = archive.get_json("results.json")
+    verdicts = archive.get_json("verdicts.json")
+    now = _declared_now(archive.experiment, catalog)
+    experiment = _as_run(archive) or now
+    platforms = list(plan.trials) if plan else []
+    return Gathered(
+        experiment_name=archive.experiment,
+        run_id=archive.run_id,
+        url=archive.url,
+        opened=archive.get_json("run.json") or {},
+        experiment=experiment,
+        declared_now=now,
+        published=_published(experiment, catalog),
+        plan=plan,
+        facts={name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms},
+        data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
+        results=_results(results_json, plan, trials),
+        results_are_final=results_json is not None,
+        valid=bool(verdicts.get("valid")) if verdicts else None,
+        verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
+        errors=_errors(archive),
+        trials=trials,
+    )
+
+
+def workload_or_none(name: str) -> Workload | None:
+    """None for a workload that this version no longer has; its numbers are shown all the same."""
+    try:
+        return load_workload(name)
+    except ClusterbenchError:
+        return None
+
+
+def _as_run(archive: RunArchive) -> Experiment | None:
+    """The experiment as it was when the run was opened, if this version still reads it."""
+    raw = archive.store.get(archive.prefix + "experiment.yaml")
+    try:
+        return Experiment.model_validate(yaml.safe_load(raw)) if raw else None
+    except (yaml.YAMLError, ValidationError):
+        return None
+
+
+def _declared_now(name: str, catalog: Catalog) -> Experiment | None:
+    try:
+        return catalog.experiment(name)
+    except ClusterbenchError:
+        return None
+
+
+def _published(experiment: Experiment | None, catalog: Catalog) -> Published | None:
+    if experiment is None or experiment.published is None:
+        return None
+    try:
+        return catalog.published(experiment.published)
+    except ClusterbenchError:
+        return None
+
+
+def _results(found: Mapping[str, Any] | None, plan: Plan | None, trials: list[TrialRecord]) -> list[Result]:
+    if found is not None:
+        return [_result(entry) for entry in found.get("results", [])]
+    return results(plan.trials, trials) if plan else []
+
+
+def _result(entry: Mapping[str, Any]) -> Result:
+    measurements = {name: _summary(summary) for name, summary in entry["measurements"].items()}
+    return Result(**{**entry, "measurements": measurements})
+
+
+def _summary(entry: Mapping[str, Any]) -> Summary:
+    bounds = entry["interval_95"]
+    return Summary(**{**entry, "interval_95": (bounds[0], bounds[1]) if bounds else None})
+
+
+def _errors(archive: RunArchive) -> list[dict[str, Any]]:
+    """Each error once, with how often it came, in the order in which they came first."""
+    found = [archive.get_json(key) or {} for key in archive.keys("errors/") if key.endswith(".json")]
+    once: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for error in sorted(found, key=lambda error: str(error.get("at"))):
+        key = tuple(error.get(name) for name in ("platform", "step", "error"))
+        once.setdefault(key, {"platform": "run", "step": "", "error": "", "at": "", **error, "times": 0})["times"] += 1
+    return list(once.values())

@@ -1,0 +1,103 @@
+"""The page: what was gathered, put into the template ``include/report/report.html.j2``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from clusterbench.archive import RunArchive
+from clusterbench.catalog import Catalog
+from clusterbench.paths import project_root
+from clusterbench.report import tables, words
+from clusterbench.report.charts import draw
+from clusterbench.report.gather import Gathered, gather
+from clusterbench.report.sweeps import SweepView, sweep_views
+
+TEMPLATE = "report.html.j2"
+
+
+def render_report(archive: RunArchive, catalog: Catalog) -> str:
+    """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
+    run = gather(archive, catalog)
+    columns = tables.trial_columns(run)
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            run=run,
+            badge=tables.badge(run),
+            summary=tables.summary(run),
+            broken=tables.broken(run),
+            failed_cells=tables.failed_cells(run),
+            not_run=tables.not_run(run),
+            head=_head(run),
+            checks=tables.checks(run.verdicts),
+            shared_machines=tables.shared_machines(run),
+            sweeps=[_sweep(view) for view in sweep_views(run)],
+            host_columns=tables.HOST_COLUMNS,
+            host_rows=tables.host_rows(run),
+            plans=tables.plans(run),
+            facts=tables.facts(run),
+            trial_columns=columns,
+            trial_rows=tables.trial_rows(run, columns),
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(project_root() / "include" / "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": words.number,
+        "interval": words.interval,
+        "plain": words.plain,
+        "moment": words.moment,
+        "state": tables.state_of_verdict,
+    }
+    return environment
+
+
+def _head(run: Gathered) -> list[tuple[str, str]]:
+    """(word, what it is) for the lines under the title."""
+    choices = run.opened.get("choices") or {}
+    engines = [_engine(name, run) for name in run.platforms]
+    chosen = {
+        "platforms": ", ".join(engines),
+        "scale": choices.get("scale"),
+        "seed": choices.get("seed"),
+        "measured": _when(run),
+        "started by": words.said_by(run.opened.get("started_by") or {}),
+        "clusterbench": run.opened.get("clusterbench"),
+    }
+    if len(engines) == 1:
+        chosen = {"platform": engines[0], **{key: value for key, value in chosen.items() if key != "platforms"}}
+    return [(word, str(value)) for word, value in chosen.items() if value not in (None, "")]
+
+
+def _engine(platform: str, run: Gathered) -> str:
+    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail."""
+    version = str(((run.facts.get(platform) or {}).get("engine") or {}).get("version") or "")
+    return f"{platform} ({version.split(' (', maxsplit=1)[0].split(' on ', maxsplit=1)[0]})" if version else platform
+
+
+def _when(run: Gathered) -> str:
+    started = [record.started_at for record in run.trials if record.started_at]
+    if not started:
+        return "no trial was started"
+    first, last = words.moment(min(started)), words.moment(max(started))
+    return f"{first}, the last trial at {last.split(' ', 1)[-1] if first[:10] == last[:10] else last}"
+
+
+def _sweep(view: SweepView) -> dict[str, Any]:
+    plots = []
+    for plot in view.plots:
+        figure = Markup(draw(plot.chart, f"{view.name}-{plot.name}")) if plot.chart else None  # noqa: S704  escaped by matplotlib, and our own
+        plots.append({"plot": plot, "figure": figure})
+    return {"view": view, "plots": plots, "matrix": tables.measurement_matrix(view)}

@@ -1,0 +1,477 @@
+"""From a sweep's results and the paper's values to figures and tables, derived from the sweep's factors. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from clusterbench.report.gather import Gathered, workload_or_none
+from clusterbench.report.words import named_counts, published_text, quantity, say_level, without_sweep
+from clusterbench.spec import PublishedValue
+from clusterbench.spec.experiment import Scale
+from clusterbench.statistics import Result, Summary
+from clusterbench.workloads import Level, MeasurementKind, Workload
+
+X_STRETCH_MAX = 5
+"""A published value this many times beyond our levels is drawn; one further away would squeeze ours to a dot."""
+Y_STRETCH_MAX = 20
+SeriesKey = tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One cell in a figure: ``y`` is None where nothing completed, and ``note`` says what happened instead."""
+
+    x: float
+    label: str
+    y: float | None
+    interval_95: tuple[float, float] | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Marks that belong together. Colour and dash are numbers, so that one factor has one look."""
+
+    name: str
+    colour: int
+    dash: int
+    marks: list[Mark]
+
+
+@dataclass(frozen=True)
+class PaperMark:
+    x: float
+    y: float
+    colour: int | None
+    label: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Numbers along x where ``levels`` says so, else one row per category, whose names are ``rows``."""
+
+    title: str
+    unit: str
+    x_title: str
+    series: list[Series]
+    papers: list[PaperMark]
+    rows: list[str]
+
+    @property
+    def is_numeric(self) -> bool:
+        return not self.rows
+
+    @cached_property
+    def values(self) -> list[float]:
+        """Everything that the value axis must hold."""
+        ours = [v for s in self.series for m in s.marks if m.y is not None for v in (m.y, *(m.interval_95 or ()))]
+        return ours + [paper.y for paper in self.papers]
+
+    @property
+    def has_few(self) -> bool:
+        """Whether a cell has too few repetitions for an interval."""
+        return any(mark.y is not None and mark.interval_95 is None for s in self.series for mark in s.marks)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.is_numeric and any(mark.note.endswith("completed") for s in self.series for mark in s.marks)
+
+    @property
+    def sentence(self) -> str:
+        """What the figure shows, for those who hear it."""
+        parts = []
+        for series in self.series:
+            said = [f"{mark.label} {quantity(mark.y, self.unit) if mark.y else mark.note}" for mark in series.marks]
+            parts.append(f"{series.name}: {', '.join(said)}")
+        papers = [f"paper: {paper.label}" for paper in self.papers]
+        return f"{self.title} by {self.x_title}. {'; '.join([*parts, *papers])}."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table. ``answer`` stands in place of numbers where there are none."""
+
+    label: str
+    platform: str
+    n_of_n: str
+    state: str
+    summary: Summary | None
+    answer: str
+    ratio: str
+    published: list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One measurement of a sweep: figure, table, and the sources of the published values in it."""
+
+    name: str
+    kind: MeasurementKind
+    chart: Chart | None
+    rows: list[Row]
+    published_rows: list[dict[str, Any]]
+    sources: list[str]
+    beyond: list[str]
+    """Published values that the figure leaves out, because they lie far from what was run here."""
+
+    @property
+    def has_published(self) -> bool:
+        return bool(self.sources)
+
+
+class SweepView:
+    """One sweep with its results in the order of its declared levels."""
+
+    def __init__(self, run: Gathered, name: str, found: Sequence[Result], workload_name: str) -> None:
+        self.run, self.name = run, name
+        self.workload: Workload | None = workload_or_none(workload_name)
+        self.sweep = run.sweep(name)
+        self.title = self.sweep.title if self.sweep else name.replace("_", " ")
+        self.platforms = list(dict.fromkeys(result.platform for result in found))
+        self.levels = self._levels(found)
+        self.varied = [factor for factor, levels in self.levels.items() if len(levels) > 1]
+        self.results = sorted(found, key=self._order)
+
+    def _levels(self, found: Sequence[Result]) -> dict[str, list[Level]]:
+        """Levels that occur, by factor; factors and levels in the order in which they were declared."""
+        declared = {name: self._declared(name) for name in (self.sweep.factors if self.sweep else {})}
+        names = [*declared, *sorted({name for result in found for name in result.levels} - set(declared))]
+        levels = {}
+        for name in names:
+            occurring = list(dict.fromkeys(result.levels[name] for result in found if name in result.levels))
+            first = [level for level in declared.get(name, []) if level in occurring]
+            levels[name] = first + [level for level in occurring if level not in first]
+        return levels
+
+    def _declared(self, factor: str) -> list[Level]:
+        scale: Scale = (self.run.opened.get("choices") or {}).get("scale") or "laptop"
+        return self.sweep.levels(factor, scale) if self.sweep else []
+
+    @cached_property
+    def x_factor(self) -> str | None:
+        """The varied numeric factor with most levels; of equals, that of the dataset's size or of concurrency."""
+        numeric = [name for name in self.varied if all(_is_number(level) for level in self.levels[name])]
+        return max(numeric, key=lambda name: (len(self.levels[name]), self._is_axis(name)), default=None)
+
+    def _is_axis(self, name: str) -> bool:
+        factor = self.workload.factors.get(name) if self.workload else None
+        return bool(factor and (factor.is_dataset or factor.is_concurrency))
+
+    @property
+    def series_factors(self) -> list[str]:
+        return [name for name in self.varied if name != self.x_factor]
+
+    def _order(self, result: Result) -> tuple[int, ...]:
+        """Line by line of the figure, then along x."""
+        names = [*self.series_factors, *([self.x_factor] if self.x_factor else [])]
+        places = [self.levels[name].index(result.levels[name]) for name in names if name in result.levels]
+        return (*places, self.platforms.index(result.platform))
+
+    @property
+    def constant(self) -> str:
+        """What all cells share, in words."""
+        shared = [name for name, levels in self.levels.items() if len(levels) == 1 and levels[0] is not None]
+        return ", ".join(say_level(self.workload, name, self.levels[name][0], named=True) for name in shared)
+
+    @property
+    def n_of_n(self) -> str:
+        completed, planned = sum(r.completed for r in self.results), sum(r.planned for r in self.results)
+        return f"{completed} of {planned} trials completed"
+
+    def kind(self, measurement: str) -> MeasurementKind:
+        if self.workload and measurement in self.workload.measurements:
+            return self.workload.measurements[measurement]
+        units = [r.measurements[measurement].unit for r in self.results if measurement in r.measurements]
+        return MeasurementKind(units[0] if units else "1", measurement.replace("_", " "), "neither")
+
+    @property
+    def measured(self) -> list[str]:
+        """Every measurement that any cell has, in the workload's order."""
+        found = {name for result in self.results for name in result.measurements}
+        known = [name for name in (self.workload.measurements if self.workload else {}) if name in found]
+        return known + sorted(found - set(known))
+
+    @property
+    def plotted(self) -> list[str]:
+        known = list(self.workload.measurements) if self.workload else self.measured
+        declared = [name for name in self.run.plots(self.name) if name in known]
+        return declared or (["latency_ms_mean"] if "latency_ms_mean" in known else known[:2])
+
+    @property
+    def plots(self) -> list[Plot]:
+        return [_plot(self, name) for name in self.plotted]
+
+    def words(self, levels: Mapping[str, Level], names: Iterable[str]) -> str:
+        return ", ".join(say_level(self.workload, name, levels[name]) for name in names if name in levels)
+
+
+def sweep_views(run: Gathered) -> list[SweepView]:
+    """Every sweep that was planned, in the order of the experiment's file."""
+    workloads: dict[str, str] = {}
+    for record in run.trials:
+        workloads[record.trial.sweep] = record.trial.workload
+    for trials in run.plan.trials.values() if run.plan else []:
+        workloads.update({trial.sweep: trial.workload for trial in trials})
+    declared = list(run.experiment.sweeps) if run.experiment else []
+    found = list(dict.fromkeys(result.sweep for result in run.results))
+    names = [name for name in declared if name in found] + [name for name in found if name not in declared]
+    return [SweepView(run, n, [r for r in run.results if r.sweep == n], workloads.get(n, "")) for n in names]
+
+
+def _is_number(level: Level) -> bool:
+    return isinstance(level, int) and not isinstance(level, bool)
+
+
+# Published values.
+
+
+def _published(view: SweepView, measurement: str) -> list[PublishedValue]:
+    values = view.run.published.values if view.run.published else []
+    unit = view.kind(measurement).unit
+    return [v for v in values if v.sweep == view.name and v.measurement == measurement and v.unit == unit]
+
+
+def _belongs(value: PublishedValue, result: Result) -> bool:
+    """Whether the paper's cell is this cell, as far as the paper says."""
+    return all(result.levels.get(name) == level for name, level in value.levels.items())
+
+
+def _differs(view: SweepView, value: PublishedValue) -> str:
+    """Levels of the paper's cell that are constant here and other than ours: "1G rows"."""
+    other = [n for n, level in value.levels.items() if n not in view.varied and level not in view.levels.get(n, [])]
+    return view.words(value.levels, other)
+
+
+# Tables.
+
+
+def _plot(view: SweepView, measurement: str) -> Plot:
+    published = _published(view, measurement)
+    sources = [f"{published_text(value)} {value.unit}: {value.source}" for value in published]
+    chart, drawn = _chart(view, measurement, published)
+    return Plot(
+        name=measurement,
+        kind=view.kind(measurement),
+        chart=chart,
+        rows=[_row(view, result, measurement, published) for result in view.results],
+        published_rows=[
+            {"label": view.words(value.levels, _in_order(view, value)), "text": published_text(value), "note": note}
+            for note, value in enumerate(published, 1)
+            if not any(_belongs(value, result) for result in view.results)
+        ],
+        sources=sources,
+        beyond=[
+            f"{published_text(value)} {value.unit} at {view.words(value.levels, _in_order(view, value))}"
+            for value in published
+            if chart is not None and value not in drawn
+        ],
+    )
+
+
+def _in_order(view: SweepView, value: PublishedValue) -> list[str]:
+    return [name for name in view.levels if name in value.levels]
+
+
+def _row(view: SweepView, result: Result, measurement: str, published: Sequence[PublishedValue]) -> Row:
+    summary = result.measurements.get(measurement)
+    return Row(
+        label=without_sweep(result.label),
+        platform=result.platform,
+        n_of_n=result.n_of_n,
+        state=state_of(result),
+        summary=summary,
+        answer="" if summary else answer(result),
+        ratio=_ratio(view, result, measurement),
+        published=[(published_text(v), n) for n, v in enumerate(published, 1) if _belongs(v, result)],
+    )
+
+
+def state_of(result: Result) -> str:
+    """completed, partial, not_applicable, not_run, or failed: what colours a line, and what the words say."""
+    if result.completed == result.planned:
+        return "completed"
+    if result.completed:
+        return "partial"
+    for state in ("not_applicable", "not_run"):
+        if set(result.outcomes) == {state}:
+            return state
+    return "failed"
+
+
+def answer(result: Result) -> str:
+    """Why there is no number, which is an answer too."""
+    why = "; ".join(result.reasons)
+    state = state_of(result)
+    if state in ("not_applicable", "not_run"):
+        said = state.replace("_", " ")
+    elif state == "completed":
+        said = "not measured"
+    else:
+        said = named_counts({name: count for name, count in result.outcomes.items() if name != "completed"})
+    return f"{said}: {why}" if why else said
+
+
+def _ratio(view: SweepView, result: Result, measurement: str) -> str:
+    """Median over that of the first platform, with the widest bounds that both intervals allow."""
+    ours = result.measurements.get(measurement)
+    cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
+    first = cell[0].measurements.get(measurement) if cell else None
+    if ours is None or first is None or result.platform == view.platforms[0] or not first.median:
+        return ""
+    said = f"{ours.median / first.median:.2f}×"
+    if not (ours.interval_95 and first.interval_95) or not all(first.interval_95):
+        return f"{said}, no interval"
+    low, high = ours.interval_95[0] / first.interval_95[1], ours.interval_95[1] / first.interval_95[0]
+    return f"{said} ({low:.2f} – {high:.2f})" + (", not told apart" if low <= 1 <= high else "")
+
+
+# Figures.
+
+
+def _chart(
+    view: SweepView, measurement: str, published: Sequence[PublishedValue]
+) -> tuple[Chart | None, list[PublishedValue]]:
+    """The figure, or None where no cell has a number, and the published values that are in it."""
+    if not any(measurement in result.measurements for result in view.results):
+        return None, []
+    build = _along_numbers if view.x_factor else _by_category
+    return build(view, measurement, published)
+
+
+def _mark(result: Result, measurement: str, x: float, label: str) -> Mark:
+    summary = result.measurements.get(measurement)
+    if summary is None:
+        said = {"not_applicable": "not applicable", "not_run": "not run"}.get(state_of(result))
+        return Mark(x, label, None, None, said or f"{result.n_of_n} completed")
+    return Mark(x, label, summary.median, summary.interval_95)
+
+
+def _along_numbers(
+    view: SweepView, measurement: str, published: Sequence[PublishedValue]
+) -> tuple[Chart, list[PublishedValue]]:
+    factor = str(view.x_factor)
+    groups: dict[SeriesKey, list[Result]] = {}
+    for result in view.results:
+        key = (*(result.levels[name] for name in view.series_factors), result.platform)
+        groups.setdefault(key, []).append(result)
+    looks = _looks(view, list(groups))
+    series = [
+        Series(
+            _series_name(view, key),
+            *looks[key],
+            [
+                _mark(r, measurement, float(r.levels[factor]), say_level(view.workload, factor, r.levels[factor]))
+                for r in found
+            ],
+        )
+        for key, found in groups.items()
+    ]
+    kind = view.kind(measurement)
+    bare = Chart(kind.title, kind.unit, factor.replace("_", " "), series, [], [])
+    drawn = [value for value in published if _is_near(view, value, bare)]
+    papers = [
+        PaperMark(
+            float(value.levels[factor]),
+            float(value.value),
+            _paper_colour(view, value, looks),
+            _paper_label(view, value),
+        )
+        for value in drawn
+    ]
+    return Chart(kind.title, kind.unit, bare.x_title, series, papers, []), drawn
+
+
+def _series_name(view: SweepView, key: SeriesKey) -> str:
+    """The line's levels in words, and its platform where there are several or nothing else to say."""
+    said = [say_level(view.workload, name, level) for name, level in zip(view.series_factors, key[:-1], strict=True)]
+    return ", ".join([*said, *([str(key[-1])] if len(view.platforms) > 1 or not said else [])])
+
+
+def _looks(view: SweepView, keys: Sequence[SeriesKey]) -> dict[SeriesKey, tuple[int, int]]:
+    """Colour by the first thing that differs, dash by the rest, so that many lines stay readable."""
+    by_colour = 0 if view.series_factors else -1
+    colours = list(dict.fromkeys(key[by_colour] for key in keys))
+    rests = list(dict.fromkeys(key[1:] if view.series_factors else () for key in keys))
+    return {key: (colours.index(key[by_colour]), rests.index(key[1:] if view.series_factors else ())) for key in keys}
+
+
+def _is_near(view: SweepView, value: PublishedValue, chart: Chart) -> bool:
+    """Drawn is what lies in one of our cells, or so near that it does not squeeze ours."""
+    if any(_belongs(value, result) for result in view.results):
+        return True
+    x, levels = value.levels.get(str(view.x_factor)), view.levels[str(view.x_factor)]
+    if x is None or not _is_number(x):
+        return False
+    return _within(float(x), [float(level) for level in levels], X_STRETCH_MAX) and _within(
+        float(value.value), chart.values, Y_STRETCH_MAX
+    )
+
+
+def _within(value: float, ours: Sequence[float], times: float) -> bool:
+    return min(ours) / times <= value <= max(ours) * times
+
+
+def _paper_colour(view: SweepView, value: PublishedValue, looks: Mapping[SeriesKey, tuple[int, int]]) -> int | None:
+    """The colour of the line that the paper's value belongs to, or None where it names no line."""
+    if any(name not in value.levels for name in view.series_factors):
+        return None
+    names = [value.levels[name] for name in view.series_factors]
+    fitting = {look[0] for key, look in looks.items() if list(key[:-1]) == names}
+    return fitting.pop() if len(fitting) == 1 else None
+
+
+def _paper_label(view: SweepView, value: PublishedValue) -> str:
+    other = _differs(view, value)
+    return f"{published_text(value)} {value.unit}" + (f", {other}" if other else "")
+
+
+def _by_category(
+    view: SweepView, measurement: str, published: Sequence[PublishedValue]
+) -> tuple[Chart, list[PublishedValue]]:
+    """One row per combination of levels, one series per platform."""
+    rows = list(dict.fromkeys(_category(view, result) for result in view.results))
+    series = [
+        Series(
+            platform,
+            number,
+            0,
+            [
+                _mark(r, measurement, float(rows.index(_category(view, r))), _category(view, r))
+                for r in view.results
+                if r.platform == platform
+            ],
+        )
+        for number, platform in enumerate(view.platforms)
+    ]
+    kind = view.kind(measurement)
+    papers, drawn = [], []
+    for value in published:
+        places = {_category(view, result) for result in view.results if _belongs(value, result)}
+        papers += [PaperMark(float(rows.index(p)), float(value.value), None, _paper_label(view, value)) for p in places]
+        drawn += [value] if places else []
+    x_title = ", ".join(name.replace("_", " ") for name in view.varied) or "cell"
+    return Chart(kind.title, kind.unit, x_title, series, papers, rows), drawn
+
+
+def _category(view: SweepView, result: Result) -> str:
+    return view.words(result.levels, view.varied) or without_sweep(result.label)
+
+
+def axis_is_log(values: Sequence[float]) -> bool:
+    """Whether levels lie more evenly on a logarithmic axis; two levels, when they are a decade apart."""
+    levels = sorted(set(values))
+    if len(levels) < 2 or levels[0] <= 0:
+        return False
+    if len(levels) == 2:
+        return levels[1] >= 10 * levels[0]
+    return _widest_gap([math.log(level) for level in levels]) < _widest_gap(levels)
+
+
+def _widest_gap(levels: Sequence[float]) -> float:
+    """The largest step as a share of the whole."""
+    return max(b - a for a, b in itertools.pairwise(levels)) / (levels[-1] - levels[0])

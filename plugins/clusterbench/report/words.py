@@ -1,0 +1,118 @@
+"""How numbers, units and other small things read on the page. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clusterbench.plan import Trial
+from clusterbench.spec import PublishedValue
+from clusterbench.workloads import Level, Workload, say_count
+
+SIGNIFICANT_DIGITS = 3
+THIN_SPACE = "\u202f"
+"""Narrow and no-break, so that a number never falls apart at the end of a line."""
+ABSENT = "–"
+
+QUALIFIERS = {"exactly": "", "about": "≈", "at_least": "≥", "less_than": "<", "derived": "≈"}
+
+
+def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """Three significant digits, thousands apart; absent is a dash, never 0."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    # 999.6 has become 1000: one digit less behind the point.
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, decimals)}f}".replace(",", THIN_SPACE)
+
+
+def quantity(value: float | None, unit: str) -> str:
+    return number(value) if value is None or unit == "1" else f"{number(value)}{THIN_SPACE}{unit}"
+
+
+def interval(bounds: Sequence[float] | None) -> str:
+    return f"{number(bounds[0])} – {number(bounds[1])}" if bounds else "–, fewer than 3"
+
+
+def short_count(value: float) -> str:
+    """A tick: 100k, 1M, 0.05."""
+    return say_count(round(value)) if value >= 10_000 and value == round(value) else f"{value:g}"
+
+
+def size(count: float | None) -> str:
+    """Bytes in decimal units."""
+    if count is None:
+        return ABSENT
+    for unit, letter in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{number(count / unit)}{THIN_SPACE}{letter}"
+    return f"{count:.0f}{THIN_SPACE}B"
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 as percent, one decimal below 10."""
+    if share is None:
+        return ABSENT
+    return f"{share * 100:.{0 if share >= 0.1 else 1}f}{THIN_SPACE}%"
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def moment(iso: str) -> str:
+    """2026-11-21 08:02:06 UTC of an ISO time; other text as it is."""
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]00:?00)", iso)
+    return f"{found[1]} {found[2]} UTC" if found else iso
+
+
+def plain(text: object) -> str:
+    """A text for people: floats in it shortened, as in "49.25, 26.019999999999996"."""
+    return re.sub(r"(?<![\w.])\d+\.\d{4,}(?![\w.])", lambda match: number(float(match[0])), str(text))
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}".replace(",", THIN_SPACE)
+
+
+def named_counts(counts: Mapping[str, int]) -> str:
+    """{"failed": 2, "timed_out": 1} as "2 failed, 1 timed out"."""
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+
+
+def published_text(value: PublishedValue) -> str:
+    return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{number(value.value)}"
+
+
+def say_level(workload: Workload | None, factor: str, level: Level, *, named: bool = False) -> str:
+    """A level in the words of its factor; ``named`` puts the factor's name before a bare word: "cache warm"."""
+    known = workload.factors.get(factor) if workload else None
+    said = known.say(level) if known else str(level).replace("_", " ")
+    bare = known is None or known.wording == "{}"
+    return f"{factor.replace('_', ' ')} {said}" if named and bare else said
+
+
+def without_sweep(label: str) -> str:
+    """A cell's label where the sweep is known from the heading."""
+    return label.split(": ", 1)[-1]
+
+
+def cell_label(trial: Trial) -> str:
+    return trial.label.rsplit(" (#", 1)[0]
+
+
+def said_by(started_by: Mapping[str, Any]) -> str:
+    """Who started the run: one word as it is, more with their names."""
+    if set(started_by) == {"by"}:
+        return str(started_by["by"])
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in started_by.items() if value) or "not recorded"
