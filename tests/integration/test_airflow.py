@@ -157,7 +157,7 @@ def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> di
                 jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
                 for started in jobs.rglob("started"):
                     if not (started.parent / "status").exists():
-                        return task
+                        return {**task, "job": str(started.parent)}
         assert api.dag_run(dag_id, dag_run_id)["state"] != "failed"
         time.sleep(0.1)
     raise AssertionError("no driver was seen running")
@@ -205,6 +205,21 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     assert tries[int(str(first["map_index"]))] >= 2 and tries[int(str(second["map_index"]))] >= 2
     left = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
     assert not left.exists(), "the cluster was released"
+
+
+def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, lab_with_airflow: Lab) -> None:
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+    dag_run_id = api.trigger("key_value", chosen)
+    task = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
+    driver = int((Path(str(task["job"])) / "pid").read_text())
+    run = f"/dags/key_value/dagRuns/{dag_run_id.replace('+', '%2B')}"
+    api.call("PATCH", f"{run}/taskInstances/{task['task_id']}/{task['map_index']}", json={"new_state": "failed"})
+    marked = time.monotonic()
+    while Path(f"/proc/{driver}").exists():
+        assert time.monotonic() < marked + 30, "the driver still runs on the client host"
+        time.sleep(0.1)
+    assert not (Path(str(task["job"])) / "status").exists(), "it was ended, it did not end by itself"
+    follow(api, "key_value", dag_run_id, io.StringIO())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,175 @@
+"""The steps of a run on real servers: what is refused before anything is measured, and in which words."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
+
+from clusterbench import steps
+from clusterbench.archive import RunArchive, find_run
+from clusterbench.connections import Connections
+from clusterbench.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
+from clusterbench.trial import job_of
+
+pytestmark = pytest.mark.lab
+ONE_SWEEP = {"sweeps": ["optimizer"]}
+
+
+def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {"by": "a test"})
+    steps.take_cluster(run, "lab_db1")
+    steps.set_up_cluster(run, "lab_db1")
+    steps.generate_data(run, "lab_db1")
+    for planned in steps.validate_data(run, "lab_db1"):
+        assert steps.measure(run, "lab_db1", planned.id).outcome == "not_applicable"
+    steps.release_cluster(run, "lab_db1")
+    steps.summarise(run)
+    steps.write_report(run)
+    steps.seal(run)
+    steps.conclude(run)
+    assert run.archive.verify() == []
+    assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
+
+
+def test_a_sealed_run_cannot_be_opened_or_measured_again(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, {"sweeps": ["lookups"], "repetitions": 1}, {})
+    steps.seal(run)
+    with pytest.raises(ArchiveError, match="is finished and sealed; start a new run instead of this one"):
+        steps.open_run(run, {"sweeps": ["lookups"], "repetitions": 1}, {})
+    with pytest.raises(ArchiveError, match="is finished and sealed; start a new run to measure more"):
+        steps.measure(run, "lab_db1", "lookups.clients_1.cache_warm.r1")
+
+
+def test_a_run_id_that_the_archive_holds_is_never_written_over(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {"by": "the first"})
+    before = {key: run.archive.store.get(run.archive.prefix + key) for key in run.archive.keys("")}
+    with pytest.raises(ArchiveError, match="the archive holds another run of that id; nothing was changed there"):
+        steps.open_run(run, ONE_SWEEP, {"by": "the second"})
+    assert {key: run.archive.store.get(run.archive.prefix + key) for key in run.archive.keys("")} == before
+    steps.open_run(run, ONE_SWEEP, {"by": "the first"})  # a retry of the same task goes on
+
+
+def test_a_store_that_denies_is_named_with_the_connection(connections: Connections) -> None:
+    run = new_run(changed(connections, "clusterbench_archive", password="wrong"))
+    with pytest.raises(ArchiveError) as caught:
+        steps.open_run(run, ONE_SWEEP, {})
+    assert "access denied" in str(caught.value)
+    assert "check the keys of connection 'clusterbench_archive'" in str(caught.value)
+
+
+def test_a_missing_bucket_is_named(connections: Connections) -> None:
+    run = new_run(changed(connections, "clusterbench_archive", extra={"bucket": "not-there"}))
+    with pytest.raises(ArchiveError, match="there is no such bucket; create it, or mend 'bucket'"):
+        steps.open_run(run, ONE_SWEEP, {})
+
+
+def test_a_database_too_small_for_the_data_is_refused_before_generation(connections: Connections) -> None:
+    """The full scale's 1.3 TB, on a test machine."""
+    run = new_run(connections, "key_value")
+    steps.open_run(run, {"scale": "full"}, {})
+    with pytest.raises(EngineError, match=r"too small: the datasets need 1,6\d\d\.\d GB more, free are [\d,.]+ GB"):
+        steps.set_up_cluster(run, "lab_db1")
+
+
+def test_a_full_disk_is_called_one(connections: Connections) -> None:
+    full = psycopg.errors.DiskFull("could not extend file: No space left on device")
+    with (
+        bench_on(new_run(connections)) as bench,
+        pytest.raises(EngineError, match=r"disk is full.*free some space"),
+        bench.engine.connect(),  # type: ignore[attr-defined]
+    ):
+        raise full
+
+
+def test_a_platform_that_is_not_what_it_claims_stops_the_run(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {})
+    with run.bench("lab_db1") as bench:
+        bench.engine.execute("ALTER SYSTEM SET synchronous_commit = off")
+        bench.engine.execute("SELECT pg_reload_conf()")
+    try:
+        with pytest.raises(EngineError) as caught:
+            steps.set_up_cluster(run, "lab_db1")
+    finally:
+        with run.bench("lab_db1") as bench:
+            bench.engine.execute("ALTER SYSTEM RESET synchronous_commit")
+            bench.engine.execute("SELECT pg_reload_conf()")
+    assert "setting synchronous_commit: declared 'on', found 'off'" in str(caught.value)
+    assert "Change the server's settings, or what the file declares" in str(caught.value)
+
+
+def test_a_bad_dataset_stops_the_run_before_its_first_trial(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, {"sweeps": ["lookups"], "seed": 21}, {})
+    steps.generate_data(run, "lab_db1")
+    with run.bench("lab_db1") as bench:
+        bench.engine.execute("DELETE FROM datajson_10000 WHERE jkeynum = 5")
+    try:
+        with pytest.raises(
+            DatasetError, match=r"(?s)The table has as many rows as were asked for.*Nothing was measured"
+        ):
+            steps.validate_data(run, "lab_db1")
+    finally:
+        with run.bench("lab_db1") as bench:
+            bench.engine.execute("DROP TABLE datajson_10000")
+    steps.summarise(run)
+    steps.write_report(run)
+    steps.seal(run)
+    with pytest.raises(steps.InvalidRunError, match="The table has as many rows as were asked for"):
+        steps.conclude(run)
+    assert run.archive.trials() == []
+
+
+def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
+    first, second = new_run(connections), new_run(connections)
+    for run in (first, second):
+        steps.open_run(run, ONE_SWEEP, {})
+    steps.take_cluster(first, "lab_db1")
+    steps.take_cluster(first, "lab_db1")  # the same run may ask twice
+    with pytest.raises(LeaseError) as caught:
+        steps.take_cluster(second, "lab_db2")  # another platform of the same cluster
+    assert f"cluster 'lab' is held by run smoke/{first.run_id} since " in str(caught.value)
+    assert f"clusterbench release lab_db2 smoke/{first.run_id}" in str(caught.value)
+    with pytest.raises(LeaseError):
+        steps.release_cluster(second, "lab_db1")  # what another run holds is not touched
+    steps.release_cluster(first, "lab_db1")
+    steps.take_cluster(second, "lab_db2")
+    steps.release_cluster(second, "lab_db2")
+
+
+def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connections) -> None:
+    """A worker that never came back: its driver still runs, its collectors too."""
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {})
+    steps.take_cluster(run, "lab_db1")
+    with run.bench("lab_db1") as bench:
+        from clusterbench import telemetry
+        from clusterbench.workloads import Job
+
+        lost = trial("optimizer")
+        telemetry.start(bench.fleet, f"telemetry/{run.holder}/lab_db1/{lost.id}")
+        job_of(lost, bench).start(Job({}, {}, "sleep 87.5\n"), 120)
+    steps.release_cluster(run, "lab_db1")
+    with run.bench("lab_db1") as bench:
+        left = bench.fleet.run_on("client", "pgrep -f '^sleep 87.5' || true").output
+        folders = bench.fleet.run(bench.fleet.names, f"ls telemetry/{run.holder} 2>/dev/null || true")
+        assert left == ""
+        assert {answer.output for answer in folders.values()} == {""}
+        assert job_of(lost, bench).state().exit_status is None
+
+
+def test_a_form_with_hostile_words_is_refused_word_by_word(connections: Connections) -> None:
+    for hostile in ("x'; DROP TABLE y; --", "$(touch /tmp/hacked)", "../../etc/passwd", 'a"b'):
+        with pytest.raises(SpecError, match="platforms"):
+            steps.open_run(new_run(connections), {"platforms": [hostile]}, {})
+
+
+def test_an_error_of_a_step_is_kept_for_the_report(connections: Connections) -> None:
+    run = new_run(connections)
+    run.note_error("set_up_cluster", EngineError("it is down"), "lab_db1")
+    (key,) = RunArchive(store_of(connections), "smoke", run.run_id).keys("errors/")
+    assert run.archive.need_json(key)["error"] == "it is down"

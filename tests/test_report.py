@@ -1,0 +1,258 @@
+"""The page of one run, made from captured real runs: a smoke-scale run of key_value with nine failed trials."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from clusterbench.archive import RunArchive, Store
+from clusterbench.catalog import Catalog
+from clusterbench.paths import project_root
+from clusterbench.report import render_report, words
+
+CAPTURED = Path(__file__).parent / "fixtures" / "runs"
+CATALOG = Catalog(project_root())
+
+
+class Folder:
+    """Objects in files, for reading: what a report needs of a store."""
+
+    bucket = "clusterbench"
+    endpoint = "a folder"
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def get(self, key: str) -> bytes | None:
+        path = self.root / key
+        return path.read_bytes() if path.is_file() else None
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        names = (str(path.relative_to(self.root)) for path in sorted(self.root.rglob("*")) if path.is_file())
+        return (name for name in names if name.startswith(prefix))
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """The page of the captured run, after changes to its folder."""
+
+    def render(change: Callable[[Path], object] = lambda folder: None) -> str:
+        folder = tmp_path / "key_value" / "s1"
+        shutil.copytree(CAPTURED / "key_value" / "s1", folder, dirs_exist_ok=True)
+        change(folder)
+        store = cast(Store, Folder(tmp_path))
+        return render_report(RunArchive(store, "key_value", "s1"), CATALOG)
+
+    return render
+
+
+def text_of(page: str) -> str:
+    """What a reader sees: without styles, tags and line breaks."""
+    bare = re.sub(r"<style.*?</style>", "", page, flags=re.DOTALL)
+    return re.sub(r"[ \n\t]+", " ", html.unescape(re.sub(r"<[^>]+>", " ", bare)))
+
+
+def edit(folder: Path, name: str, change: Callable[[Any], object]) -> None:
+    path = folder / name
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+
+
+def keep_only(*names: str) -> Callable[[Path], None]:
+    def remove(folder: Path) -> None:
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_file() and path.name not in names:
+                path.unlink()
+
+    return remove
+
+
+def test_the_verdict_is_said_in_words_and_with_its_reason(run: Run) -> None:
+    seen = text_of(run())
+    assert "INVALID" in seen
+    assert "No trial failed or ran out of time: 9 of 25 failed or timed out" in seen
+
+
+def test_a_valid_run_is_said_to_be_valid(run: Run) -> None:
+    def mend(folder: Path) -> None:
+        def all_pass(data: dict[str, Any]) -> None:
+            data["valid"] = True
+            for verdict in data["verdicts"]:
+                verdict["passed"] = True
+
+        edit(folder, "verdicts.json", all_pass)
+
+    seen = text_of(run(mend))
+    assert "VALID" in seen and "INVALID" not in seen
+
+
+def test_warnings_alone_leave_a_run_valid_and_are_named(run: Run) -> None:
+    def mend(folder: Path) -> None:
+        def critical_pass(data: dict[str, Any]) -> None:
+            data["valid"] = True
+            for verdict in data["verdicts"]:
+                verdict["passed"] = verdict["check"] != 4
+                if verdict["check"] == 4:
+                    verdict["critical"] = False
+
+        edit(folder, "verdicts.json", critical_pass)
+
+    seen = text_of(run(mend))
+    assert "INVALID" not in seen
+    assert "warning" in seen.lower()
+
+
+def test_all_eight_checks_stand_with_what_was_found(run: Run) -> None:
+    page = run()
+    seen = text_of(page)
+    for check in (
+        "The data is right",
+        "The answers are right",
+        "The caches were as said",
+        "The load driver was not the bottleneck",
+        "The hosts were quiet",
+        "Repetitions, in random order",
+        "Nothing is dropped",
+        "The platform is what it claims to be",
+    ):
+        assert check in seen
+    for verdict in json.loads((CAPTURED / "key_value/s1/verdicts.json").read_text())["verdicts"]:
+        assert verdict["says"] in seen
+
+
+def test_every_published_value_stands_with_its_source(run: Run) -> None:
+    seen = text_of(run())
+    for value in CATALOG.published("key_value").values:
+        assert " ".join(value.source.split()) in seen
+        assert words.number(value.value) in seen
+
+
+def test_every_median_of_the_results_is_on_the_page(run: Run) -> None:
+    seen = text_of(run())
+    for result in json.loads((CAPTURED / "key_value/s1/results.json").read_text())["results"]:
+        for name in ("throughput_per_s", "latency_ms_p99"):
+            if name in result["measurements"]:
+                assert words.number(result["measurements"][name]["median"]) in seen, (result["cell"], name)
+
+
+def test_failed_cells_are_answers_with_their_reason(run: Run) -> None:
+    seen = text_of(run())
+    assert "0 of 1" in seen
+    assert "files could not be read" in seen
+    assert "not applicable: PostgreSQL has no ORCA optimizer; only Greenplum and its family have" in seen
+
+
+def test_too_few_repetitions_have_no_interval(run: Run) -> None:
+    assert "fewer than 3" in text_of(run())
+
+
+def test_a_hostile_reason_stays_text(run: Run) -> None:
+    hostile = '<script>alert("x")</script><img src="http://example.org/x.png">'
+
+    def poison(folder: Path) -> None:
+        def reason(data: dict[str, Any]) -> None:
+            for result in data["results"]:
+                if not result["completed"]:
+                    result["reasons"] = [hostile]
+
+        edit(folder, "results.json", reason)
+
+    page = run(poison)
+    assert "<script" not in page and "<img" not in page
+    assert hostile in html.unescape(page)
+
+
+def test_nothing_is_fetched_from_outside(run: Run) -> None:
+    page = run()
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?:https?:)?//""", page)
+    assert "@import" not in page and "<script" not in page and "<link" not in page
+    assert not re.search(r"url\((?!#)", page)
+
+
+def test_every_figure_says_in_words_what_it_shows(run: Run) -> None:
+    figures = re.findall(r"<svg[^>]*role=\"img\"[^>]*>", run())
+    assert len(figures) == 4, "one a sweep and plot that has numbers"
+    assert all(re.search(r'aria-label="[^"]{20,}"', figure) for figure in figures)
+
+
+def test_the_page_is_small(run: Run) -> None:
+    assert len(run().encode()) < 400_000
+
+
+def test_one_machine_is_said_to_be_one(run: Run) -> None:
+    assert "hosts are one machine" in text_of(run())
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        ("run.json", "plan.json", "experiment.yaml"),
+        ("run.json", "plan.json"),
+        ("run.json",),
+        ("run.json", "plan.json", "facts.json", "trial.json"),
+    ],
+)
+def test_a_run_that_got_only_so_far_still_has_its_page(run: Run, left: tuple[str, ...]) -> None:
+    seen = text_of(run(keep_only(*left)))
+    assert "key_value" in seen and "s1" in seen
+
+
+def test_a_run_with_nothing_but_errors_says_them_first(run: Run) -> None:
+    def fail(folder: Path) -> None:
+        keep_only("run.json", "plan.json")(folder)
+        note = folder / "errors" / "lab_db1" / "set_up_cluster" / "1.json"
+        note.parent.mkdir(parents=True)
+        note.write_text(
+            json.dumps(
+                {
+                    "step": "set_up_cluster",
+                    "platform": "lab_db1",
+                    "error": "host etl (bench@10.0.0.9:22): cannot be reached",
+                    "at": "2026-01-01T00:00:00",
+                }
+            )
+        )
+
+    seen = text_of(run(fail))
+    assert "host etl (bench@10.0.0.9:22): cannot be reached" in seen
+    assert seen.index("cannot be reached") < seen.index("How far to trust it")
+
+
+def test_it_opens_in_a_browser_without_a_request_or_a_complaint(run: Run, tmp_path: Path) -> None:
+    """Real Chromium: the figures are drawn, and its log holds no error of the page."""
+    page = tmp_path / "report.html"
+    page.write_text(run(), encoding="utf-8")
+    shot = tmp_path / "report.png"
+    done = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+            *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr"),
+            *("--window-size=1280,4000", f"--user-data-dir={tmp_path}/profile", f"--screenshot={shot}"),
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert shot.exists() and shot.stat().st_size > 50_000, done.stderr
+    assert "CONSOLE" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "read"), [(999.6, "1\u202f000"), (0.05512, "0.0551"), (12345.0, "12\u202f300"), (0, "0"), (None, "–")]
+)
+def test_numbers_read_as_people_write_them(value: float | None, read: str) -> None:
+    assert words.number(value) == read
