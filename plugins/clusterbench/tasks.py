@@ -101,7 +101,8 @@ def open_run() -> str:
 
     context = get_current_context()
     dag_run, params = context["dag_run"], context["params"]  # what was asked beyond the form is in params too
-    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": str(getattr(dag_run.run_type, "value", dag_run.run_type))}
+    how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
     return str(_do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
