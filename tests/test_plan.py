@@ -159,7 +159,7 @@ def test_trial_ids_are_unique_whatever_the_case_of_letters(key_value: Experiment
 def test_labels_say_what_varies_in_words(key_value: Experiment) -> None:
     found = {trial.id: trial.label for trial in trials(key_value, scale="full")}
     assert found["concurrency.clients_200.cache_database_warm.r1"] == "concurrency: 200 clients, database warm (#1)"
-    assert found["table_size.rows_1000000000.access_scan.r2"] == "table size: 1G rows, scan (#2)"
+    assert found["table_size.rows_1000000000.access_scan.r2"] == "table size: 1000M rows, scan (#2)"
     assert len(set(found.values())) == len(found)
 
 
