@@ -30,6 +30,19 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# What a command has to say is of interest when it fails.
+quietly() {
+    said=$(mktemp)
+    if "$@" >"$said" 2>&1; then
+        rm -f "$said"
+    else
+        echo "setup: failed: $*" >&2
+        tail -n 20 "$said" >&2
+        rm -f "$said"
+        exit 1
+    fi
+}
+
 may_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
 }
@@ -43,7 +56,7 @@ install_packages() {
         printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
         as_root chmod 755 $policy
     fi
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
     if command -v systemctl >/dev/null; then
         for package in "$@"; do
             case $package in
@@ -61,7 +74,7 @@ install_packages() {
 debian() {
     missing=$(missing_packages)
     [ -n "$missing" ] || return 0
-    # shellcheck disable=SC2086  # a list of words
+    # shellcheck disable=SC2086  # a list of words, here and below
     set -- $missing
     if ! command -v apt-get >/dev/null; then
         echo "setup: this system has no apt-get. The lab is made for Debian and Ubuntu and needs: $*" >&2
@@ -73,8 +86,8 @@ debian() {
         echo "and then: make setup" >&2
         exit 1
     fi
-    echo "setup: installing $*"
-    as_root apt-get update -q
+    echo "setup: installing" $missing
+    quietly as_root apt-get update -q
     # shellcheck disable=SC2046  # a list of words
     set -- $(installable "$@")
     [ $# = 0 ] || install_packages "$@"
@@ -104,7 +117,7 @@ python_packages() {
     echo "setup: $("$python" --version) in $venv"
     [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$root/include/lab/uv.txt"
-    "$venv/bin/uv" pip install -q --compile-bytecode --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
+    "$venv/bin/uv" pip install -q --system-certs --compile-bytecode --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
     install_project
     printf '%s' "$wanted" >"$stamp"
 }
