@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from clusterbench.connections import Connection
 from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError
@@ -82,6 +82,11 @@ def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
         if isinstance(error, ArchiveError | HostError):
             raise  # it may pass: Airflow tries again
         raise AirflowFailException(str(error)) from None
+    except AirflowException:
+        raise
+    except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
+        run.note_error(name, ClusterbenchError(f"{type(fault).__name__}: {fault}; the task's log has more"), platform)
+        raise
 
 
 def _opened(run: Run) -> Run:

@@ -35,6 +35,8 @@ def follow(api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO = sys.stdo
             if task["state"] in ENDED and key not in seen:
                 seen.add(key)
                 print(_line(task, tasks, time.monotonic() - begun), file=out, flush=True)
+                if task["state"] == "failed":
+                    print(f"         its log: {_page(api.url, dag_id, dag_run_id, task)}", file=out, flush=True)
         if state in ("success", "failed"):
             return state
         time.sleep(POLL_S)
@@ -50,3 +52,8 @@ def _line(task: Mapping[str, Any], tasks: list[dict[str, Any]], elapsed_s: float
         count = f" {ended}/{len(siblings)}"
         name = f"{name.rsplit('.', 1)[0]}: {task.get('rendered_map_index') or task['map_index']}"
     return f"[{int(elapsed_s) // 60:3d}:{int(elapsed_s) % 60:02d}]{count} {name}: {word}"
+
+
+def _page(url: str, dag_id: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
+    mapped = f"/mapped/{task['map_index']}" if task["map_index"] >= 0 else ""
+    return f"{url}/dags/{dag_id}/runs/{dag_run_id}/tasks/{task['task_id']}{mapped}"
