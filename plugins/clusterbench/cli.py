@@ -263,9 +263,13 @@ def _release(options: argparse.Namespace) -> int:
 
     platform = Catalog(project_root()).platform(options.platform)
     with Fleet.of(platform, local_connections(lab_dir())) as fleet:
-        released = lease.release(fleet, platform, options.holder)
-    print("released" if released else f"nothing to release: {options.holder} does not hold {platform.cluster!r}")
-    return OK if released else FAILED
+        if lease.release(fleet, platform, options.holder):
+            print("released")
+            return OK
+        holder = lease.holder(fleet, platform)
+    held = f"it is held by run {holder}" if holder else "it is free"
+    print(f"nothing to release: {options.holder} does not hold cluster {platform.cluster!r}; {held}")
+    return FAILED
 
 
 def _pools(_options: argparse.Namespace) -> int:

@@ -22,15 +22,22 @@ def acquire(fleet: Fleet, platform: Platform, holder: str) -> None:
         f"if mkdir {_lease(platform)} 2>/dev/null; then printf %s {quote(note)} >{_lease(platform)}/holder; fi\n"
         f"cat {_lease(platform)}/holder 2>/dev/null || true",
     )
-    try:
-        found = json.loads(answer.output)
-    except ValueError:
-        found = {"holder": "somebody whose note is unreadable", "since": "some time"}
+    found = _read(answer.output)
     if found["holder"] != holder:
         raise LeaseError(
             f"cluster {platform.cluster!r} is held by run {found['holder']} since {found['since']}; wait for it to "
             f"end, or, if it died, free the cluster with: clusterbench release {platform.platform} {found['holder']}"
         )
+
+
+def holder(fleet: Fleet, platform: Platform) -> str | None:
+    """The run that has the cluster, and since when, in words; None when it is free."""
+    work = quote(fleet.work_dir(platform.client))
+    answer = fleet.run_on(
+        platform.client, f"cd {work} 2>/dev/null && cat {_lease(platform)}/holder 2>/dev/null || true"
+    )
+    found = _read(answer.output)
+    return f"{found['holder']} since {found['since']}" if answer.output.strip() else None
 
 
 def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
@@ -42,6 +49,13 @@ def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
         f"rm -rf {_lease(platform)}; echo released; fi",
     )
     return "released" in answer.output
+
+
+def _read(note: str) -> dict[str, str]:
+    try:
+        return dict(json.loads(note))
+    except ValueError:
+        return {"holder": "somebody whose note is unreadable", "since": "some time"}
 
 
 def _lease(platform: Platform) -> str:

@@ -12,12 +12,13 @@ from clusterbench.errors import AirflowApiError
 
 POLL_S = 2.0
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
-WORDS = {"success": "done", "skipped": "skipped", "failed": "FAILED", "upstream_failed": "not run"}
+WAITING = {"up_for_reschedule": "waiting, another run holds the cluster", "up_for_retry": "failed, will be tried again"}
+WORDS = {"success": "done", "skipped": "skipped", "failed": "FAILED", "upstream_failed": "not run", **WAITING}
 
 
 def follow(api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO = sys.stdout) -> str:
     """Print each step as it ends, trials with their count, until the run ends. Returns its state."""
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, str]] = set()
     begun, lost_s = time.monotonic(), 0.0
     while True:
         try:
@@ -31,11 +32,11 @@ def follow(api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO = sys.stdo
             time.sleep(POLL_S)
             continue
         for task in sorted(tasks, key=lambda task: task["end_date"] or ""):
-            key = (task["task_id"], task["map_index"])
-            if task["state"] in ENDED and key not in seen:
+            key = (task["task_id"], task["map_index"], task["state"])
+            if task["state"] in (*ENDED, *WAITING) and key not in seen:
                 seen.add(key)
                 print(_line(task, tasks, time.monotonic() - begun), file=out, flush=True)
-                if task["state"] == "failed":
+                if task["state"] in ("failed", *WAITING):
                     print(f"         its log: {_page(api.url, dag_id, dag_run_id, task)}", file=out, flush=True)
         if state in ("success", "failed"):
             return state

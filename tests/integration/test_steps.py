@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
 
-from clusterbench import steps
+from clusterbench import lease, steps
 from clusterbench.archive import RunArchive, find_run
 from clusterbench.connections import Connections
 from clusterbench.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
@@ -136,7 +136,10 @@ def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
     assert f"clusterbench release lab_db2 smoke/{first.run_id}" in str(caught.value)
     with pytest.raises(LeaseError):
         steps.release_cluster(second, "lab_db1")  # what another run holds is not touched
-    steps.release_cluster(first, "lab_db1")
+    with first.bench("lab_db1") as bench:
+        assert str(lease.holder(bench.fleet, bench.platform)).startswith(f"smoke/{first.run_id} since 20")
+        steps.release_cluster(first, "lab_db1")
+        assert lease.holder(bench.fleet, bench.platform) is None
     steps.take_cluster(second, "lab_db2")
     steps.release_cluster(second, "lab_db2")
 
