@@ -84,7 +84,8 @@ def test_a_refused_login_names_key_and_account(connections: Connections, tmp_pat
     key = asyncssh.generate_private_key("ssh-ed25519")
     (tmp_path / "other").write_bytes(key.export_private_key())
     message = refusal(changed(connections, "lab_client", extra={"key_file": str(tmp_path / "other")}))
-    assert "the login was refused" in message and "authorized_keys of clusterbench" in message
+    account = connections("lab_client").login
+    assert "the login was refused" in message and f"authorized_keys of {account}" in message
 
 
 def test_a_missing_key_file_is_named(connections: Connections) -> None:
