@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -61,8 +61,16 @@ def test_state_was_not_reached_and_what_was_found_is_said(state: str, residency:
 class TinyEngine:
     """Notes what it is asked to do; memory is what it was told to find."""
 
-    def __init__(self, residency: Residency, *, cannot_empty: str = "", cannot_stop: str = "") -> None:
+    def __init__(
+        self,
+        residency: Residency | None,
+        *,
+        cannot_empty: str = "",
+        cannot_stop: str = "",
+        lacks: Mapping[str, str] | None = None,
+    ) -> None:
         self.done: list[str] = []
+        self.lacks = lacks or {}
         self.found, self.cannot_empty, self.cannot_stop = residency, cannot_empty, cannot_stop
 
     def stop(self) -> None:
@@ -81,7 +89,7 @@ class TinyEngine:
         if self.cannot_empty:
             raise EngineError(self.cannot_empty)
 
-    def residency(self, relations: Sequence[str]) -> Residency:
+    def residency(self, relations: Sequence[str]) -> Residency | None:
         self.done.append(f"look {' '.join(relations)}")
         return self.found
 
@@ -124,10 +132,16 @@ def test_state_that_was_not_reached_is_in_the_evidence() -> None:
 
 @pytest.mark.parametrize("state", ["cold", "database_warm"])
 def test_platform_that_cannot_empty_caches_is_left_alone(state: str) -> None:
-    engine = TinyEngine(found())
-    with pytest.raises(caches.CannotEmptyError, match="page_cache: none"):
+    engine = TinyEngine(found(), lacks={"flush": "the file says so"})
+    with pytest.raises(caches.CannotEmptyError, match="the file says so"):
         make(state, engine, "none")
     assert engine.done == []
+
+
+def test_without_a_host_to_ask_a_warm_state_is_made_and_said_to_be_unproven() -> None:
+    engine = TinyEngine(None, lacks={"flush": "no hosts"})
+    assert make("warm", engine)["proof"] == "none: no host can be asked"
+    assert engine.done == ["warm t i", "look t i"]
 
 
 def test_platform_that_cannot_empty_caches_can_be_warm() -> None:

@@ -81,8 +81,8 @@ def test_plan_is_a_table_with_a_row_a_platform(capsys: Output) -> None:
         (row,) = (line for line in said.splitlines() if platform in line)
         assert [cell.strip() for cell in re.split("[│|]", row) if cell.strip()][:5] == [
             platform,
-            "81",
-            "3",
+            "111",
+            "21",
             "798.0 MB",
             "1.0 GB",
         ]

@@ -90,7 +90,23 @@ def test_time_to_connect_is_read_for_kept_and_for_new_sessions(case: str, connec
 
 def test_every_measurement_is_declared() -> None:
     for case, expected in TRANSACTIONS.items():
-        assert set(pgbench.read(CAPTURED / case, expected).measurements) == set(pgbench.MEASUREMENTS)
+        read = set(pgbench.read(CAPTURED / case, expected).measurements)
+        assert read == set(pgbench.MEASUREMENTS) - {"segment_transactions_per_transaction"}
+
+
+def test_work_on_segments_is_counted_per_transaction_where_the_engine_counts(tmp_path: Path) -> None:
+    """Greenplum 6.24: 2000 lookups by the extended protocol were 10,070 transactions on four segments."""
+    (tmp_path / "before.json").write_text('{"counters": {"segment_transactions": 48063}}')
+    (tmp_path / "after.json").write_text('{"counters": {"segment_transactions": 58133}}')
+    assert pgbench.work_per_transaction(tmp_path, 2000) == {"segment_transactions_per_transaction": 5.035}
+    assert pgbench.work_per_transaction(tmp_path, 999) == {}, "too few to tell them from our own questions"
+
+
+def test_an_engine_that_counts_nothing_gives_no_such_measurement(tmp_path: Path) -> None:
+    assert pgbench.work_per_transaction(tmp_path, 2000) == {}
+    (tmp_path / "before.json").write_text('{"counters": {}}')
+    (tmp_path / "after.json").write_text('{"faults": ["segment 1 went down"]}')
+    assert pgbench.work_per_transaction(tmp_path, 2000) == {}
 
 
 def test_aborted_clients_give_errors_and_no_number() -> None:

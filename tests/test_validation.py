@@ -56,6 +56,8 @@ def data_rows(**changed: Any) -> list[dict[str, Any]]:
         "key_max": 1000,
         "duplicate_keys": 0,
         "documents_with_wrong_key": 0,
+        "row_skew": 0.003,
+        "row_skew_max": 0.09,
         "checksum": "57641760417402373594753",
         "checksum_expected": "57641760417402373594753",
     }
@@ -85,6 +87,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("key_value", {"key_max": 1001}, "Keys end at the number of rows"),
     ("key_value", {"duplicate_keys": 1}, "Every key is there once"),
     ("key_value", {"documents_with_wrong_key": 1}, "Every document parses as JSON and its id is its key"),
+    ("key_value", {"row_skew": 0.1}, "The rows are spread evenly over the segments"),
     ("key_value", {"checksum": "57641760417402373594754"}, "The checksum is that of the same rows"),
     ("measurements", {"outcome": "invalid"}, "No trial is invalid"),
     ("measurements", {"outcome": "unheard_of"}, "No trial is invalid"),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +14,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from clusterbench.catalog import Catalog
 from clusterbench.connections import Connection
 from clusterbench.engines import Endpoint
+from clusterbench.engines.greenplum import Greenplum
 from clusterbench.engines.postgres import Postgres
+from clusterbench.paths import project_root
 from clusterbench.plan import Trial
+from clusterbench.spec import Platform
 from clusterbench.workloads import Job, load_workload
 from clusterbench.workloads.key_value import (
     KeyValueData,
@@ -40,10 +45,9 @@ def trial(repetition: int = 1, seed: int = SEED_OF_THE_CAPTURED, **levels: Any) 
     return Trial("t.r1", "t", "lab_db1", "t", "key_value", chosen, repetition, seed, 60, {})
 
 
-class Greenplum(Postgres):
-    """An engine with an optimizer of its own."""
-
-    lacks: ClassVar[dict[str, str]] = {}
+@pytest.fixture
+def lab_db1() -> Platform:
+    return Catalog(project_root()).platform("lab_db1")
 
 
 # Rows.
@@ -97,7 +101,7 @@ def test_checksum_of_a_large_table_is_left_to_earlier_runs() -> None:
 
 
 def test_rows_of_a_slice_are_made_where_they_will_live() -> None:
-    made = insert(KeyValueData.dataset({"rows": 1000}, 7), 501, 1000)
+    made = insert(KeyValueData.dataset({"rows": 1000, "storage": "heap"}, 7), "generate_series(501, 1000)")
     assert made.startswith('INSERT INTO "datajson_1000" (jsonraw, jkeynum, jkey)')
     assert "generate_series(501, 1000)" in made
     assert "md5('7' || ':' || id)" in made
@@ -106,7 +110,7 @@ def test_rows_of_a_slice_are_made_where_they_will_live() -> None:
 @pytest.mark.parametrize("parallelism", [1, 2, 3, 7, 16, 64, 1000])
 @pytest.mark.parametrize("rows", [1, 2, 99, 100, 1000, 1_000_000, 1_000_001, 2_999_999, 50_000_000])
 def test_slices_tile_the_table(rows: int, parallelism: int) -> None:
-    slices = _slices(rows, parallelism)
+    slices = _slices(rows, parallelism, 1_000_000)
     assert slices[0][0] == 1
     assert slices[-1][1] == rows
     assert all(first <= last for first, last in slices)
@@ -115,8 +119,8 @@ def test_slices_tile_the_table(rows: int, parallelism: int) -> None:
 
 
 def test_there_are_as_many_slices_as_can_be_loaded_at_once() -> None:
-    assert len(_slices(1_000_000, 8)) == 8
-    assert len(_slices(1_000_000_000, 8)) == 1000
+    assert len(_slices(1_000_000, 8, 1_000_000)) == 8
+    assert len(_slices(1_000_000_000, 8, 1_000_000)) == 1000
 
 
 # Keys and answers.
@@ -226,8 +230,18 @@ class TinyEngine:
 
     database = Connection("lab_db1", "db", 5432, "bench", "s3cret", "data", {})
 
+    lacks: ClassVar[dict[str, str]] = {"orca": "none here"}
+
     def __init__(self) -> None:
         self.poolers: list[tuple[str, int]] = []
+        self.explained: list[tuple[str, str]] = []
+
+    def set_session(self, settings: Mapping[str, str]) -> None:
+        pass
+
+    def explain(self, query: str, *, before: str = "") -> str:
+        self.explained.append((query, before))
+        return "Index Scan"
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
         return Endpoint("db", 16432 if pooled else 5432, "bench", "data")
@@ -261,6 +275,10 @@ def test_protocol_prepared_statement_is_the_plain_one_by_another_protocol() -> N
     assert made.files["script.sql"] == job(statement="plain").files["script.sql"]
     assert "--protocol=prepared" in made.command
     assert "--protocol=simple" in job(statement="plain").command
+
+
+def test_protocol_parsed_statement_is_sent_by_the_extended_protocol_and_parsed_each_time() -> None:
+    assert "--protocol=extended" in job(statement="protocol_parse").command
 
 
 def test_answers_are_asked_for_by_the_same_statement() -> None:
@@ -320,10 +338,13 @@ def test_cache_state_is_of_the_table_and_its_index() -> None:
         ({"session": "per_lookup", "statement": "sql_prepare"}, "a prepared statement ends with its session"),
         ({"session": "per_lookup", "statement": "protocol_prepare"}, "a prepared statement ends with its session"),
         ({"pooling": "pgbouncer", "statement": "protocol_prepare"}, "PgBouncer 1.18 does not carry"),
+        ({"direct_dispatch": "off"}, "PostgreSQL has no segments to dispatch to"),
+        ({"statement_mem": "25MB"}, "PostgreSQL has no statement_mem"),
+        ({"storage": "append_column"}, "PostgreSQL has no append-optimised tables"),
     ],
 )
-def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str) -> None:
-    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres))
+def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str, lab_db1: Platform) -> None:
+    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.lacking(lab_db1, {})))
 
 
 @pytest.mark.parametrize(
@@ -334,14 +355,59 @@ def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str) 
         {"pooling": "pgbouncer"},
         {"pooling": "pgbouncer", "statement": "sql_prepare"},
         {"session": "per_lookup"},
+        {"session": "per_lookup", "statement": "protocol_parse"},
+        {"log_statement": "all"},
     ],
 )
-def test_other_levels_can_be_had(levels: dict[str, Any]) -> None:
-    assert KEY_VALUE.not_applicable(trial(**levels).levels, Postgres) is None
+def test_other_levels_can_be_had(levels: dict[str, Any], lab_db1: Platform) -> None:
+    assert KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.lacking(lab_db1, {})) is None
 
 
-def test_optimizer_that_an_engine_has_can_be_had() -> None:
-    assert KEY_VALUE.not_applicable(trial(optimizer="orca").levels, Greenplum) is None
+def test_orca_can_be_had_unless_the_server_says_that_it_was_built_without(lab_db1: Platform) -> None:
+    without = {"orca": "Server has been compiled without ORCA"}
+    orca = trial(optimizer="orca").levels
+    assert KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, {})) is None
+    assert KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, {"orca": "GPORCA version: 3.116.0"})) is None
+    assert "Server has been compiled without ORCA" in str(
+        KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, without))
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "cold", "pooled"),
+    [
+        ({"page_cache": "none"}, "page_cache: none", None),
+        ({"hosts": {"client": {"ssh": "c", "roles": ["client"]}}}, "no coordinator or segment host", "no coordinator"),
+    ],
+)
+def test_what_needs_hosts_is_not_applicable_where_none_is_known(
+    changed: dict[str, Any], cold: str, pooled: str | None, lab_db1: Platform
+) -> None:
+    lacks = Postgres.lacking(Platform.model_validate(lab_db1.model_dump() | changed), {})
+    assert cold in str(KEY_VALUE.not_applicable(trial(cache="cold").levels, lacks))
+    assert cold in str(INDEX_BUILD.not_applicable(trial(cache="database_warm").levels, lacks))
+    assert (pooled or "None") in str(KEY_VALUE.not_applicable(trial(pooling="pgbouncer").levels, lacks))
+    assert KEY_VALUE.not_applicable(trial().levels, lacks) is None
+
+
+# Settings.
+
+
+def test_a_setting_that_is_a_factor_stands_over_the_experiment_s() -> None:
+    engine = TinyEngine()
+    chosen = replace(trial(log_statement="all"), settings={"log_statement": "none", "work_mem": "8MB"})
+    assert KEY_VALUE.prepare(chosen, engine)["session_settings"]["log_statement"] == "all"  # type: ignore[index,arg-type]
+    as_set = replace(trial(), settings={"log_statement": "none"})
+    assert KEY_VALUE.prepare(as_set, engine)["session_settings"]["log_statement"] == "none"  # type: ignore[index,arg-type]
+
+
+def test_the_plan_is_of_the_statement_that_is_measured() -> None:
+    engine = TinyEngine()
+    KEY_VALUE.prepare(trial(statement="plain"), engine)  # type: ignore[arg-type]
+    KEY_VALUE.prepare(trial(statement="protocol_prepare"), engine)  # type: ignore[arg-type]
+    plain, prepared = engine.explained
+    assert plain[0].startswith("SELECT jsonraw FROM") and plain[1] == ""
+    assert prepared[0].startswith("EXECUTE lookup(") and prepared[1].startswith("PREPARE lookup (bigint) AS SELECT")
 
 
 # Estimates.

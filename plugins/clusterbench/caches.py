@@ -30,8 +30,8 @@ class CannotEmptyError(ClusterbenchError):
 
 def make(state: str, engine: Engine, relations: Sequence[str], *, page_cache: str) -> dict[str, Any]:
     """Bring the caches into ``state``. Returns the evidence, with ``problem`` None where the state was reached."""
-    if state != "warm" and page_cache == "none":
-        raise CannotEmptyError("the platform's file says 'page_cache: none': its file system cache cannot be emptied")
+    if state != "warm" and "flush" in engine.lacks:
+        raise CannotEmptyError(engine.lacks["flush"])
     if state == "cold":
         engine.stop()
         try:
@@ -43,6 +43,8 @@ def make(state: str, engine: Engine, relations: Sequence[str], *, page_cache: st
         if state == "database_warm":
             _empty(engine, relations)
     found = engine.residency(relations)
+    if found is None:
+        return {"state": state, "method": "none", "problem": None, "proof": "none: no host can be asked"}
     return {"state": state, "method": page_cache, **asdict(found), "problem": problem(state, found)}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.workloads import Job, MeasurementKind, Reading
 
@@ -31,9 +32,11 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "response_time_s": MeasurementKind("s", "Time for all transactions"),
     "transaction_ms_mean": MeasurementKind("ms", "Mean time per transaction, connecting included"),
     "connection_ms_mean": MeasurementKind("ms", "Mean time to connect"),
+    "segment_transactions_per_transaction": MeasurementKind("1", "Transactions on segments for each of ours", "lower"),
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
 }
 
+COUNTED_FROM_TRANSACTIONS = 1000
 LOG_COLUMNS = 6
 """client, transaction, latency in us, script, end in epoch seconds, and its microseconds (pgbench --log)."""
 
@@ -45,7 +48,7 @@ class Load:
     script: str
     clients: int
     transactions_per_client: int
-    protocol: Literal["simple", "prepared"]
+    protocol: Literal["simple", "extended", "prepared"]
     reconnect: bool
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
@@ -120,6 +123,7 @@ def read(output: Path, expected: int) -> Reading:
     connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
     if connecting:
         measurements["connection_ms_mean"] = float(connecting[1])
+    measurements |= work_per_transaction(output, len(rows))
     cpu = driver_cpu(_text(output / "driver_cpu.txt"))
     if cpu is not None:
         measurements["driver_cpu_share"] = cpu
@@ -131,6 +135,17 @@ def read(output: Path, expected: int) -> Reading:
         window_end_s=end_us / 1e6,
         details=details,
     )
+
+
+def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:
+    """What the engine counted before and after, per transaction; nothing where it counts nothing, or there are few.
+
+    The check of the answers and reading the statistics count too, so with fewer than a thousand it would be a guess.
+    """
+    before, after = (_json(output / name).get("counters") or {} for name in ("before.json", "after.json"))
+    if transactions < COUNTED_FROM_TRANSACTIONS:
+        return {}
+    return {f"{name}_per_transaction": (after[name] - before[name]) / transactions for name in before if name in after}
 
 
 def driver_cpu(text: str) -> float | None:
@@ -156,6 +171,10 @@ def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
                     kept.append((int(words[2]), int(words[4]) * 1_000_000 + int(words[5]), int(words[0])))
         if kept:
             yield np.array(kept, dtype=np.int64)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def _text(path: Path) -> str:

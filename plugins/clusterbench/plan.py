@@ -62,10 +62,12 @@ class Plan:
     choices: Choices
     trials: dict[str, list[Trial]]
 
-    def datasets(self, platform: str) -> list[tuple[str, Dataset]]:
-        """(workload, dataset) that the platform's trials need, each once, smallest first."""
+    def datasets(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+        """(workload, dataset) of those of the platform's trials that can be had, each once, smallest first."""
         found: dict[str, tuple[str, Dataset]] = {}
         for trial in self.trials[platform]:
+            if load_workload(trial.workload).not_applicable(trial.levels, lacks):
+                continue
             dataset = load_workload(trial.workload).dataset(trial.levels, trial.seed)
             found.setdefault(dataset.table, (trial.workload, dataset))
         return sorted(found.values(), key=lambda pair: pair[1].rows)
@@ -227,9 +229,10 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
     """Trials, bytes and time of each platform of the plan."""
     estimates = []
     for name, trials in plan.trials.items():
-        engine = engine_class(catalog.platform(name).engine)
-        possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, engine) is None]
-        dataset_bytes = sum(dataset.bytes_expected for _, dataset in plan.datasets(name))
+        platform = catalog.platform(name)
+        lacks = engine_class(platform.engine).lacking(platform, {})
+        possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, lacks) is None]
+        dataset_bytes = sum(dataset.bytes_expected for _, dataset in plan.datasets(name, lacks))
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(
             Estimate(

@@ -141,14 +141,14 @@ def _check_settings(platform: Platform, found: Mapping[str, str]) -> None:
 
 
 def _check_space(run: Run, bench: Bench) -> None:
-    datasets = run.plan().datasets(bench.platform.platform)
+    datasets = run.plan().datasets(bench.platform.platform, bench.engine.lacks)
     needed = sum(
         int(dataset.bytes_expected * DISK_HEADROOM)
         for workload, dataset in datasets
         if not load_workload(workload).is_generated(dataset, bench.engine)
     )
     free = bench.engine.free_bytes()
-    if needed > free:
+    if free is not None and needed > free:
         raise EngineError(
             f"platform {bench.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free are "
             f"{free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
@@ -158,7 +158,7 @@ def _check_space(run: Run, bench: Bench) -> None:
 def generate_data(run: Run, platform: str) -> None:
     """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
     with run.bench(platform) as bench:
-        for workload, dataset in run.plan().datasets(platform):
+        for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
             begun = time.monotonic()
             load_workload(workload).generate(dataset, bench.engine)
             log.info("%s: ready, %.1f s", dataset.table, time.monotonic() - begun)
@@ -171,7 +171,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     """
     by_suite: dict[str, list[dict[str, object]]] = {}
     with run.bench(platform) as bench:
-        for workload, dataset in run.plan().datasets(platform):
+        for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
             facts_found = _with_known_checksum(run, dataset, load_workload(workload).inspect(dataset, bench.engine))
             by_suite.setdefault(dataset.name, []).append(facts_found)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]

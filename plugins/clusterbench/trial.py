@@ -21,6 +21,7 @@ from clusterbench.archive import RunArchive
 from clusterbench.engines import Engine
 from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
+from clusterbench.instances import faults
 from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
 from clusterbench.plan import Trial
 from clusterbench.records import TrialRecord
@@ -88,7 +89,7 @@ def _telemetry_name(trial: Trial, bench: Bench) -> str:
 
 def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
     name = _telemetry_name(trial, bench)
-    if reason := workload.not_applicable(trial.levels, type(bench.engine)):
+    if reason := workload.not_applicable(trial.levels, bench.engine.lacks):
         return TrialRecord(trial, "not_applicable", reason)
     if job.state().phase == "new":
         _make_ready(trial, workload, bench, job, name)
@@ -99,14 +100,28 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
     with bench.phase("collect"):
         job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
         telemetry.stop(bench.fleet, name)
+        after = _look_after(bench, json.loads((output / "before.json").read_text()))
+        (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(bench.fleet, name, output / "telemetry")
     return _judge(trial, workload, state, output, missing)
+
+
+def _look_after(bench: Bench, before: Mapping[str, Any]) -> dict[str, Any]:
+    """How the cluster is after the driver, and what became of its instances meanwhile, with their logs' last words."""
+    try:
+        after: dict[str, Any] = {"cluster": bench.engine.state()}
+        if found := faults(before["cluster"], after["cluster"]):
+            return {**after, "faults": found, "log": bench.engine.log_excerpt()}
+        return {**after, "counters": bench.engine.counters()}
+    except EngineError as error:
+        return {"faults": [f"after the trial the cluster could not be asked: {error}"]}
 
 
 def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:
     """Settings, cache state with its proof, telemetry, a quiet second, and the driver. Evidence goes with the job."""
     before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     with bench.phase("prepare"):
+        before["recovered"] = bench.engine.recover()
         before["workload"] = workload.prepare(trial, bench.engine)
     with bench.phase("cache_state"):
         state = str(trial.levels.get("cache", "warm"))
@@ -114,8 +129,10 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
         before["caches"] = caches.make(state, bench.engine, relations, page_cache=bench.platform.page_cache)
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
+        before["cluster"] = bench.engine.state()
         telemetry.start(bench.fleet, name)
         time.sleep(telemetry.SETTLE_S)
+        before["counters"] = bench.engine.counters()
     evidence = json.dumps(before, default=str)
     job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
 
@@ -124,13 +141,15 @@ def _judge(
     trial: Trial, workload: Workload, state: JobState, output: Path, missing_telemetry: list[str]
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
-    before = json.loads((output / "before.json").read_text())
+    before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
     reading = workload.read(output, trial)
     hosts = {
         path.name: telemetry.read(path, reading.window_start_s, reading.window_end_s)
         for path in sorted((output / "telemetry").iterdir())
     }
     outcome, reason = _outcome(state, reading, before, output)
+    if after.get("faults"):  # whatever the driver made of it
+        outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
     return TrialRecord(
         trial,
         outcome,
@@ -140,7 +159,7 @@ def _judge(
         errors=reading.errors,
         window_start_s=reading.window_start_s,
         window_end_s=reading.window_end_s,
-        evidence={**before, "driver": reading.details, "telemetry_missing": missing_telemetry},
+        evidence={**before, "after": after, "driver": reading.details, "telemetry_missing": missing_telemetry},
         telemetry=hosts,
         started_at=before["started_at"],
         driver_starts=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 
@@ -52,21 +53,21 @@ def test_another_seed_makes_the_table_anew_with_other_rows(bench: Bench) -> None
 def test_a_generation_that_was_cut_off_goes_on_where_it_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the slices are loaded, then the worker dies; the second try loads only the other half."""
     data = dataset(rows=3000, seed=11)
-    loaded: list[tuple[int, int]] = []
+    loaded: list[str] = []
 
-    def dying(target: object, first: int, last: int) -> str:
-        if first > 1500:
+    def dying(target: object, ids: str) -> str:
+        if int(re.findall(r"\d+", ids)[0]) > 1500:
             raise EngineError("the worker died")
-        return insert(data, first, last)
+        return insert(data, ids)
 
     monkeypatch.setattr("clusterbench.workloads.key_value.insert", dying)
     with pytest.raises(EngineError, match="the worker died"):
         KEY_VALUE.generate(data, bench.engine)
     assert not KEY_VALUE.is_generated(data, bench.engine)
 
-    def noting(target: object, first: int, last: int) -> str:
-        loaded.append((first, last))
-        return insert(data, first, last)
+    def noting(target: object, ids: str) -> str:
+        loaded.append(ids)
+        return insert(data, ids)
 
     monkeypatch.setattr("clusterbench.workloads.key_value.insert", noting)
     KEY_VALUE.generate(data, bench.engine)
@@ -87,7 +88,11 @@ def test_two_workers_that_generate_at_once_load_each_row_once(connections: Conne
 
         def load() -> None:
             try:
-                list(bench.engine.load_slices(data.table, data.seed, slices, lambda a, b: insert(data, a, b)))
+                list(
+                    bench.engine.load_slices(
+                        data.table, data.seed, slices, lambda a, b: insert(data, bench.engine.series(a, b))
+                    )
+                )
             except Exception as error:
                 errors.append(error)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clusterbench.connections import Connection
     from clusterbench.hosts import Fleet
     from clusterbench.spec.platform import Platform
+    from clusterbench.workloads import Storage
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Engine(Protocol):
     """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
 
     title: str
-    lacks: Mapping[str, str]
-    """What this engine cannot do, and the reason: ``{"orca": "PostgreSQL has no ORCA optimizer"}``."""
+    slice_rows_max: int
+    """Rows that one statement generates at most, so that a retry repeats little."""
 
     database: Connection
 
@@ -49,20 +50,29 @@ class Engine(Protocol):
     ) -> None:
         """``facts`` are those of set-up: a stopped server cannot be asked where its data and programs are."""
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What cannot be done here, and the reason: ``{"orca": "PostgreSQL has no ORCA optimizer"}``."""
+
+    @classmethod
+    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        """As ``lacks``, as far as file and facts tell; without facts it is what the plan can know."""
+
     def facts(self) -> dict[str, Any]:
         """Version, place of data and programs, settings that differ from their defaults."""
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The values in force of these settings, as the server prints them; unknown names are left out."""
 
-    def free_bytes(self) -> int: ...
+    def free_bytes(self) -> int | None:
+        """Bytes that the datasets may take, or None where no host can be asked."""
 
     def parallelism(self) -> int:
         """How many connections generate data at once."""
 
-    def query(self, statement: str) -> list[dict[str, Any]]: ...
+    def query(self, query: str) -> list[dict[str, Any]]: ...
 
-    def execute(self, statement: str) -> None: ...
+    def execute(self, command: str) -> None: ...
 
     def load_slices(
         self, table: str, seed: int, slices: Sequence[tuple[int, int]], insert: Callable[[int, int], str]
@@ -72,8 +82,14 @@ class Engine(Protocol):
     def forget_slices(self, table: str) -> None:
         """Before a table is dropped and made anew."""
 
-    def table_storage(self, key: str) -> str:
-        """What follows the column list of CREATE TABLE: storage, and the distribution key where there is one."""
+    def table_storage(self, storage: Storage) -> str:
+        """What follows the column list of CREATE TABLE: layout, compression, distribution, where there are such."""
+
+    def series(self, first: int, last: int) -> str:
+        """What stands in FROM for all whole numbers from ``first`` to ``last``, made where the rows will live."""
+
+    def skew(self, table: str) -> float:
+        """How much more than its even share of rows the fullest segment holds."""
 
     def settle(self, table: str) -> None:
         """After loading: statistics, visibility, everything written to disk, so that no chore runs beside a trial."""
@@ -83,18 +99,32 @@ class Engine(Protocol):
 
     def reset_session(self) -> None: ...
 
-    def explain(self, statement: str) -> str: ...
+    def explain(self, query: str, *, before: str = "") -> str:
+        """The plan as text. ``before`` runs first, in the same session."""
 
     def stop(self) -> None: ...
 
     def start(self) -> None: ...
+
+    def state(self) -> list[dict[str, Any]]:
+        """Every instance, as the coordinator sees it and as its host does; see ``instances.faults``."""
+
+    def recover(self) -> list[str]:
+        """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""
+
+    def log_excerpt(self) -> str:
+        """The last lines of every instance's log."""
+
+    def counters(self) -> dict[str, int]:
+        """Running totals of work that a client does not see, such as transactions on segments."""
 
     def warm(self, relations: Sequence[str]) -> None:
         """Read the relations into the database's cache, as far as they fit."""
 
     def empty_file_system_cache(self, relations: Sequence[str]) -> None: ...
 
-    def residency(self, relations: Sequence[str]) -> Residency: ...
+    def residency(self, relations: Sequence[str]) -> Residency | None:
+        """How much of the relations is in memory, over all instances; None where no host can be asked."""
 
     def endpoint(self, *, pooled: bool) -> Endpoint: ...
 

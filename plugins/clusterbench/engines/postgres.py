@@ -6,30 +6,33 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from clusterbench import instances
 from clusterbench.connections import Connection
 from clusterbench.engines import Endpoint, Residency
 from clusterbench.errors import EngineError, HostError
 from clusterbench.hosts import Fleet, quote
+from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
+from clusterbench.sql import raw, statement
+from clusterbench.workloads import Storage
 
-SERVER_TIMEOUT_S = 300
+SERVER_TIMEOUT_S = 330
 """A fast stop writes everything that is dirty first."""
+
+NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
 
 
 class Postgres:
     """One PostgreSQL server, reached by its own protocol and, for its files and processes, over SSH."""
 
     title = "PostgreSQL"
-    lacks: ClassVar[Mapping[str, str]] = {
-        "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
-        "direct_dispatch": "PostgreSQL has no segments to dispatch to",
-    }
+    slice_rows_max = 1_000_000
 
     def __init__(
         self, platform: Platform, fleet: Fleet, database: Connection, facts: Mapping[str, Any] | None = None
@@ -38,8 +41,32 @@ class Postgres:
         self._facts = dict(facts or {})
 
     @property
+    def lacks(self) -> Mapping[str, str]:
+        return self.lacking(self.platform, self._facts)
+
+    @classmethod
+    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
+        return without_hosts(platform) | {
+            "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
+            "direct_dispatch": "PostgreSQL has no segments to dispatch to",
+            "statement_mem": "PostgreSQL has no statement_mem; it is Greenplum's memory for one statement",
+            "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
+        }
+
+    @property
     def host(self) -> str:
-        return self.platform.database_hosts[0]
+        """Where the coordinator is, or the only server."""
+        coordinators = self.platform.hosts_with("coordinator")
+        if not coordinators:
+            raise EngineError(f"platform {self.platform.platform!r}: {NO_HOSTS}")
+        return coordinators[0]
+
+    def instances(self) -> list[Instance]:
+        """The server's processes; here one."""
+        host = self.host if self.platform.database_hosts else None
+        port = self.database.port or 5432
+        directory = self._fact("data_directory") if host else ""
+        return [Instance(COORDINATOR, host, self.database.host, port, directory)]
 
     # Asking the server.
 
@@ -70,13 +97,13 @@ class Postgres:
         except psycopg.Error as error:
             raise EngineError(f"{where}: refused a statement: {_first_line(error)}") from None
 
-    def query(self, statement: str) -> list[dict[str, Any]]:
+    def query(self, query: str) -> list[dict[str, Any]]:
         with self.connect() as connection:
-            return connection.execute(statement.encode()).fetchall()
+            return connection.execute(query.encode()).fetchall()
 
-    def execute(self, statement: str) -> None:
+    def execute(self, command: str) -> None:
         with self.connect() as connection:
-            connection.execute(statement.encode())
+            connection.execute(command.encode())
 
     def facts(self) -> dict[str, Any]:
         server = self.query(
@@ -84,39 +111,51 @@ class Postgres:
             "current_setting('data_directory') AS data_directory, "
             "(SELECT oid FROM pg_database WHERE datname = current_database())::bigint AS database_oid"
         )[0]
+        self._facts = {"engine": "postgres", **server, "settings": self._changed_settings()}
+        if self.platform.database_hosts:
+            self._facts["program_directory"] = self._program_directory(server["data_directory"])
+        return self._facts
+
+    def _changed_settings(self) -> dict[str, str]:
         changed = self.query(
             "SELECT name, current_setting(name) AS value FROM pg_settings "
             "WHERE source NOT IN ('default', 'client', 'override', 'session') ORDER BY name"
         )
-        data = server["data_directory"]
-        program = self._on_host(
-            f'dirname "$(readlink -f /proc/$(head -n 1 {quote(data)}/postmaster.pid)/exe)"',
-            f"the login needs to own the server's files in {data}",
+        return {row["name"]: row["value"] for row in changed}
+
+    def _program_directory(self, data_directory: str) -> str:
+        return self._on_host(
+            f'dirname "$(readlink -f /proc/$(head -n 1 {quote(data_directory)}/postmaster.pid)/exe)"',
+            f"the login needs to own the server's files in {data_directory}",
         ).strip()
-        self._facts = {
-            "engine": "postgres",
-            **server,
-            "program_directory": program,
-            "settings": {row["name"]: row["value"] for row in changed},
-        }
-        return self._facts
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         rows = self.query("SELECT name, current_setting(name) AS value FROM pg_settings")
         found = {row["name"]: row["value"] for row in rows}
         return {name: found[name] for name in names if name in found}
 
-    def free_bytes(self) -> int:
-        data = quote(self._fact("data_directory"))
-        return int(self._on_host(f"df --block-size=1 --output=avail {data} | tail -n 1", "df must be there"))
+    def free_bytes(self) -> int | None:
+        if not self.platform.database_hosts:
+            return None
+        primaries = [i for i in self.instances() if i.content != COORDINATOR and not i.is_mirror]
+        data = [i for i in self.instances() if i.content != COORDINATOR] or self.instances()
+        answers = self._on_instances(instances.FREE, data, "df must be there")
+        lines = [f"{host} {line}" for host, said in answers.items() for line in said.splitlines()]
+        return instances.free_for_rows(lines, len(primaries))
 
     def parallelism(self) -> int:
-        return int(self._on_host("nproc", "coreutils must be there"))
+        return int(self._on_host("nproc", "coreutils must be there")) if self.platform.database_hosts else 4
 
     # Data.
 
-    def table_storage(self, key: str) -> str:  # noqa: ARG002  one server holds every key
+    def table_storage(self, storage: Storage) -> str:  # noqa: ARG002  one server holds every key, in one layout
         return "WITH (autovacuum_enabled = false)"  # autovacuum would run beside a trial; ``settle`` does its work
+
+    def series(self, first: int, last: int) -> str:
+        return f"generate_series({first}, {last})"
+
+    def skew(self, table: str) -> float:  # noqa: ARG002  one server has all rows
+        return 0.0
 
     def load_slices(
         self, table: str, seed: int, slices: Sequence[tuple[int, int]], insert: Callable[[int, int], str]
@@ -169,31 +208,67 @@ class Postgres:
         role, database = sql.Identifier(self.database.login), sql.Identifier(self.database.schema)
         return sql.SQL("ALTER ROLE {} IN DATABASE {} {}").format(role, database, change).as_string(None)
 
-    def explain(self, statement: str) -> str:
-        return "\n".join(row["QUERY PLAN"] for row in self.query(f"EXPLAIN {statement}"))
+    def explain(self, query: str, *, before: str = "") -> str:
+        with self.connect() as connection:
+            if before:
+                connection.execute(before.encode())
+            rows = connection.execute(f"EXPLAIN {query}".encode()).fetchall()
+            return "\n".join(row["QUERY PLAN"] for row in rows)
 
-    # The server's process, by pg_ctl alone, as whoever owns the data.
+    # The server's processes, by pg_ctl alone, as whoever owns the data.
 
     def stop(self) -> None:
-        data = quote(self._fact("data_directory"))
-        self._on_host(
-            f"if [ -e {data}/postmaster.pid ]; then {self._pg_ctl} stop --mode=fast --wait >/dev/null; fi",
-            "the server must stop within its time; look for a session that hangs",
-        )
+        """The coordinator first, so that it does not take its segments for broken."""
+        for stage in reversed(self._stages()):
+            self._on_instances(instances.STOP, stage, "it must stop within its time; look for a session that hangs")
 
     def start(self) -> None:
-        data = quote(self._fact("data_directory"))
-        self._on_host(
-            f"{self._pg_ctl} status >/dev/null || "
-            f"{self._pg_ctl} start --wait --log={data}/start.log >/dev/null </dev/null || "
-            f"{{ tail -n 5 {data}/start.log >&2; exit 1; }}",
-            "its log says why",
-        )
+        for stage in self._stages():
+            self._on_instances(instances.START, stage, "its log says why")
 
-    @property
-    def _pg_ctl(self) -> str:
-        program = quote(self._fact("program_directory") + "/pg_ctl")
-        return f"{program} --pgdata={quote(self._fact('data_directory'))} --timeout={SERVER_TIMEOUT_S}"
+    def _stages(self) -> list[list[Instance]]:
+        """In the order of starting: segments at once, then the coordinator."""
+        found = self.instances()
+        stages = [[i for i in found if i.content != COORDINATOR], [i for i in found if i.content == COORDINATOR]]
+        return [stage for stage in stages if stage]
+
+    def state(self) -> list[dict[str, Any]]:
+        found = self._known_instances()
+        started = self._started_at_s(found)
+        rows = []
+        for instance in found:
+            since = started.get((instance.host, instance.data_directory))
+            known = {"alive": since is not None, "started_at_s": since} if instance.host else {}
+            rows.append({"name": instance.name, **instance.as_json(), **known})
+        return rows
+
+    def _known_instances(self) -> list[Instance]:
+        """As the server tells them now, or as it told at set-up if it cannot be asked."""
+        return self.instances()
+
+    def _started_at_s(self, found: Sequence[Instance]) -> dict[tuple[str | None, str], int]:
+        if not self.platform.database_hosts:
+            return {}
+        answers = self._on_instances(instances.LOOK, found, "the login must own the server's files")
+        lines = [(host, line.split("\t")) for host, said in answers.items() for line in said.splitlines()]
+        return {(host, directory): int(since) for host, (directory, since) in lines}
+
+    def recover(self) -> list[str]:
+        """Start what is down. Returns what was done, in words; mostly nothing."""
+        down = [row["name"] for row in self.state() if row.get("alive") is False]
+        if down:
+            self.start()
+        return [f"{name} was down and was started" for name in down]
+
+    def log_excerpt(self) -> str:
+        if not self.platform.database_hosts:
+            return ""
+        body = instances.EXCERPT.format(lines=instances.LOG_LINES)
+        return "\n".join(self._on_instances(body, self._known_instances(), "its logs must be readable").values())
+
+    def counters(self) -> dict[str, int]:
+        """What the segments count of their own work; a single server has none."""
+        return {}
 
     # Caches.
 
@@ -203,46 +278,73 @@ class Postgres:
             self.execute(sql.SQL("SELECT pg_prewarm({}, 'buffer')").format(_regclass(relation)).as_string(None))
 
     def empty_file_system_cache(self, relations: Sequence[str]) -> None:  # noqa: ARG002  all of the database's files
-        data, oid = quote(self._fact("data_directory")), int(self._facts["database_oid"])
         if self.platform.page_cache == "drop_caches":
-            self._on_host(
+            self._on_hosts(
                 "sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches; "
                 "else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null",
                 "dropping the page cache needs root on the host: allow it in sudoers, or declare "
                 "'page_cache: evict_files' in the platform's file",
             )
         else:  # the kernel is asked to forget the files one by one, which their owner may do
-            self._on_host(
-                f"cd {data}; sync --file-system .; find base/{oid} global -type f -size +0 -print0 | "
-                "xargs -0 -n 1 -I '{}' dd if='{}' iflag=nocache count=0 status=none",
-                "the login must own the server's files",
-            )
+            body = instances.EVICT.format(database_oid=int(self._fact("database_oid")))
+            self._on_instances(body, self._known_instances(), "the login must own the server's files")
 
-    def residency(self, relations: Sequence[str]) -> Residency:
-        self.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache")
-        listed = sql.SQL(", ").join(_regclass(relation) for relation in relations)
-        where = sql.SQL(
-            "FROM pg_class WHERE oid IN ({listed}) OR oid IN "
-            "(SELECT reltoastrelid FROM pg_class WHERE oid IN ({listed}))"
-        ).format(listed=listed)
-        files = self.query(sql.SQL("SELECT pg_relation_filepath(oid) AS path {}").format(where).as_string(None))
-        buffers = self.query(
-            sql.SQL(
-                "SELECT count(*) * current_setting('block_size')::bigint AS bytes FROM pg_buffercache b "
-                "WHERE b.reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND "
-                "b.relfilenode IN (SELECT relfilenode {})"
-            )
-            .format(where)
-            .as_string(None)
-        )[0]["bytes"]
-        patterns = " ".join(f"{row['path']} {row['path']}.[0-9]*" for row in files if _is_data_path(row["path"]))
-        found = self._on_host(
-            f"cd {quote(self._fact('data_directory'))}; shopt -s nullglob; "
-            f"fincore --bytes --raw --noheadings --output RES,SIZE {patterns}",
-            "fincore (Debian package util-linux-extra) must be there",
+    def residency(self, relations: Sequence[str]) -> Residency | None:
+        if not self.platform.database_hosts:
+            return None
+        files = self._relation_files(relations)
+        resident, total = self._in_memory(files)
+        return Residency(total, self._buffered_bytes(files), resident)
+
+    def _relation_files(self, relations: Sequence[str]) -> list[dict[str, Any]]:
+        """(content, path, filenode) of every relation and of its TOAST table, on every instance that has rows."""
+        found = statement(
+            "postgres",
+            "relation_files",
+            content=raw(self._content),
+            pg_class=raw(self._everywhere("pg_class")),
+            relations=sql.SQL(", ").join(_regclass(relation) for relation in relations),
         )
-        pairs = [(int(words[0]), int(words[1])) for line in found.splitlines() if (words := line.split())]
-        return Residency(sum(size for _, size in pairs), int(buffers), sum(resident for resident, _ in pairs))
+        return [row for row in self.query(found) if _is_data_path(row["path"])]
+
+    def _buffered_bytes(self, files: Sequence[Mapping[str, Any]]) -> int:
+        self.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache")
+        if not files:
+            return 0
+        found = self.query(
+            statement(
+                "postgres",
+                "buffered",
+                content=raw(self._content),
+                pg_buffercache=raw(self._everywhere("pg_buffercache")),
+                filenodes=sql.SQL(", ").join(sql.Literal(int(row["filenode"])) for row in files),
+                database_oid=int(self._fact("database_oid")),
+            )
+        )
+        wanted = {(row["content"], row["filenode"]) for row in files}
+        return sum(int(row["bytes"]) for row in found if (row["content"], row["filenode"]) in wanted)
+
+    _content = str(COORDINATOR)
+
+    def _everywhere(self, relation: str) -> str:
+        """``relation`` as all instances that hold rows have it."""
+        return relation
+
+    def _in_memory(self, files: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+        """Bytes of the files in the file system's cache, and in all."""
+        scripts: dict[str, str] = {}
+        for instance in self._known_instances():
+            if instance.host is None or instance.role != "p":
+                continue
+            paths = [row["path"] for row in files if row["content"] == instance.content]
+            patterns = " ".join(f"{path} {path}.[0-9]*" for path in paths)
+            if patterns:
+                data = quote(instance.data_directory)
+                look = f"(cd {data}; fincore --bytes --raw --noheadings --output RES,SIZE {patterns})"
+                scripts[instance.host] = scripts.get(instance.host, "shopt -s nullglob\n") + look + "\n"
+        answers = self._on_each(scripts, "fincore (Debian package util-linux-extra) must be there")
+        pairs = [line.split() for said in answers.values() for line in said.splitlines() if line.strip()]
+        return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)
 
     # Where a driver connects.
 
@@ -284,11 +386,28 @@ class Postgres:
             "PgBouncer must belong to the login",
         )
 
+    # Hosts.
+
     def _on_host(self, script: str, remedy: str) -> str:
+        return self._on_each({self.host: script}, remedy)[self.host]
+
+    def _on_hosts(self, script: str, remedy: str) -> dict[str, str]:
+        return self._on_each(dict.fromkeys(self.platform.database_hosts, script), remedy)
+
+    def _on_instances(self, body: str, chosen: Sequence[Instance], remedy: str) -> dict[str, str]:
+        """Run ``body`` for the chosen instances, all hosts at once and on each all instances at once."""
+        program = self._fact("program_directory")
+        placed = instances.by_host(chosen)
+        if not placed:
+            raise EngineError(f"platform {self.platform.platform!r}: {NO_HOSTS}")
+        return self._on_each({host: instances.script(body, program, here) for host, here in placed.items()}, remedy)
+
+    def _on_each(self, scripts: Mapping[str, str], remedy: str) -> dict[str, str]:
         try:
-            return self.fleet.run_on(self.host, script, timeout_s=SERVER_TIMEOUT_S + 30).output
+            answers = self.fleet.run_each(scripts, timeout_s=SERVER_TIMEOUT_S + 30)
         except HostError as error:
             raise EngineError(f"platform {self.platform.platform!r}: {error}\n  {remedy}") from None
+        return {host: answer.output for host, answer in answers.items()}
 
     def _fact(self, name: str) -> str:
         if name not in self._facts:
@@ -296,9 +415,22 @@ class Postgres:
         return str(self._facts[name])
 
 
+def without_hosts(platform: Platform) -> dict[str, str]:
+    """What cannot be had where only the database connection is known, or where caches may not be emptied."""
+    if not platform.database_hosts:
+        return {"flush": NO_HOSTS, "pooler": NO_HOSTS}
+    if platform.page_cache == "none":
+        return {"flush": "the platform's file says 'page_cache: none': its file system cache cannot be emptied"}
+    return {}
+
+
+def quoted(relation: str) -> str:
+    """``"name"``: a text that means the relation of exactly that name when it is cast to regclass."""
+    return sql.Identifier(relation).as_string(None)
+
+
 def _regclass(relation: str) -> sql.Composable:
-    """``'"name"'::regclass``: the name quoted as an identifier, and that as a literal."""
-    return sql.SQL("{}::regclass").format(sql.Literal(sql.Identifier(relation).as_string(None)))
+    return sql.SQL("{}::regclass").format(sql.Literal(quoted(relation)))
 
 
 def _is_data_path(path: str | None) -> bool:

@@ -34,6 +34,8 @@ class Platform(Strict):
     hosts: Annotated[dict[Name, Host], Field(min_length=1)]
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
     """How the operating system's cache is emptied: for the whole host (root), for the engine's files, or not."""
+    segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """What a cluster of segments claims to have; compared with what it tells of itself."""
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
@@ -56,6 +58,16 @@ class Platform(Strict):
     @property
     def client(self) -> str:
         return self.hosts_with("client")[0]
+
+    @property
+    def without_hosts(self) -> str | None:
+        """What cannot be had because only the database connection is known, for plan and report."""
+        if self.database_hosts:
+            return None
+        return (
+            "no coordinator or segment host is named: no telemetry of the database's hosts, no cold caches, no pooler, "
+            "no check of free space"
+        )
 
     @property
     def database_hosts(self) -> list[str]:

@@ -35,6 +35,8 @@ class Factor:
     is_concurrency: bool = False
     is_dataset: bool = False
     """True where another level needs other data."""
+    setting: str = ""
+    """The engine's setting that this factor is, for every session of the driver."""
 
     def problem(self, level: Level) -> str | None:
         """Why ``level`` is not allowed, or None."""
@@ -72,6 +74,16 @@ class MeasurementKind:
 
 
 @dataclass(frozen=True)
+class Storage:
+    """How a table is to be kept where the engine has a choice; others keep it as they keep every table."""
+
+    distributed_by: str
+    layout: Literal["heap", "append_row", "append_column"] = "heap"
+    compression: Literal["none", "zlib", "zstd"] = "none"
+    level: int = 1
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Deterministic data, fixed by name, size and seed: the same rows on every platform, every week."""
 
@@ -81,6 +93,7 @@ class Dataset:
     seed: int
     bytes_expected: int
     """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
+    storage: Storage
 
 
 @dataclass(frozen=True)
@@ -133,8 +146,8 @@ class Workload(Protocol):
     def relations(self, trial: Trial) -> list[str]:
         """Tables and indexes whose cache state is part of the trial."""
 
-    def not_applicable(self, levels: Mapping[str, Level], engine: type[Engine]) -> str | None:
-        """Why these levels cannot be had on this engine, or None."""
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        """Why these levels cannot be had where ``lacks`` cannot be had (``Engine.lacks``), or None."""
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """A rough guess of one trial's length, cache state included, from the papers and from the lab."""

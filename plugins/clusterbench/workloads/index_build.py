@@ -11,7 +11,7 @@ from psycopg.sql import Composable
 from clusterbench import pgbench
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import Factor, Job, Level, MeasurementKind, Reading
-from clusterbench.workloads.key_value import KeyValueData
+from clusterbench.workloads.key_value import KeyValueData, cache_not_applicable, storage_not_applicable
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
@@ -30,14 +30,15 @@ class IndexBuild(KeyValueData):
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
+        "storage": KeyValueData.storage,
         "cache": Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm")),
     }
 
     def relations(self, trial: Trial) -> list[str]:
         return [self.dataset(trial.levels, trial.seed).table]
 
-    def not_applicable(self, levels: Mapping[str, Level], engine: type[Engine]) -> str | None:  # noqa: ARG002
-        return None
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""

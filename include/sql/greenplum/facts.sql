@@ -1,0 +1,7 @@
+-- What a coordinator tells of itself, in words that generation 6 (PostgreSQL 9.4) knows too.
+SELECT version() AS version,
+       CAST(current_setting('server_version_num') AS integer) AS version_number,
+       current_setting('data_directory') AS data_directory,
+       (SELECT CAST(oid AS bigint) FROM pg_database WHERE datname = current_database()) AS database_oid,
+       current_setting('gp_interconnect_type') AS interconnect,
+       gp_opt_version() AS orca

@@ -1,0 +1,246 @@
+"""Greenplum and its family: a coordinator and segments. Everything that is particular to them, and nothing else.
+
+Written for generation 6 (PostgreSQL 9.4) and 7 (PostgreSQL 12): no ON CONFLICT, no procedures, no newer catalogs.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clusterbench import instances
+from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, quoted, without_hosts
+from clusterbench.errors import EngineError
+from clusterbench.hosts import quote
+from clusterbench.instances import COORDINATOR, Instance
+from clusterbench.spec.platform import Platform
+from clusterbench.sql import identifier, statement
+from clusterbench.workloads import Storage
+
+UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
+ROWS_PER_SEGMENT_AND_SLICE = 1_000_000
+ALL_UP_WITHIN_S = 60
+PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
+
+
+class Greenplum(Postgres):
+    """One cluster, asked through its coordinator; its hosts are known over SSH, or not at all."""
+
+    title = "Greenplum"
+    slice_rows_max = 8 * ROWS_PER_SEGMENT_AND_SLICE
+
+    @classmethod
+    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        said = str(facts.get("orca", ""))
+        without_orca = {"orca": f"this server has no ORCA optimizer; it says: {said}"} if "without ORCA" in said else {}
+        return without_hosts(platform) | without_orca
+
+    def facts(self) -> dict[str, Any]:
+        server = self.query(statement("greenplum", "facts"))[0]
+        product, product_version = product_of(server["version"])
+        rows = self.query(statement("greenplum", "instances"))
+        placed = self._place(rows)
+        coordinator = self._changed_settings()
+        self._facts = {
+            "engine": "greenplum",
+            "product": product,
+            "product_version": product_version,
+            "generation": 6 if server["version_number"] < 120000 else 7,
+            **server,
+            "instances": [instance.as_json() for instance in placed],
+            "segments": sum(1 for i in placed if i.content != COORDINATOR and not i.is_mirror),
+            "mirrors": sum(1 for i in placed if i.is_mirror),
+            "settings": coordinator,
+            "settings_that_differ": settings_that_differ(self.query(statement("greenplum", "changed_settings"))),
+        }
+        self._check_segments_per_host(placed)
+        if self.platform.database_hosts:
+            self._facts["program_directory"] = self._program_directory(server["data_directory"])
+            self._facts["utilities"] = self._find_utilities()
+        return self._facts
+
+    def _place(self, rows: Sequence[Mapping[str, Any]]) -> list[Instance]:
+        placed, problems = instances.place(rows, self._names_of_hosts())
+        if problems:
+            named = ", ".join(self.platform.database_hosts)
+            raise EngineError(
+                f"platform {self.platform.platform!r} is not the cluster that it reaches:\n  "
+                + "\n  ".join(problems)
+                + f"\nIts file names {named}; add the missing hosts with the role 'segment', under the names above"
+            )
+        return placed
+
+    def _names_of_hosts(self) -> dict[str, list[str]]:
+        """Host of the platform -> what the cluster may call it: its name here, its address, what it calls itself."""
+        answers = {}
+        if self.platform.database_hosts:
+            answers = self._on_hosts("uname -n; hostname -f 2>/dev/null || true; hostname -I 2>/dev/null || true", "")
+        return {host: [host, self.fleet.addresses[host].host, *said.split()] for host, said in answers.items()}
+
+    def _check_segments_per_host(self, placed: Sequence[Instance]) -> None:
+        declared = self.platform.segments_per_host
+        if declared is None:
+            return
+        segments = [i for i in placed if i.content != COORDINATOR and not i.is_mirror]
+        found = {host: len(here) for host, here in instances.by_host(segments).items()}
+        if wrong := {host: count for host, count in found.items() if count != declared}:
+            said = ", ".join(f"{count} on {host}" for host, count in sorted(wrong.items()))
+            raise EngineError(
+                f"platform {self.platform.platform!r}: declared are {declared} segments per host, found {said}; "
+                "change 'segments_per_host' in its file, or the cluster"
+            )
+
+    def instances(self) -> list[Instance]:
+        if "instances" not in self._facts:
+            self.facts()
+        return [Instance(**row) for row in self._facts["instances"]]
+
+    def _known_instances(self) -> list[Instance]:
+        """As the coordinator sees them now; as it saw them at set-up while it is down."""
+        hosts = {(i.content, i.preferred_role): i.host for i in self.instances()}
+        try:
+            rows = self.query(statement("greenplum", "instances"))
+        except EngineError:
+            return self.instances()
+        placed, _ = instances.place(rows, {})
+        return [Instance(**{**i.as_json(), "host": hosts.get((i.content, i.preferred_role))}) for i in placed]
+
+    # Data, on all segments at once.
+
+    def parallelism(self) -> int:
+        """Two statements at once: every one of them runs on all segments already."""
+        return 2
+
+    def table_storage(self, storage: Storage) -> str:
+        options = []
+        if storage.layout != "heap":
+            options = ["appendonly=true", f"orientation={storage.layout.removeprefix('append_')}"]
+            if storage.compression != "none":
+                options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
+        key = identifier(storage.distributed_by).as_string(None)
+        return (f"WITH ({', '.join(options)}) " if options else "") + f"DISTRIBUTED BY ({key})"
+
+    def series(self, first: int, last: int) -> str:
+        return statement("greenplum", "series", first=first, last=last, segments=self._segments())
+
+    def skew(self, table: str) -> float:
+        rows = self.query(statement("greenplum", "rows_by_segment", table=identifier(table)))
+        return instances.skew([int(row["row_count"]) for row in rows] or [0], self._segments())
+
+    def _segments(self) -> int:
+        return sum(1 for i in self.instances() if i.content != COORDINATOR and not i.is_mirror)
+
+    def counters(self) -> dict[str, int]:
+        return {name: int(value) for name, value in self.query(statement("greenplum", "counters"))[0].items()}
+
+    # Processes: the cluster's own utilities where it has them, pg_ctl on every instance where not.
+
+    def stop(self) -> None:
+        if "gpstop" in self._utilities():
+            self._run_utility("gpstop -a -M fast")
+        else:
+            super().stop()
+
+    def start(self) -> None:
+        if "gpstart" not in self._utilities():
+            super().start()
+        elif not self._answers():
+            self._run_utility("gpstart -a")
+        self._wait_for_segments()
+
+    def recover(self) -> list[str]:
+        state = self.state()
+        dead = [row["name"] for row in state if row.get("alive") is False]
+        failed = [row["name"] for row in state if row["status"] == "d"]
+        swapped = [row["name"] for row in state if row["role"] != row["preferred_role"]]
+        if (failed or swapped) and "gprecoverseg" in self._utilities():
+            self._run_utility("gprecoverseg -a && gprecoverseg -a -r" if swapped else "gprecoverseg -a")
+            return [f"{name} was brought back by gprecoverseg" for name in dict.fromkeys([*failed, *swapped])]
+        if failed or swapped:
+            named = ", ".join(dict.fromkeys([*failed, *swapped]))
+            raise EngineError(
+                f"platform {self.platform.platform!r}: not in its role: {named}; "
+                "there is no gprecoverseg here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
+            )
+        if dead:
+            self.start()
+        return [f"{name} was down and was started" for name in dead]
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.query("SELECT count(*) AS segments FROM gp_dist_random('gp_id')"))
+        except EngineError:
+            return False
+
+    def _wait_for_segments(self) -> None:
+        until = time.monotonic() + ALL_UP_WITHIN_S
+        while not self._answers():
+            if time.monotonic() > until:
+                self.query("SELECT count(*) AS segments FROM gp_dist_random('gp_id')")  # raises, in its own words
+            time.sleep(0.5)
+
+    def _utilities(self) -> list[str]:
+        if "utilities" not in self._facts and self.platform.database_hosts:
+            self.facts()
+        return list(self._facts.get("utilities", []))
+
+    def _find_utilities(self) -> list[str]:
+        """Those that run: an installation may have the files without the Python that they need."""
+        listed = " ".join(UTILITIES)
+        look = f'for each in {listed}; do "$program/$each" --version >/dev/null 2>&1 && echo "$each"; done; true'
+        return self._on_host(self._with_environment(look), "a shell must be there").split()
+
+    def _run_utility(self, command: str) -> None:
+        self._on_host(
+            self._with_environment(f"{{ {command}; }} >&2 </dev/null"),
+            f"it must end within {SERVER_TIMEOUT_S} s; its own log is in ~/gpAdminLogs",
+        )
+
+    def _with_environment(self, command: str) -> str:
+        data, port = quote(self._fact("data_directory")), self.database.port or 5432
+        export = f"export MASTER_DATA_DIRECTORY={data} COORDINATOR_DATA_DIRECTORY={data} PGPORT={port}\n"
+        return instances.script(
+            export + 'export PATH="$program:$PATH"\n' + command, self._fact("program_directory"), []
+        )
+
+    # Caches, of all segments.
+
+    _content = "gp_execution_segment()"
+
+    def _everywhere(self, relation: str) -> str:
+        return f"gp_dist_random('{relation}')"
+
+    def warm(self, relations: Sequence[str]) -> None:
+        for relation in relations:
+            if self._is_append_optimised(relation):
+                self.query(statement("greenplum", "read_all", table=identifier(relation)))
+            else:
+                self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+                self.query(statement("greenplum", "prewarm", relation=quoted(relation)))
+
+    def _is_append_optimised(self, relation: str) -> bool:
+        found = self.query(statement("greenplum", "append_optimised", relation=quoted(relation)))
+        return bool(found[0]["found"])
+
+
+def product_of(version: str) -> tuple[str, str]:
+    """Name and version from ``version()``: ``("Greenplum Database", "6.24.3")``. Forks put their own name there."""
+    found = PRODUCT.search(version)
+    return (found["name"], found["version"]) if found else ("unknown", "unknown")
+
+
+def settings_that_differ(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Setting -> instance's content -> value, for changed settings that are not the same on every instance.
+
+    Where an instance is left out, it has the default.
+    """
+    contents = {row["content"] for row in rows}
+    values: dict[str, dict[str, str]] = {}
+    for row in rows:
+        values.setdefault(str(row["name"]), {})[str(row["content"])] = str(row["value"])
+    return {name: found for name, found in values.items() if len(set(found.values())) > 1 or len(found) < len(contents)}
+
+
+ENGINE = Greenplum

@@ -1,0 +1,195 @@
+"""The server processes of a deployment, where each one's data is, and the shell that looks after them. Pure.
+
+PostgreSQL has one instance; Greenplum has a coordinator and many segments, with or without mirrors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clusterbench.hosts import quote
+
+COORDINATOR = -1
+"""Its content id, as ``gp_segment_configuration`` has it; a plain server's, too."""
+
+LOG_LINES = 15
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One server process. ``host`` is the platform's name of its host, None where the platform names no hosts."""
+
+    content: int
+    host: str | None
+    address: str
+    port: int
+    data_directory: str
+    role: str = "p"
+    preferred_role: str = "p"
+    mode: str = "n"
+    """s: in step with its mirror; n: not, or without one."""
+    status: str = "u"
+    """u: up, d: down, as the coordinator sees it."""
+
+    @property
+    def name(self) -> str:
+        kind = "coordinator" if self.content == COORDINATOR else f"segment {self.content}"
+        kind = f"{kind}{'' if self.preferred_role == 'p' else ' (mirror)'}"
+        return f"{kind} on {self.host or self.address}:{self.port}"
+
+    @property
+    def is_mirror(self) -> bool:
+        return self.preferred_role == "m"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def by_host(instances: Iterable[Instance]) -> dict[str, list[Instance]]:
+    """Host -> its instances; those whose host is not known are left out."""
+    found: dict[str, list[Instance]] = {}
+    for instance in instances:
+        if instance.host is not None:
+            found.setdefault(instance.host, []).append(instance)
+    return found
+
+
+def place(
+    rows: Sequence[Mapping[str, Any]], names_of_hosts: Mapping[str, Sequence[str]]
+) -> tuple[list[Instance], list[str]]:
+    """Instances from rows of ``gp_segment_configuration``, each on a host of the platform, and what fits none.
+
+    ``names_of_hosts``: host of the platform -> the names and addresses that it goes by, the surest first.
+    """
+    placed, problems = [], []
+    for row in rows:
+        host = _host_of(row, names_of_hosts) if names_of_hosts else None
+        instance = Instance(
+            content=int(row["content"]),
+            host=host,
+            address=str(row["address"]),
+            port=int(row["port"]),
+            data_directory=str(row["datadir"]),
+            role=str(row["role"]).strip(),
+            preferred_role=str(row["preferred_role"]).strip(),
+            mode=str(row["mode"]).strip(),
+            status=str(row["status"]).strip(),
+        )
+        placed.append(instance)
+        if names_of_hosts and host is None:
+            problems.append(f"{instance.name}, host name {row['hostname']!r}, is on none of the platform's hosts")
+    return placed, problems
+
+
+def _host_of(row: Mapping[str, Any], names_of_hosts: Mapping[str, Sequence[str]]) -> str | None:
+    wanted = (str(row["hostname"]), str(row["address"]))
+    ranked = [(names.index(name), host) for host, names in names_of_hosts.items() for name in wanted if name in names]
+    return min(ranked)[1] if ranked else None
+
+
+def faults(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What became of the instances between two looks at them, in words: went down, restarted, changed roles."""
+    earlier = {(row["content"], row["preferred_role"]): row for row in before}
+    found = []
+    for row in after:
+        old = earlier.get((row["content"], row["preferred_role"]))
+        if old is None:
+            continue
+        if (row["status"], row.get("alive")) != (old["status"], old.get("alive")):
+            came = row["status"] == "u" and row.get("alive") is not False
+            found.append(f"{row['name']} {'came up' if came else 'went down'}")
+        elif row.get("started_at_s") != old.get("started_at_s"):
+            found.append(f"{row['name']} was restarted")
+        if row["role"] != old["role"]:
+            found.append(f"{row['name']} {'took over as primary' if row['role'] == 'p' else 'became a mirror'}")
+    return found
+
+
+def skew(rows_by_segment: Sequence[int], segments: int) -> float:
+    """How much more than its even share the fullest segment holds: 0 is even, 1 is twice the share."""
+    total = sum(rows_by_segment)
+    return max(rows_by_segment) * segments / total - 1 if total else 0.0
+
+
+# Shell, for all instances of one host at once. Nothing is needed there but the server's own programs.
+
+PROGRAM = """\
+program={program}
+set +eu  # an installation's own environment, where it has one; it may use variables that are not set
+for file in "$program"/../*_path.sh "$program"/../*-env.sh; do [ -e "$file" ] && . "$file" && break; done
+set -eu
+all() {{ local status=0 pids="" each; for each in {directories}; do "$1" "$each" & pids="$pids $!"; done
+  for each in $pids; do wait "$each" || status=1; done; return $status; }}
+"""
+
+STOP = """\
+stop() {
+  "$program/pg_ctl" -D "$1" status >/dev/null || return 0
+  "$program/pg_ctl" -D "$1" -m fast -w -t 300 stop >/dev/null
+}
+all stop
+"""
+
+START = """\
+start() {
+  "$program/pg_ctl" -D "$1" status >/dev/null && return 0
+  # As it was started before: the server itself keeps its options there, as pg_ctl restart uses them.
+  options=$(sed -n '1{s/^[^"]*//; s/"-D" "[^"]*" *//; p}' "$1/postmaster.opts")
+  for _ in 1 2 3 4 5 6; do  # sessions of a server that was killed may hold its memory for some seconds
+    "$program/pg_ctl" -D "$1" -w -t 300 -l "$1/start.log" -o "$options" start >/dev/null </dev/null && return 0
+    sleep 2
+  done
+  { echo "$1:"; tail -n 5 "$1/start.log"; } >&2; return 1
+}
+all start
+"""
+
+LOOK = """\
+look() {
+  pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) || return 0
+  if kill -0 "$pid" 2>/dev/null; then printf '%s\\t%s\\n' "$1" "$(sed -n 3p "$1/postmaster.pid")"; fi
+}
+all look
+"""
+
+EVICT = """\
+evict() {{
+  cd "$1"; sync --file-system .
+  find -L base/{database_oid} global pg_tblspc -type f -size +0 -print0 |
+    xargs -0 -n 1 -I '{{}}' dd if='{{}}' iflag=nocache count=0 status=none
+}}
+all evict
+"""
+
+FREE = """\
+free() { df --block-size=1 --output=source,avail "$1" | tail -n 1; }
+all free
+"""
+
+EXCERPT = """\
+excerpt() {{
+  log=$(ls -t "$1"/pg_log/*.csv "$1"/log/*.csv "$1"/pg_log/*.log "$1"/log/*.log "$1"/start.log 2>/dev/null | head -n 1)
+  [ -z "$log" ] || {{ echo "$log:"; tail -n {lines} "$log" | cut -c 1-400; }}
+}}
+all excerpt
+"""
+
+
+def script(body: str, program: str, instances: Sequence[Instance]) -> str:
+    """``body``, with the installation's programs and ``all``, which runs a function on every data directory at once."""
+    directories = " ".join(quote(instance.data_directory) for instance in instances)
+    return PROGRAM.format(program=quote(program), directories=directories) + body
+
+
+def free_for_rows(lines: Iterable[str], primaries: int) -> int:
+    """Bytes that evenly spread rows may take, from ``host source available`` lines, one per instance.
+
+    Instances that share a file system share its space, and the fullest one ends the load for all.
+    """
+    shares: dict[tuple[str, str], list[int]] = {}
+    for line in lines:
+        host, source, available = line.split()
+        shares.setdefault((host, source), []).append(int(available))
+    return min(min(found) // len(found) for found in shares.values()) * max(1, primaries) if shares else 0

@@ -1,0 +1,189 @@
+"""Instances of a cluster: rows of a real gp_segment_configuration, who is where, what became of them, what fits."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterbench import instances
+from clusterbench.engines.greenplum import product_of, settings_that_differ
+from clusterbench.instances import Instance, faults, free_for_rows, place, skew
+
+CAPTURED: list[dict[str, Any]] = [
+    # From Greenplum 6.24.3, whose "char" columns psycopg gives as text; mirrors as its documentation shows them.
+    {"content": -1, "role": "p", "preferred_role": "p", "mode": "n", "status": "u", "port": 6100,
+     "hostname": "cdw", "address": "cdw-1", "datadir": "/data/coordinator/gpseg-1"},
+    {"content": 0, "role": "p", "preferred_role": "p", "mode": "s", "status": "u", "port": 6101,
+     "hostname": "sdw1", "address": "10.0.0.11", "datadir": "/data/primary/gpseg0"},
+    {"content": 0, "role": "m", "preferred_role": "m", "mode": "s", "status": "u", "port": 7101,
+     "hostname": "sdw2", "address": "10.0.0.12", "datadir": "/data/mirror/gpseg0"},
+    {"content": 1, "role": "p", "preferred_role": "p", "mode": "s", "status": "u", "port": 6101,
+     "hostname": "sdw2", "address": "10.0.0.12", "datadir": "/data/primary/gpseg1"},
+]  # fmt: skip
+HOSTS = {"coordinator": ["coordinator", "10.0.0.1", "cdw"], "one": ["one", "10.0.0.11"], "two": ["two", "h2", "sdw2"]}
+
+
+def test_instances_are_found_by_name_or_address_of_their_hosts() -> None:
+    placed, problems = place(CAPTURED, HOSTS)
+    assert problems == []
+    assert [(i.host, i.content, i.is_mirror) for i in placed] == [
+        ("coordinator", -1, False), ("one", 0, False), ("two", 0, True), ("two", 1, False),
+    ]  # fmt: skip
+
+
+def test_an_instance_on_an_unknown_host_is_named_with_that_host() -> None:
+    _, problems = place(CAPTURED, {"coordinator": ["cdw"], "one": ["10.0.0.11"]})
+    assert problems == [
+        "segment 0 (mirror) on 10.0.0.12:7101, host name 'sdw2', is on none of the platform's hosts",
+        "segment 1 on 10.0.0.12:6101, host name 'sdw2', is on none of the platform's hosts",
+    ]
+
+
+def test_without_hosts_instances_are_known_and_placed_nowhere() -> None:
+    placed, problems = place(CAPTURED, {})
+    assert problems == [] and {i.host for i in placed} == {None}
+
+
+def test_where_two_hosts_answer_to_a_name_the_surer_one_is_taken() -> None:
+    """Several hosts on one machine share what ``uname`` says; the name in the platform's file decides."""
+    placed, _ = place(CAPTURED[:1], {"client": ["client", "127.0.1.11", "cdw"], "cdw": ["cdw", "127.0.1.12", "cdw"]})
+    assert placed[0].host == "cdw"
+
+
+def state(**changed: Any) -> list[dict[str, Any]]:
+    placed, _ = place(CAPTURED, HOSTS)
+    rows = [{"name": i.name, **i.as_json(), "alive": True, "started_at_s": 100} for i in placed]
+    rows[1] |= changed
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, []),
+        ({"alive": False, "started_at_s": None}, ["segment 0 on one:6101 went down"]),
+        ({"status": "d"}, ["segment 0 on one:6101 went down"]),
+        ({"status": "d", "role": "m"}, ["segment 0 on one:6101 went down", "segment 0 on one:6101 became a mirror"]),
+        ({"started_at_s": 200}, ["segment 0 on one:6101 was restarted"]),
+    ],
+)
+def test_what_became_of_an_instance_is_said(changed: dict[str, Any], said: list[str]) -> None:
+    assert faults(state(), state(**changed)) == said
+
+
+def test_a_mirror_that_took_over_is_reported() -> None:
+    after = state()
+    after[2] |= {"role": "p"}
+    assert faults(state(), after) == ["segment 0 (mirror) on two:7101 took over as primary"]
+
+
+def test_an_instance_that_came_back_is_reported_too() -> None:
+    assert faults(state(alive=False, started_at_s=None), state(started_at_s=200)) == ["segment 0 on one:6101 came up"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "segments", "expected"),
+    [
+        ([250, 250, 250, 250], 4, 0.0),
+        ([500, 500], 4, 1.0),
+        ([0], 4, 0.0),
+        ([249_548, 249_933, 250_659, 249_860], 4, 0.002636),
+    ],
+)
+def test_skew_is_what_the_fullest_segment_has_over_its_share(rows: list[int], segments: int, expected: float) -> None:
+    assert skew(rows, segments) == pytest.approx(expected)
+
+
+def test_free_space_is_bounded_by_the_fullest_file_system() -> None:
+    """Two segments share sdb of one: each may take half of its 80; two is fuller: 30 for its only one."""
+    assert free_for_rows(["one /dev/sdb 80", "one /dev/sdb 80", "two /dev/sdb 30"], primaries=3) == 90
+    assert free_for_rows([], primaries=3) == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (
+            "PostgreSQL 9.4.26 (Greenplum Database 6.24.3 build commit:25d3498a400ca5230e81abb94861f23389315213) on "
+            "x86_64-unknown-linux-gnu, compiled by gcc (Debian 12.2.0-14+deb12u1) 12.2.0, 64-bit",
+            ("Greenplum Database", "6.24.3"),
+        ),
+        ("PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu", ("unknown", "unknown")),
+    ],
+)
+def test_product_is_read_from_the_version(version: str, expected: tuple[str, str]) -> None:
+    assert product_of(version) == expected
+
+
+def test_settings_differ_by_value_or_by_being_set_only_somewhere() -> None:
+    rows = [
+        *({"content": c, "name": "port", "value": str(6100 + c)} for c in (-1, 0, 1)),
+        *({"content": c, "name": "fsync", "value": "on"} for c in (-1, 0, 1)),
+        {"content": 1, "name": "work_mem", "value": "65536"},
+    ]
+    assert settings_that_differ(rows) == {"port": {"-1": "6099", "0": "6100", "1": "6101"}, "work_mem": {"1": "65536"}}
+
+
+# The shell, run for real against a pg_ctl that notes how it was called.
+
+PG_CTL = """\
+#!/bin/bash
+echo "$*" >>{calls}
+case "$*" in *status*) [ -e "$2/up" ];; *start*) touch "$2/up";; *stop*) rm "$2/up";; esac
+"""
+
+
+@pytest.fixture
+def segments(tmp_path: Path) -> list[Instance]:
+    program = tmp_path / "gp 6" / "bin"
+    program.mkdir(parents=True)
+    (program / "pg_ctl").write_text(PG_CTL.format(calls=tmp_path / "calls"))
+    (program / "pg_ctl").chmod(0o755)
+    (program.parent / "greenplum_path.sh").write_text(
+        'echo "$UNSET_NAME" >/dev/null; touch "${program%/bin}/sourced"\n'
+    )
+    made = []
+    for content in (0, 1):
+        data = tmp_path / f"seg's {content}"
+        data.mkdir()
+        options = f'{program}/postgres "-D" "{data}" "-p" "{6101 + content}" "-c" "gp_role=execute"\n'
+        (data / "postmaster.opts").write_text(options)
+        made.append(Instance(content, "one", "one", 6101 + content, str(data)))
+    return made
+
+
+def run(body: str, tmp_path: Path, segments: list[Instance]) -> subprocess.CompletedProcess[str]:
+    script = instances.script(body, str(tmp_path / "gp 6" / "bin"), segments)
+    return subprocess.run(["bash", "-euo", "pipefail", "-s"], input=script, capture_output=True, text=True, check=False)
+
+
+def test_all_instances_start_as_they_were_started_before(tmp_path: Path, segments: list[Instance]) -> None:
+    done = run(instances.START, tmp_path, segments)
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = (tmp_path / "calls").read_text()
+    assert '-o "-p" "6101" "-c" "gp_role=execute" start' in calls and '-o "-p" "6102"' in calls
+    assert (tmp_path / "gp 6" / "sourced").exists(), "the installation's environment is used"
+    (tmp_path / "calls").write_text("")
+    run(instances.START, tmp_path, segments)
+    assert " start" not in (tmp_path / "calls").read_text(), "what runs is left alone"
+
+
+def test_stopping_what_is_stopped_does_nothing(tmp_path: Path, segments: list[Instance]) -> None:
+    run(instances.START, tmp_path, segments)
+    assert run(instances.STOP, tmp_path, segments).returncode == 0
+    assert not any((Path(s.data_directory) / "up").exists() for s in segments)
+    assert run(instances.STOP, tmp_path, segments).returncode == 0
+
+
+def test_one_instance_that_fails_fails_all_with_its_log(tmp_path: Path, segments: list[Instance]) -> None:
+    (tmp_path / "gp 6" / "bin" / "pg_ctl").write_text(
+        '#!/bin/bash\ncase "$*" in *"seg\'s 1"*start*) echo "FATAL: no space" >"$2/start.log"; exit 1;; esac\n'
+        '[[ "$*" != *status* ]]\n'
+    )
+    slow = instances.START.replace("sleep 2", "sleep 0")
+    done = run(slow, tmp_path, segments)
+    assert done.returncode == 1
+    assert "seg's 1:" in done.stderr and "FATAL: no space" in done.stderr
