@@ -58,9 +58,9 @@ class Catalog:
         return platform
 
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
-        """Every platform that could be measured: those the experiment names, and others of the same engines."""
+        """Every platform that could be measured: those the experiment names, and all of an engine that it knows."""
         named = [self.platform(name) for name in experiment.platforms]
-        engines = {platform.engine for platform in named}
+        engines = {platform.engine for platform in named} | set(experiment.settings)
         others = [p for p in self.platforms() if p.engine in engines and p.platform not in experiment.platforms]
         return [*named, *others]
 

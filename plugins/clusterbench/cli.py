@@ -130,7 +130,8 @@ def _plan(options: argparse.Namespace) -> int:
     plan = make_plan(experiment, read_choices(experiment, _chosen(options)), catalog)
     estimates = estimate(plan, catalog)
     if options.json:
-        said = {**plan.as_json(), "estimates": [asdict(one) for one in estimates]}
+        lacking = {name: catalog.platform(name).without_hosts for name in plan.trials}
+        said = {**plan.as_json(), "estimates": [asdict(one) for one in estimates], "without_hosts": lacking}
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
     table = Table(title=f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}")
@@ -146,6 +147,9 @@ def _plan(options: argparse.Namespace) -> int:
             _duration(one.estimate_s),
         )
     Console().print(table)
+    for name in plan.trials:
+        if note := catalog.platform(name).without_hosts:
+            print(f"{name}: {note}")
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):

@@ -121,6 +121,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "declared_settings": dict(bench.platform.settings),
                 "found_settings": found,
                 "page_cache": bench.platform.page_cache,
+                "without_hosts": bench.platform.without_hosts,
             },
         )
         _check_settings(bench.platform, found)

@@ -234,12 +234,35 @@ def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict
         "platform": name,
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
         "page_cache": found.get("page_cache"),
+        "without_hosts": found.get("without_hosts"),
+        "instances": [_instance(row) for row in engine.get("instances") or []],
+        "differing": [
+            (setting, ", ".join(f"{_content(content)} {value}" for content, value in values.items()))
+            for setting, values in sorted((engine.get("settings_that_differ") or {}).items())
+        ],
         "hosts": list(hosts),
         "host_facts": [(_title(fact), [_said(fact, host.get(fact)) for host in hosts.values()]) for fact in names],
         "declared": [(setting, value, read_back.get(setting)) for setting, value in declared.items()],
         "settings": sorted((engine.get("settings") or {}).items()),
         "datasets": [_dataset(kind, rows) for kind, rows in (data.get("datasets") or {}).items()],
     }
+
+
+def _instance(row: Mapping[str, Any]) -> dict[str, str]:
+    in_role = "" if row["role"] == row["preferred_role"] else ", not in its preferred role"
+    role = "primary" if row["role"] == "p" else "mirror"
+    return {
+        "instance": _content(row["content"]),
+        "role": ("" if str(row["content"]) == "-1" else role) + in_role,
+        "host": str(row["host"] or row["address"]),
+        "port": str(row["port"]),
+        "state": "up" if row["status"] == "u" else "down",
+        "data directory": str(row["data_directory"]),
+    }
+
+
+def _content(content: object) -> str:
+    return "coordinator" if str(content) == "-1" else f"segment {content}"
 
 
 def _dataset(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
