@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status run bench test lint types clean
+.PHONY: help setup up down status run bench test test-engine lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -11,7 +11,7 @@ SCALE ?= laptop
 export PYTHON
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
@@ -33,6 +33,10 @@ bench: setup  ## measure clusterbench itself
 
 test: lint types  ## lint, types, and all tests, with real servers
 	$(bin)/python -m pytest
+
+test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
+	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }
+	CLUSTERBENCH_TEST_PLATFORM=$(abspath $(PLATFORM)) $(bin)/python -m pytest tests/integration/test_engine_contract.py
 
 lint: setup  ## style of the code, and every YAML and SQL file
 	$(bin)/ruff check .

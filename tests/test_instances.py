@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,16 +135,20 @@ def test_settings_differ_by_value_or_by_being_set_only_somewhere() -> None:
 
 PG_CTL = """\
 #!/bin/bash
-echo "$*" >>{calls}
-case "$*" in *status*) [ -e "$2/up" ];; *start*) touch "$2/up";; *stop*) rm "$2/up";; esac
+echo "$*" >>"{calls}"
+case "$*" in
+  *start*) setsid "{program}/postgres" 60 >/dev/null 2>&1 </dev/null & printf '%s\\nx\\n17\\n' $! >"$2/postmaster.pid";;
+  *stop*) kill "$(head -n 1 "$2/postmaster.pid")"; rm "$2/postmaster.pid";;
+esac
 """
 
 
 @pytest.fixture
-def segments(tmp_path: Path) -> list[Instance]:
+def segments(tmp_path: Path) -> Iterator[list[Instance]]:
     program = tmp_path / "gp 6" / "bin"
     program.mkdir(parents=True)
-    (program / "pg_ctl").write_text(PG_CTL.format(calls=tmp_path / "calls"))
+    shutil.copy("/bin/sleep", program / "postgres")
+    (program / "pg_ctl").write_text(PG_CTL.format(calls=tmp_path / "calls", program=program))
     (program / "pg_ctl").chmod(0o755)
     (program.parent / "greenplum_path.sh").write_text(
         'echo "$UNSET_NAME" >/dev/null; touch "${program%/bin}/sourced"\n'
@@ -152,7 +160,8 @@ def segments(tmp_path: Path) -> list[Instance]:
         options = f'{program}/postgres "-D" "{data}" "-p" "{6101 + content}" "-c" "gp_role=execute"\n'
         (data / "postmaster.opts").write_text(options)
         made.append(Instance(content, "one", "one", 6101 + content, str(data)))
-    return made
+    yield made
+    run(instances.STOP, tmp_path, made)
 
 
 def run(body: str, tmp_path: Path, segments: list[Instance]) -> subprocess.CompletedProcess[str]:
@@ -174,14 +183,27 @@ def test_all_instances_start_as_they_were_started_before(tmp_path: Path, segment
 def test_stopping_what_is_stopped_does_nothing(tmp_path: Path, segments: list[Instance]) -> None:
     run(instances.START, tmp_path, segments)
     assert run(instances.STOP, tmp_path, segments).returncode == 0
-    assert not any((Path(s.data_directory) / "up").exists() for s in segments)
+    assert not any((Path(s.data_directory) / "postmaster.pid").exists() for s in segments)
+    (tmp_path / "calls").write_text("")
     assert run(instances.STOP, tmp_path, segments).returncode == 0
+    assert (tmp_path / "calls").read_text() == ""
+
+
+def test_what_runs_is_seen_and_what_was_killed_is_not(tmp_path: Path, segments: list[Instance]) -> None:
+    """What was killed stays as a zombie for a while, or leaves its number to another process."""
+    run(instances.START, tmp_path, segments)
+    both = [f"{segment.data_directory}\t17" for segment in segments]
+    assert sorted(run(instances.LOOK, tmp_path, segments).stdout.splitlines()) == both
+    os.kill(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
+    (Path(segments[0].data_directory) / "postmaster.pid").write_text(f"{os.getpid()}\nx\n17\n")
+    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
+    (Path(segments[0].data_directory) / "postmaster.pid").unlink()
 
 
 def test_one_instance_that_fails_fails_all_with_its_log(tmp_path: Path, segments: list[Instance]) -> None:
     (tmp_path / "gp 6" / "bin" / "pg_ctl").write_text(
         '#!/bin/bash\ncase "$*" in *"seg\'s 1"*start*) echo "FATAL: no space" >"$2/start.log"; exit 1;; esac\n'
-        '[[ "$*" != *status* ]]\n'
     )
     slow = instances.START.replace("sleep 2", "sleep 0")
     done = run(slow, tmp_path, segments)

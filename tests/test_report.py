@@ -256,3 +256,52 @@ def test_it_opens_in_a_browser_without_a_request_or_a_complaint(run: Run, tmp_pa
 )
 def test_numbers_read_as_people_write_them(value: float | None, read: str) -> None:
     assert words.number(value) == read
+
+
+# Greenplum.
+
+
+def test_instances_and_settings_that_differ_are_among_the_facts(run: Run) -> None:
+    instance = {"content": 3, "host": "sdw4", "address": "10.0.0.4", "port": 6103, "data_directory": "/data/gpseg3"}
+    state = {"role": "m", "preferred_role": "p", "mode": "n", "status": "d"}
+
+    def greenplum(facts: dict[str, Any]) -> None:
+        facts["engine"] |= {
+            "instances": [instance | state],
+            "settings_that_differ": {"work_mem": {"-1": "32768", "3": "65536"}},
+        }
+        facts["without_hosts"] = "no coordinator or segment host is named"
+
+    page = text_of(run(lambda folder: edit(folder, "platforms/lab_db1/facts.json", greenplum)))
+    assert "segment 3 mirror, not in its preferred role sdw4 6103 down /data/gpseg3" in page
+    assert "work_mem coordinator 32768, segment 3 65536" in page
+    assert "No coordinator or segment host is named." in page
+
+
+def test_a_trial_that_an_instance_did_not_survive_has_its_log_and_the_next_one_says_what_was_mended(run: Run) -> None:
+    failed = "trials/lab_db1/concurrency.clients_4.cache_warm.r1/trial.json"
+    following = "trials/lab_db1/concurrency.clients_1.cache_warm.r1/trial.json"
+
+    def crash(record: dict[str, Any]) -> None:
+        record |= {"outcome": "failed", "reason": "segment 3 on sdw4:6103 went down", "measurements": {}}
+        record["evidence"]["after"] = {"log": "gpdb.csv:\nPANIC: out of shared memory"}
+
+    def mend(record: dict[str, Any]) -> None:
+        record["evidence"]["recovered"] = ["segment 3 on sdw4:6103 was down and was started"]
+
+    def change(folder: Path) -> None:
+        (folder / "results.json").unlink()  # made anew from the trials
+        edit(folder, failed, crash)
+        edit(folder, following, mend)
+
+    page = text_of(run(change))
+    assert "because: segment 3 on sdw4:6103 went down" in page
+    assert "PANIC: out of shared memory" in page
+    assert "before it, segment 3 on sdw4:6103 was down and was started" in page
+
+
+def test_a_measurement_that_no_cell_has_gets_no_empty_figure(run: Run) -> None:
+    """The experiment plots work on segments by statement; a PostgreSQL has no segments."""
+    plots = CATALOG.experiment("key_value").sweeps["statement"].plots
+    assert "segment_transactions_per_transaction" in plots
+    assert "Transactions on segments" not in text_of(run())

@@ -122,11 +122,15 @@ for file in "$program"/../*_path.sh "$program"/../*-env.sh; do [ -e "$file" ] &&
 set -eu
 all() {{ local status=0 pids="" each; for each in {directories}; do "$1" "$each" & pids="$pids $!"; done
   for each in $pids; do wait "$each" || status=1; done; return $status; }}
+# A server that was killed is no server, though its number may be taken for a while: by its remains, or by another.
+alive() {{ local pid; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] &&
+  awk '/^Name:/ {{name = $2}} /^State:/ {{state = $2}} END {{exit name != "postgres" || state == "Z"}}' \
+    "/proc/$pid/status" 2>/dev/null; }}
 """
 
 STOP = """\
 stop() {
-  "$program/pg_ctl" -D "$1" status >/dev/null || return 0
+  alive "$1" || return 0
   "$program/pg_ctl" -D "$1" -m fast -w -t 300 stop >/dev/null
 }
 all stop
@@ -134,7 +138,7 @@ all stop
 
 START = """\
 start() {
-  "$program/pg_ctl" -D "$1" status >/dev/null && return 0
+  ! alive "$1" || return 0
   # As it was started before: the server itself keeps its options there, as pg_ctl restart uses them.
   options=$(sed -n '1{s/^[^"]*//; s/"-D" "[^"]*" *//; p}' "$1/postmaster.opts")
   for _ in 1 2 3 4 5 6; do  # sessions of a server that was killed may hold its memory for some seconds
@@ -147,10 +151,7 @@ all start
 """
 
 LOOK = """\
-look() {
-  pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) || return 0
-  if kill -0 "$pid" 2>/dev/null; then printf '%s\\t%s\\n' "$1" "$(sed -n 3p "$1/postmaster.pid")"; fi
-}
+look() { ! alive "$1" || printf '%s\\t%s\\n' "$1" "$(sed -n 3p "$1/postmaster.pid")"; }
 all look
 """
 
@@ -170,7 +171,7 @@ all free
 
 EXCERPT = """\
 excerpt() {{
-  log=$(ls -t "$1"/pg_log/*.csv "$1"/log/*.csv "$1"/pg_log/*.log "$1"/log/*.log "$1"/start.log 2>/dev/null | head -n 1)
+  log=$(ls -t "$1"/pg_log/*.[cl]* "$1"/log/*.[cl]* "$1"/start.log 2>/dev/null | head -n 1) || true
   [ -z "$log" ] || {{ echo "$log:"; tail -n {lines} "$log" | cut -c 1-400; }}
 }}
 all excerpt

@@ -108,13 +108,18 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
 
 def _look_after(bench: Bench, before: Mapping[str, Any]) -> dict[str, Any]:
     """How the cluster is after the driver, and what became of its instances meanwhile, with their logs' last words."""
+    after: dict[str, Any] = {}
     try:
-        after: dict[str, Any] = {"cluster": bench.engine.state()}
-        if found := faults(before["cluster"], after["cluster"]):
-            return {**after, "faults": found, "log": bench.engine.log_excerpt()}
-        return {**after, "counters": bench.engine.counters()}
+        after["cluster"] = bench.engine.state()
+        after["faults"] = faults(before["cluster"], after["cluster"])
+        if after["faults"]:
+            after["log"] = bench.engine.log_excerpt(after["faults"])
+        else:
+            after["counters"] = bench.engine.counters()
     except EngineError as error:
-        return {"faults": [f"after the trial the cluster could not be asked: {error}"]}
+        said = f"after the trial the cluster could not be asked: {error}"
+        after["faults"] = [*after.get("faults", []), said]
+    return after
 
 
 def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:

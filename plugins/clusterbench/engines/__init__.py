@@ -112,8 +112,8 @@ class Engine(Protocol):
     def recover(self) -> list[str]:
         """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""
 
-    def log_excerpt(self) -> str:
-        """The last lines of every instance's log."""
+    def log_excerpt(self, faults: Sequence[str]) -> str:
+        """The last lines of the logs of the coordinator and of the instances that ``faults`` name."""
 
     def counters(self) -> dict[str, int]:
         """Running totals of work that a client does not see, such as transactions on segments."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clusterbench import instances
@@ -22,6 +22,9 @@ from clusterbench.workloads import Storage
 UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
 ROWS_PER_SEGMENT_AND_SLICE = 1_000_000
 ALL_UP_WITHIN_S = 60
+ON_ALL_SEGMENTS = "SELECT count(*) AS segments FROM gp_dist_random('gp_id')"
+RECOVERY_TIMEOUT_S = 3600
+"""A segment of some terabytes may have to be copied."""
 PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
 
 
@@ -38,11 +41,10 @@ class Greenplum(Postgres):
         return without_hosts(platform) | without_orca
 
     def facts(self) -> dict[str, Any]:
+        """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""
         server = self.query(statement("greenplum", "facts"))[0]
         product, product_version = product_of(server["version"])
-        rows = self.query(statement("greenplum", "instances"))
-        placed = self._place(rows)
-        coordinator = self._changed_settings()
+        placed = self._place(self.query(statement("greenplum", "instances")))
         self._facts = {
             "engine": "greenplum",
             "product": product,
@@ -52,13 +54,15 @@ class Greenplum(Postgres):
             "instances": [instance.as_json() for instance in placed],
             "segments": sum(1 for i in placed if i.content != COORDINATOR and not i.is_mirror),
             "mirrors": sum(1 for i in placed if i.is_mirror),
-            "settings": coordinator,
-            "settings_that_differ": settings_that_differ(self.query(statement("greenplum", "changed_settings"))),
         }
         self._check_segments_per_host(placed)
         if self.platform.database_hosts:
             self._facts["program_directory"] = self._program_directory(server["data_directory"])
             self._facts["utilities"] = self._find_utilities()
+        self._facts["recovered"] = "; ".join(self.recover())
+        self._facts["settings"] = self._changed_settings()
+        differing = self.query(statement("greenplum", "changed_settings"))
+        self._facts["settings_that_differ"] = settings_that_differ(differing)
         return self._facts
 
     def _place(self, rows: Sequence[Mapping[str, Any]]) -> list[Instance]:
@@ -144,41 +148,64 @@ class Greenplum(Postgres):
             super().stop()
 
     def start(self) -> None:
-        if "gpstart" not in self._utilities():
-            super().start()
-        elif not self._answers():
+        if "gpstart" in self._utilities() and not self._answers("SELECT 1 AS up"):
             self._run_utility("gpstart -a")
+        else:  # also where only a segment is down: gpstart starts none beside a coordinator that runs
+            super().start()
         self._wait_for_segments()
 
     def recover(self) -> list[str]:
         state = self.state()
-        dead = [row["name"] for row in state if row.get("alive") is False]
-        failed = [row["name"] for row in state if row["status"] == "d"]
-        swapped = [row["name"] for row in state if row["role"] != row["preferred_role"]]
-        if (failed or swapped) and "gprecoverseg" in self._utilities():
-            self._run_utility("gprecoverseg -a && gprecoverseg -a -r" if swapped else "gprecoverseg -a")
-            return [f"{name} was brought back by gprecoverseg" for name in dict.fromkeys([*failed, *swapped])]
-        if failed or swapped:
-            named = ", ".join(dict.fromkeys([*failed, *swapped]))
-            raise EngineError(
-                f"platform {self.platform.platform!r}: not in its role: {named}; "
-                "there is no gprecoverseg here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
-            )
+        if any(row.get("alive") is False for row in state) and self._answers("SELECT 1 AS up"):
+            self.query("SELECT gp_request_fts_probe_scan() AS asked")  # else it may not have noticed yet
+            state = self.state()
+        broken = [row["name"] for row in state if row["status"] == "d" or row["role"] != row["preferred_role"]]
+        dead = [row["name"] for row in state if row.get("alive") is False and row["name"] not in broken]
         if dead:
-            self.start()
-        return [f"{name} was down and was started" for name in dead]
+            super().start()  # what has no mirror is never marked down; what runs is left alone
+            self._wait_for_segments()
+        if broken:
+            self._recover_mirrored(broken)
+        return [
+            *(f"{name} was down and was started" for name in dead),
+            *(f"{name} was brought back by gprecoverseg" for name in broken),
+        ]
 
-    def _answers(self) -> bool:
+    def _recover_mirrored(self, broken: Sequence[str]) -> None:
+        """A primary that its mirror replaced has to be made its mirror, to catch up, and to take its role again."""
+        if "gprecoverseg" not in self._utilities():
+            raise EngineError(
+                f"platform {self.platform.platform!r}: not in its role: {', '.join(broken)}; there is no gprecoverseg "
+                "here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
+            )
+        if any(row["status"] == "d" for row in self.state()):
+            self._run_utility("gprecoverseg -a", timeout_s=RECOVERY_TIMEOUT_S)
+            self._wait_until(lambda row: row["content"] == COORDINATOR or row["mode"] == "s", "in step with its mirror")
+        if any(row["role"] != row["preferred_role"] for row in self.state()):
+            self._run_utility("gprecoverseg -a -r", timeout_s=RECOVERY_TIMEOUT_S)
+            self._wait_until(lambda row: row["role"] == row["preferred_role"], "in its role")
+
+    def _wait_until(self, holds: Callable[[Mapping[str, Any]], bool], wanted: str) -> None:
+        until = time.monotonic() + RECOVERY_TIMEOUT_S
+        while left := [row["name"] for row in self.state() if not holds(row)]:
+            if time.monotonic() > until:
+                where = f"platform {self.platform.platform!r}"
+                raise EngineError(
+                    f"{where}: after {RECOVERY_TIMEOUT_S} s not {wanted}: {', '.join(left)}; gpstate -e says more"
+                )
+            time.sleep(2)
+
+    def _answers(self, question: str) -> bool:
         try:
-            return bool(self.query("SELECT count(*) AS segments FROM gp_dist_random('gp_id')"))
+            return bool(self.query(question))
         except EngineError:
             return False
 
     def _wait_for_segments(self) -> None:
         until = time.monotonic() + ALL_UP_WITHIN_S
-        while not self._answers():
+        while not self._answers(ON_ALL_SEGMENTS):
             if time.monotonic() > until:
-                self.query("SELECT count(*) AS segments FROM gp_dist_random('gp_id')")  # raises, in its own words
+                self.query(ON_ALL_SEGMENTS)  # raises, in its own words
             time.sleep(0.5)
 
     def _utilities(self) -> list[str]:
@@ -192,11 +219,10 @@ class Greenplum(Postgres):
         look = f'for each in {listed}; do "$program/$each" --version >/dev/null 2>&1 && echo "$each"; done; true'
         return self._on_host(self._with_environment(look), "a shell must be there").split()
 
-    def _run_utility(self, command: str) -> None:
-        self._on_host(
-            self._with_environment(f"{{ {command}; }} >&2 </dev/null"),
-            f"it must end within {SERVER_TIMEOUT_S} s; its own log is in ~/gpAdminLogs",
-        )
+    def _run_utility(self, command: str, *, timeout_s: int = SERVER_TIMEOUT_S) -> None:
+        script = self._with_environment(f"{command} >&2 </dev/null")
+        remedy = f"it must end within {timeout_s} s; its own log is in ~/gpAdminLogs"
+        self._on_each({self.host: script}, remedy, timeout_s=timeout_s)
 
     def _with_environment(self, command: str) -> str:
         data, port = quote(self._fact("data_directory")), self.database.port or 5432
@@ -207,18 +233,17 @@ class Greenplum(Postgres):
 
     # Caches, of all segments.
 
+    _dialect = "greenplum"
     _content = "gp_execution_segment()"
 
     def _everywhere(self, relation: str) -> str:
         return f"gp_dist_random('{relation}')"
 
     def warm(self, relations: Sequence[str]) -> None:
-        for relation in relations:
-            if self._is_append_optimised(relation):
-                self.query(statement("greenplum", "read_all", table=identifier(relation)))
-            else:
-                self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
-                self.query(statement("greenplum", "prewarm", relation=quoted(relation)))
+        appended = [relation for relation in relations if self._is_append_optimised(relation)]
+        for relation in appended:  # pg_prewarm does not know them, and the database does not cache them
+            self.query(statement("greenplum", "read_all", table=identifier(relation)))
+        super().warm([relation for relation in relations if relation not in appended])
 
     def _is_append_optimised(self, relation: str) -> bool:
         found = self.query(statement("greenplum", "append_optimised", relation=quoted(relation)))

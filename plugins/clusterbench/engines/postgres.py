@@ -22,7 +22,7 @@ from clusterbench.spec.platform import Platform
 from clusterbench.sql import raw, statement
 from clusterbench.workloads import Storage
 
-SERVER_TIMEOUT_S = 330
+SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
 
 NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
@@ -223,6 +223,9 @@ class Postgres:
             self._on_instances(instances.STOP, stage, "it must stop within its time; look for a session that hangs")
 
     def start(self) -> None:
+        if not self.platform.database_hosts:
+            self.query("SELECT 1 AS up")  # all that can be done is to see that it is up
+            return
         for stage in self._stages():
             self._on_instances(instances.START, stage, "its log says why")
 
@@ -260,11 +263,13 @@ class Postgres:
             self.start()
         return [f"{name} was down and was started" for name in down]
 
-    def log_excerpt(self) -> str:
+    def log_excerpt(self, faults: Sequence[str]) -> str:
         if not self.platform.database_hosts:
             return ""
+        known = self._known_instances()
+        named = [i for i in known if i.content == COORDINATOR or any(fault.startswith(i.name) for fault in faults)]
         body = instances.EXCERPT.format(lines=instances.LOG_LINES)
-        return "\n".join(self._on_instances(body, self._known_instances(), "its logs must be readable").values())
+        return "\n".join(self._on_instances(body, named, "its logs must be readable").values())
 
     def counters(self) -> dict[str, int]:
         """What the segments count of their own work; a single server has none."""
@@ -273,9 +278,11 @@ class Postgres:
     # Caches.
 
     def warm(self, relations: Sequence[str]) -> None:
+        """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
         self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
-        for relation in relations:
-            self.execute(sql.SQL("SELECT pg_prewarm({}, 'buffer')").format(_regclass(relation)).as_string(None))
+        for cache in ("read", "buffer"):
+            for relation in relations:
+                self.query(statement(self._dialect, "prewarm", relation=quoted(relation), cache=cache))
 
     def empty_file_system_cache(self, relations: Sequence[str]) -> None:  # noqa: ARG002  all of the database's files
         if self.platform.page_cache == "drop_caches":
@@ -324,6 +331,7 @@ class Postgres:
         wanted = {(row["content"], row["filenode"]) for row in files}
         return sum(int(row["bytes"]) for row in found if (row["content"], row["filenode"]) in wanted)
 
+    _dialect = "postgres"
     _content = str(COORDINATOR)
 
     def _everywhere(self, relation: str) -> str:
@@ -378,6 +386,8 @@ class Postgres:
         )
 
     def stop_pooler(self) -> None:
+        if not self.platform.database_hosts:
+            return  # none can have been started
         directory = quote(f"{self.fleet.work_dir(self.host)}/pgbouncer")
         self._on_host(
             f"cd {directory} 2>/dev/null || exit 0; if [ -s pid ] && grep -q pgbouncer /proc/$(cat pid)/comm "
@@ -396,15 +406,15 @@ class Postgres:
 
     def _on_instances(self, body: str, chosen: Sequence[Instance], remedy: str) -> dict[str, str]:
         """Run ``body`` for the chosen instances, all hosts at once and on each all instances at once."""
-        program = self._fact("program_directory")
         placed = instances.by_host(chosen)
         if not placed:
             raise EngineError(f"platform {self.platform.platform!r}: {NO_HOSTS}")
+        program = self._fact("program_directory")
         return self._on_each({host: instances.script(body, program, here) for host, here in placed.items()}, remedy)
 
-    def _on_each(self, scripts: Mapping[str, str], remedy: str) -> dict[str, str]:
+    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = SERVER_TIMEOUT_S) -> dict[str, str]:
         try:
-            answers = self.fleet.run_each(scripts, timeout_s=SERVER_TIMEOUT_S + 30)
+            answers = self.fleet.run_each(scripts, timeout_s=timeout_s)
         except HostError as error:
             raise EngineError(f"platform {self.platform.platform!r}: {error}\n  {remedy}") from None
         return {host: answer.output for host, answer in answers.items()}

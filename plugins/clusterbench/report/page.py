@@ -31,6 +31,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             summary=tables.summary(run),
             broken=tables.broken(run),
             failed_cells=tables.failed_cells(run),
+            logs_of_faults=tables.logs_of_faults(run),
             not_run=tables.not_run(run),
             head=_head(run),
             checks=tables.checks(run.verdicts),

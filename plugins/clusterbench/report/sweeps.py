@@ -200,7 +200,8 @@ class SweepView:
     def plotted(self) -> list[str]:
         known = list(self.workload.measurements) if self.workload else self.measured
         declared = [name for name in self.run.plots(self.name) if name in known]
-        return declared or (["latency_ms_mean"] if "latency_ms_mean" in known else known[:2])
+        measured = [name for name in declared if name in self.measured]  # an engine may not have one of them
+        return measured or declared or (["latency_ms_mean"] if "latency_ms_mean" in known else known[:2])
 
     @property
     def plots(self) -> list[Plot]:

@@ -317,10 +317,20 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "measurements": [record.measurements.get(name) for name, _ in columns],
             "caches": _caches(record),
             "driver": percent(record.measurements.get("driver_cpu_share")),
-            "reason": record.reason,
+            "reason": "; ".join(filter(None, [record.reason, *_before_it(record)])),
         }
         for record in run.trials
     ]
+
+
+def _before_it(record: TrialRecord) -> list[str]:
+    return [f"before it, {done}" for done in record.evidence.get("recovered") or []]
+
+
+def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:
+    """(trial, last lines of the servers' logs) of trials during which an instance went down or was restarted."""
+    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in run.trials)
+    return [(f"{record.trial.platform}, {record.trial.label}", str(log)) for record, log in found if log]
 
 
 def _caches(record: TrialRecord) -> str:

@@ -1,0 +1,1 @@
+SELECT pg_prewarm(CAST($relation AS regclass), $cache) AS pages
