@@ -12,12 +12,13 @@ from typing import Any, get_type_hints
 import pytest
 
 from clusterbench.catalog import Catalog
+from clusterbench.datasets import Dataset
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import SpecError
 from clusterbench.paths import project_root
 from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.spec import SCALES
-from clusterbench.workloads import Dataset, Factor, Workload, load_workload, say_count, workload_names
+from clusterbench.workloads import Factor, Workload, load_workload, say_count, workload_names
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)

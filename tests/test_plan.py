@@ -14,7 +14,8 @@ import pytest
 from clusterbench.catalog import Catalog
 from clusterbench.errors import SpecError
 from clusterbench.paths import project_root
-from clusterbench.plan import Choices, Plan, Trial, estimate, make_plan, read_choices
+from clusterbench.plan import Choices, Plan, estimate, make_plan, read_choices
+from clusterbench.records import Trial
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.workloads import load_workload
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from clusterbench.plan import Trial
-from clusterbench.records import TrialRecord
+from clusterbench.records import Trial, TrialRecord
 from clusterbench.statistics import interval_95, results, summarise
 from clusterbench.workloads import load_workload
 

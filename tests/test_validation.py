@@ -10,8 +10,7 @@ import pytest
 from clusterbench import validation
 from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
-from clusterbench.plan import Trial
-from clusterbench.records import TrialRecord
+from clusterbench.records import Trial, TrialRecord
 from clusterbench.statistics import results
 from clusterbench.validation import Verdict, validate
 

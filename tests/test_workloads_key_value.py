@@ -20,7 +20,7 @@ from clusterbench.engines import Endpoint
 from clusterbench.engines.greenplum import Greenplum
 from clusterbench.engines.postgres import Postgres
 from clusterbench.paths import project_root
-from clusterbench.plan import Trial
+from clusterbench.records import Trial
 from clusterbench.spec import Platform
 from clusterbench.workloads import Job, load_workload
 from clusterbench.workloads.key_value import (

@@ -16,7 +16,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.connections import Connections, local_connections
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import project_root
-from clusterbench.plan import Trial
+from clusterbench.records import Trial
 from clusterbench.runs import run_id_from
 from clusterbench.trial import Bench, run_trial
 from clusterbench.watch import follow

@@ -12,12 +12,14 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from clusterbench.catalog import Catalog
+from clusterbench.datasets import Dataset
 from clusterbench.engines import engine_class
 from clusterbench.errors import SpecError, suggest
+from clusterbench.records import Trial
 from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.workloads import Dataset, load_workload
+from clusterbench.workloads import load_workload
 
 
 class Choices(Strict):
@@ -29,29 +31,6 @@ class Choices(Strict):
     concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
     repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One workload at one level of each factor, once. ``id`` is its readable parts joined."""
-
-    id: str
-    label: str
-    platform: str
-    sweep: str
-    workload: str
-    levels: dict[str, Level]
-    repetition: int
-    seed: int
-    """Seed of the dataset and of the driver; the same keys are looked up on every platform."""
-    timeout_s: int
-    settings: dict[str, str]
-    """Engine settings of the experiment, for every session of the driver."""
-
-    @property
-    def cell(self) -> str:
-        """The trial without its repetition: what is repeated."""
-        return self.id.rsplit(".r", 1)[0]
 
 
 @dataclass(frozen=True)

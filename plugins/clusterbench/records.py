@@ -1,4 +1,4 @@
-"""What a trial leaves behind: outcome, measurements, evidence. Repeats its whole identity, so a record stands alone."""
+"""A trial, and what it leaves behind: outcome, measurements, evidence. A record repeats its trial: it stands alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,36 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from clusterbench.plan import Trial
+from clusterbench.spec.experiment import Level
 
 Outcome = Literal["completed", "failed", "timed_out", "invalid", "not_applicable"]
 FINDINGS: tuple[Outcome, ...] = ("failed", "timed_out")
 """Outcomes that say something about the system under test, where ``invalid`` says it about the measurement."""
 
 FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One workload at one level of each factor, once. ``id`` is its readable parts joined."""
+
+    id: str
+    label: str
+    platform: str
+    sweep: str
+    workload: str
+    levels: dict[str, Level]
+    repetition: int
+    seed: int
+    """Seed of the dataset and of the driver; the same keys are looked up on every platform."""
+    timeout_s: int
+    settings: dict[str, str]
+    """Engine settings of the experiment, for every session of the driver."""
+
+    @property
+    def cell(self) -> str:
+        """The trial without its repetition: what is repeated."""
+        return self.id.rsplit(".r", 1)[0]
 
 
 @dataclass(frozen=True)

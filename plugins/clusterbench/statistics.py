@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterbench.plan import Trial
-from clusterbench.records import TrialRecord
+from clusterbench.records import Trial, TrialRecord
 from clusterbench.workloads import Level, load_workload
 
 RESAMPLES = 4000

@@ -16,16 +16,17 @@ from clusterbench import __version__, facts, jobs, lease, telemetry, validation
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
+from clusterbench.datasets import Dataset
 from clusterbench.engines import engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
-from clusterbench.plan import DISK_HEADROOM, Plan, Trial, make_plan, read_choices
-from clusterbench.records import TrialRecord
+from clusterbench.plan import DISK_HEADROOM, Plan, make_plan, read_choices
+from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
 from clusterbench.statistics import results
 from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import Dataset, load_workload
+from clusterbench.workloads import load_workload
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,7 @@ from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
 from clusterbench.instances import faults
 from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
-from clusterbench.plan import Trial
-from clusterbench.records import TrialRecord
+from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
 from clusterbench.workloads import Reading, Workload, load_workload
 

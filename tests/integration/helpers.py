@@ -11,9 +11,10 @@ from typing import Any
 from clusterbench import steps
 from clusterbench.archive import RunArchive, Store
 from clusterbench.connections import Connection, Connections
-from clusterbench.plan import Trial
+from clusterbench.datasets import Dataset
+from clusterbench.records import Trial
 from clusterbench.trial import Bench
-from clusterbench.workloads import Dataset, load_workload
+from clusterbench.workloads import load_workload
 
 ROWS, SEED = 2000, 7
 

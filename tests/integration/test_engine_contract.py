@@ -23,6 +23,7 @@ from clusterbench.archive import CONNECTION_ID
 from clusterbench.catalog import Catalog
 from clusterbench.cli import lab_dir
 from clusterbench.connections import Connection, Connections, from_file, local_connections
+from clusterbench.datasets import Dataset, Storage
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import EngineError
 from clusterbench.hosts import Fleet, quote
@@ -32,7 +33,7 @@ from clusterbench.paths import project_root
 from clusterbench.spec import Platform
 from clusterbench.sql import identifier
 from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import Dataset, Storage, load_workload
+from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value import expected_checksum, index_of, insert, row_skew_max
 
 pytestmark = pytest.mark.lab

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from clusterbench.connections import Connection
+    from clusterbench.datasets import Storage
     from clusterbench.hosts import Fleet
     from clusterbench.spec.platform import Platform
-    from clusterbench.workloads import Storage
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clusterbench import instances
+from clusterbench.datasets import Storage
 from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, quoted, without_hosts
 from clusterbench.errors import EngineError
 from clusterbench.hosts import quote
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, statement
-from clusterbench.workloads import Storage
 
 UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
 ROWS_PER_SEGMENT_AND_SLICE = 1_000_000

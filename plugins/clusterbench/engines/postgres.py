@@ -14,13 +14,13 @@ from psycopg.rows import dict_row
 
 from clusterbench import instances
 from clusterbench.connections import Connection
+from clusterbench.datasets import Storage
 from clusterbench.engines import Endpoint, Residency
 from clusterbench.errors import EngineError, HostError
 from clusterbench.hosts import Fleet, quote
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import raw, statement
-from clusterbench.workloads import Storage
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""

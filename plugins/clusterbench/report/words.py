@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.plan import Trial
+from clusterbench.records import Trial
 from clusterbench.spec import PublishedValue
 from clusterbench.workloads import Level, Workload, say_count
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
+from clusterbench.datasets import Dataset
 from clusterbench.errors import SpecError, suggest
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.plan import Trial
+    from clusterbench.records import Trial
 
 Level = bool | int | str
 
@@ -71,29 +72,6 @@ class MeasurementKind:
     unit: str
     title: str
     better: Literal["lower", "higher", "neither"] = "lower"
-
-
-@dataclass(frozen=True)
-class Storage:
-    """How a table is to be kept where the engine has a choice; others keep it as they keep every table."""
-
-    distributed_by: str
-    layout: Literal["heap", "append_row", "append_column"] = "heap"
-    compression: Literal["none", "zlib", "zstd"] = "none"
-    level: int = 1
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Deterministic data, fixed by name, size and seed: the same rows on every platform, every week."""
-
-    name: str
-    table: str
-    rows: int
-    seed: int
-    bytes_expected: int
-    """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
-    storage: Storage
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from clusterbench.workloads.key_value import KeyValueData, cache_not_applicable,
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.plan import Trial
+    from clusterbench.records import Trial
 
 
 class IndexBuild(KeyValueData):

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench import pgbench
+from clusterbench.datasets import Dataset, Storage
 from clusterbench.errors import DatasetError
 from clusterbench.sql import identifier, raw, statement
-from clusterbench.workloads import Dataset, Factor, Job, Level, MeasurementKind, Reading, Storage
+from clusterbench.workloads import Factor, Job, Level, MeasurementKind, Reading
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
-    from clusterbench.plan import Trial
+    from clusterbench.records import Trial
 
 ROW_BYTES = 570
 """On disk, row header and index entry included: measured on PostgreSQL 15; the document itself is 474 bytes."""
