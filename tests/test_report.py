@@ -267,6 +267,9 @@ def test_instances_and_settings_that_differ_are_among_the_facts(run: Run) -> Non
 
     def greenplum(facts: dict[str, Any]) -> None:
         facts["engine"] |= {
+            "product": "Greenplum Database",
+            "product_version": "6.24.3",
+            "segments": 4,
             "instances": [instance | state],
             "settings_that_differ": {"work_mem": {"-1": "32768", "3": "65536"}},
         }
@@ -274,6 +277,7 @@ def test_instances_and_settings_that_differ_are_among_the_facts(run: Run) -> Non
 
     page = text_of(run(lambda folder: edit(folder, "platforms/lab_db1/facts.json", greenplum)))
     assert "segment 3 mirror, not in its preferred role sdw4 6103 down /data/gpseg3" in page
+    assert "lab_db1 (Greenplum Database 6.24.3, 4 segments)" in page
     assert "work_mem coordinator 32768, segment 3 65536" in page
     assert "No coordinator or segment host is named." in page
 

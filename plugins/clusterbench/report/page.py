@@ -83,8 +83,11 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
 
 
 def _engine(platform: str, run: Gathered) -> str:
-    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail."""
-    version = str(((run.facts.get(platform) or {}).get("engine") or {}).get("version") or "")
+    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail, of the product where it is not PostgreSQL's."""
+    facts = (run.facts.get(platform) or {}).get("engine") or {}
+    if facts.get("product"):
+        return f"{platform} ({facts['product']} {facts['product_version']}, {facts.get('segments')} segments)"
+    version = str(facts.get("version") or "")
     return f"{platform} ({version.split(' (', maxsplit=1)[0].split(' on ', maxsplit=1)[0]})" if version else platform
 
 

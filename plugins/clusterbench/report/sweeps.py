@@ -174,8 +174,14 @@ class SweepView:
 
     @property
     def constant(self) -> str:
-        """What all cells share, in words."""
-        shared = [name for name, levels in self.levels.items() if len(levels) == 1 and levels[0] is not None]
+        """What all cells share, in words; settings that nobody chose are left out."""
+        factors = self.workload.factors if self.workload else {}
+        as_set = {name: factor.default for name, factor in factors.items() if factor.setting}
+        shared = [
+            name
+            for name, levels in self.levels.items()
+            if len(levels) == 1 and levels[0] is not None and levels[0] != as_set.get(name)
+        ]
         return ", ".join(say_level(self.workload, name, self.levels[name][0], named=True) for name in shared)
 
     @property
