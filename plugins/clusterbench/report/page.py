@@ -83,7 +83,7 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
 
 
 def _engine(platform: str, run: Gathered) -> str:
-    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail, of the product where it is not PostgreSQL's."""
+    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail; the product's own where it has one."""
     facts = (run.facts.get(platform) or {}).get("engine") or {}
     if facts.get("product"):
         return f"{platform} ({facts['product']} {facts['product_version']}, {facts.get('segments')} segments)"
