@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,6 +91,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("key_value", {"checksum": "57641760417402373594754"}, "The checksum is that of the same rows"),
     ("measurements", {"outcome": "invalid"}, "No trial is invalid"),
     ("measurements", {"outcome": "unheard_of"}, "No trial is invalid"),
+    ("measurements", {"answers_problem": "wrong answer for key 7"}, "The driver's session gave the right answers"),
     ("measurements", {"cache_problem": "not cold"}, "The caches were in the state that each trial names"),
     ("measurements", {"driver_starts": 2}, "No driver was started twice"),
     ("measurements", {"errors": 1}, "Completed trials have no errors"),
@@ -189,7 +191,7 @@ def test_no_rows_are_a_failure_and_not_a_pass(suite: str) -> None:
 def test_verdict_says_what_was_found() -> None:
     verdicts = {verdict.says: verdict for verdict in validate("measurements", measurement_rows(outcome="invalid"))}
     outcome = next(verdict for says, verdict in verdicts.items() if says.startswith("No trial is invalid"))
-    assert (outcome.suite, outcome.check) == ("measurements", 2)
+    assert (outcome.suite, outcome.check) == ("measurements", 7)
     assert outcome.found == "19 of 20 as expected; not so: invalid"
 
 
@@ -254,9 +256,12 @@ def test_busiest_host_is_the_one_that_counts() -> None:
     assert (row["cpu_percent_before"], row["cpu_steal_percent"]) == (80.0, 9.0)
 
 
-def test_cache_problem_is_the_row_s() -> None:
-    (row,) = validation.measurement_rows([record(evidence={"caches": {"problem": "not cold"}})])
-    assert row["cache_problem"] == "not cold"
+def test_an_invalid_trial_s_reason_is_its_caches_or_its_answers() -> None:
+    caches = {"caches": {"problem": "not cold"}}
+    (row,) = validation.measurement_rows([replace(record(evidence=caches), outcome="invalid", reason="not cold")])
+    assert (row["cache_problem"], row["answers_problem"]) == ("not cold", "none")
+    (row,) = validation.measurement_rows([replace(record(), outcome="invalid", reason="wrong answer for key 7")])
+    assert (row["cache_problem"], row["answers_problem"]) == ("none", "wrong answer for key 7")
 
 
 def test_platform_that_was_never_set_up_is_not_valid() -> None:

@@ -130,6 +130,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "smallest_measurement": min(record.measurements.values()) if completed else None,
         "latencies_in_order": ordered == sorted(ordered) if completed else None,
         "cache_problem": caches.get("problem") or "none",
+        "answers_problem": record.reason if record.outcome == "invalid" and not caches.get("problem") else "none",
         "driver_cpu_share": record.measurements.get("driver_cpu_share"),
         "cpu_percent_before": max((value for value in busy if value is not None), default=None),
         "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
