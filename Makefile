@@ -11,7 +11,7 @@ SCALE ?= laptop
 export PYTHON
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from clusterbench import instances
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
@@ -68,7 +69,7 @@ class Tried(Greenplum):
 
 
 def state(mirrors: bool = False) -> list[dict[str, Any]]:
-    return [{"name": i.name, **i.as_json(), "alive": True, "started_at_s": 1} for i in cluster(mirrors)]
+    return [instances.row(i, 1) for i in cluster(mirrors)]
 
 
 def changed(rows: list[dict[str, Any]], changes: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:

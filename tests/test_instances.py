@@ -59,7 +59,7 @@ def test_where_two_hosts_answer_to_a_name_the_surer_one_is_taken() -> None:
 
 def state(**changed: Any) -> list[dict[str, Any]]:
     placed, _ = place(CAPTURED, HOSTS)
-    rows = [{"name": i.name, **i.as_json(), "alive": True, "started_at_s": 100} for i in placed]
+    rows = [instances.row(i, 100) for i in placed]
     rows[1] |= changed
     return rows
 
@@ -86,6 +86,20 @@ def test_a_mirror_that_took_over_is_reported() -> None:
 
 def test_an_instance_that_came_back_is_reported_too() -> None:
     assert faults(state(alive=False, started_at_s=None), state(started_at_s=200)) == ["segment 0 on one:6101 came up"]
+
+
+def test_a_state_is_summed_up_for_the_record() -> None:
+    assert instances.summary(state()) == {"instances": 4, "down": [], "not_in_preferred_role": []}
+    assert instances.summary(state(alive=False, role="m")) == {
+        "instances": 4, "down": ["segment 0 on one:6101"], "not_in_preferred_role": ["segment 0 on one:6101"],
+    }  # fmt: skip
+
+
+def test_where_no_host_can_be_asked_nobody_is_called_dead() -> None:
+    placed, _ = place(CAPTURED, {})
+    rows = [instances.row(i, None) for i in placed]
+    assert {row["alive"] for row in rows} == {None}
+    assert faults(rows, rows) == [] and instances.summary(rows)["down"] == []
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,29 @@ def _host_of(row: Mapping[str, Any], names_of_hosts: Mapping[str, Sequence[str]]
     return min(ranked)[1] if ranked else None
 
 
+def row(instance: Instance, started_at_s: int | None) -> dict[str, Any]:
+    """What two looks are compared by. ``alive`` is None where its host cannot be asked."""
+    return {
+        "name": instance.name,
+        "content": instance.content,
+        "preferred_role": instance.preferred_role,
+        "role": instance.role,
+        "mode": instance.mode,
+        "status": instance.status,
+        "alive": started_at_s is not None if instance.host else None,
+        "started_at_s": started_at_s,
+    }
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """For the record of a trial, which a cluster of thousands of segments must not make large."""
+    return {
+        "instances": len(rows),
+        "down": [row["name"] for row in rows if row["status"] == "d" or row["alive"] is False],
+        "not_in_preferred_role": [row["name"] for row in rows if row["role"] != row["preferred_role"]],
+    }
+
+
 def faults(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
     """What became of the instances between two looks at them, in words: went down, restarted, changed roles."""
     earlier = {(row["content"], row["preferred_role"]): row for row in before}
@@ -97,10 +120,10 @@ def faults(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any
         old = earlier.get((row["content"], row["preferred_role"]))
         if old is None:
             continue
-        if (row["status"], row.get("alive")) != (old["status"], old.get("alive")):
-            came = row["status"] == "u" and row.get("alive") is not False
+        if (row["status"], row["alive"]) != (old["status"], old["alive"]):
+            came = row["status"] == "u" and row["alive"] is not False
             found.append(f"{row['name']} {'came up' if came else 'went down'}")
-        elif row.get("started_at_s") != old.get("started_at_s"):
+        elif row["started_at_s"] != old["started_at_s"]:
             found.append(f"{row['name']} was restarted")
         if row["role"] != old["role"]:
             found.append(f"{row['name']} {'took over as primary' if row['role'] == 'p' else 'became a mirror'}")

@@ -21,7 +21,7 @@ from clusterbench.archive import RunArchive
 from clusterbench.engines import Engine
 from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
-from clusterbench.instances import faults
+from clusterbench.instances import faults, summary
 from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
@@ -163,11 +163,21 @@ def _judge(
         errors=reading.errors,
         window_start_s=reading.window_start_s,
         window_end_s=reading.window_end_s,
-        evidence={**before, "after": after, "driver": reading.details, "telemetry_missing": missing_telemetry},
+        evidence={
+            **_shortened(before),
+            "after": _shortened(after),
+            "driver": reading.details,
+            "telemetry_missing": missing_telemetry,
+        },
         telemetry=hosts,
         started_at=before["started_at"],
         driver_starts=1,
     )
+
+
+def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
+    """Before or after, with the instances summed up; all of them are in ``before.json`` and ``after.json``."""
+    return {**look, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
 
 
 def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], output: Path) -> tuple[Any, str]:

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -301,14 +300,16 @@ def test_a_restart_is_seen(engine: Engine) -> None:
     assert [fault.endswith("was restarted") for fault in faults(before, engine.state())] == [True] * len(before)
 
 
-def kill_instance(bench: Bench, row: dict[str, Any]) -> None:
+def kill_instance(bench: Bench, name: str) -> None:
     """As a crash of that one server process: SIGKILL, nothing is written, nothing is said."""
-    bench.fleet.run_on(str(row["host"]), f"kill -9 $(head -n 1 {quote(row['data_directory'])}/postmaster.pid)")
+    (victim,) = (i for i in bench.engine.instances() if i.name == name)  # type: ignore[attr-defined]
+    pid_file = f"{quote(victim.data_directory)}/postmaster.pid"
+    bench.fleet.run_on(str(victim.host), f"kill -9 $(head -n 1 {pid_file})")
 
 
 def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(bench: Bench, data: Dataset) -> None:
     before = bench.engine.state()
-    kill_instance(bench, before[-1])
+    kill_instance(bench, before[-1]["name"])
     after = bench.engine.state()
     assert f"{before[-1]['name']} went down" in faults(before, after)
     done = bench.engine.recover()
@@ -324,7 +325,7 @@ def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(bench:
     def crash() -> None:
         while job_of(slow, bench).state().phase == "new":
             pass
-        kill_instance(bench, victim)
+        kill_instance(bench, victim["name"])
 
     killer = threading.Thread(target=crash)
     killer.start()
@@ -333,7 +334,8 @@ def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(bench:
     assert record.outcome == "failed", record
     assert f"{victim['name']} went down" in record.reason
     assert record.measurements == {} and record.driver_starts == 1
-    assert "log" in record.evidence["after"]
+    assert "log" in record.evidence["after"] and record.evidence["cluster"]["down"] == []
+    assert victim["name"] in record.evidence["after"]["cluster"]["down"]
     following = run_trial(trial("following", rows=data.rows), bench)
     assert following.outcome == "completed", following.reason
     assert [victim["name"] in done for done in following.evidence["recovered"]] == [True]

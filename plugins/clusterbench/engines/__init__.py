@@ -107,7 +107,7 @@ class Engine(Protocol):
     def start(self) -> None: ...
 
     def state(self) -> list[dict[str, Any]]:
-        """Every instance, as the coordinator sees it and as its host does; see ``instances.faults``."""
+        """Every instance, as the coordinator sees it and as its host does; see ``instances.row`` and ``faults``."""
 
     def recover(self) -> list[str]:
         """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""

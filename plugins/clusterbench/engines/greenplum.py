@@ -156,11 +156,11 @@ class Greenplum(Postgres):
 
     def recover(self) -> list[str]:
         state = self.state()
-        if any(row.get("alive") is False for row in state) and self._answers("SELECT 1 AS up"):
+        if any(row["alive"] is False for row in state) and self._answers("SELECT 1 AS up"):
             self.query("SELECT gp_request_fts_probe_scan() AS asked")  # else it may not have noticed yet
             state = self.state()
         broken = [row["name"] for row in state if row["status"] == "d" or row["role"] != row["preferred_role"]]
-        dead = [row["name"] for row in state if row.get("alive") is False and row["name"] not in broken]
+        dead = [row["name"] for row in state if row["alive"] is False and row["name"] not in broken]
         if dead:
             super().start()  # what has no mirror is never marked down; what runs is left alone
             self._wait_for_segments()

@@ -238,12 +238,7 @@ class Postgres:
     def state(self) -> list[dict[str, Any]]:
         found = self._known_instances()
         started = self._started_at_s(found)
-        rows = []
-        for instance in found:
-            since = started.get((instance.host, instance.data_directory))
-            known = {"alive": since is not None, "started_at_s": since} if instance.host else {}
-            rows.append({"name": instance.name, **instance.as_json(), **known})
-        return rows
+        return [instances.row(instance, started.get((instance.host, instance.data_directory))) for instance in found]
 
     def _known_instances(self) -> list[Instance]:
         """As the server tells them now, or as it told at set-up if it cannot be asked."""
@@ -258,7 +253,7 @@ class Postgres:
 
     def recover(self) -> list[str]:
         """Start what is down. Returns what was done, in words; mostly nothing."""
-        down = [row["name"] for row in self.state() if row.get("alive") is False]
+        down = [row["name"] for row in self.state() if row["alive"] is False]
         if down:
             self.start()
         return [f"{name} was down and was started" for name in down]

@@ -220,6 +220,10 @@ def _plan_text(plan: object) -> str:
 # Facts.
 
 
+INSTANCES_SHOWN = 9
+"""Of the instances of a setting that is not the same on all; a cluster may have thousands."""
+
+
 def facts(run: Gathered) -> list[dict[str, Any]]:
     """By platform: what the engine is, what each host is, settings, datasets."""
     return [_facts(name, run.facts.get(name) or {}, run.data.get(name) or {}) for name in run.platforms]
@@ -237,7 +241,7 @@ def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict
         "without_hosts": found.get("without_hosts"),
         "instances": [_instance(row) for row in engine.get("instances") or []],
         "differing": [
-            (setting, ", ".join(f"{_content(content)} {value}" for content, value in values.items()))
+            (setting, _differing(values))
             for setting, values in sorted((engine.get("settings_that_differ") or {}).items())
         ],
         "hosts": list(hosts),
@@ -259,6 +263,12 @@ def _instance(row: Mapping[str, Any]) -> dict[str, str]:
         "state": "up" if row["status"] == "u" else "down",
         "data directory": str(row["data_directory"]),
     }
+
+
+def _differing(values: Mapping[str, str]) -> str:
+    shown = [f"{_content(content)} {value}" for content, value in list(values.items())[:INSTANCES_SHOWN]]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _content(content: object) -> str:
