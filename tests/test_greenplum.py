@@ -131,6 +131,14 @@ def test_the_cluster_s_own_utilities_are_used_where_they_run() -> None:
     assert engine.done == ["cdw: gpstop -a -M fast", "cdw: gpstart -a"]
 
 
+def test_what_is_left_of_a_cluster_without_its_coordinator_is_stopped_by_pg_ctl() -> None:
+    """gpstop refuses there."""
+    engine = Tried(state(), utilities=ALL_UTILITIES)
+    engine.is_up = False
+    engine.stop()
+    assert engine.done == ["cdw: all stop", "sdw1: all stop", "sdw2: all stop"]
+
+
 def test_beside_a_coordinator_that_runs_a_segment_is_started_by_pg_ctl() -> None:
     """gpstart refuses to start anything while the coordinator is up."""
     engine = Tried(state(), utilities=ALL_UTILITIES)

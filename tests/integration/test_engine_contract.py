@@ -300,6 +300,11 @@ def test_a_restart_is_seen(engine: Engine) -> None:
     assert [fault.endswith("was restarted") for fault in faults(before, engine.state())] == [True] * len(before)
 
 
+def last_primary(bench: Bench) -> str:
+    """A segment that holds rows, with or without a mirror; the only server, where there is one."""
+    return str([row["name"] for row in bench.engine.state() if row["role"] == "p"][-1])
+
+
 def kill_instance(bench: Bench, name: str) -> None:
     """As a crash of that one server process: SIGKILL, nothing is written, nothing is said."""
     (victim,) = (i for i in bench.engine.instances() if i.name == name)  # type: ignore[attr-defined]
@@ -309,36 +314,35 @@ def kill_instance(bench: Bench, name: str) -> None:
 
 def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(bench: Bench, data: Dataset) -> None:
     before = bench.engine.state()
-    kill_instance(bench, before[-1]["name"])
-    after = bench.engine.state()
-    assert f"{before[-1]['name']} went down" in faults(before, after)
-    done = bench.engine.recover()
-    assert len(done) == 1 and before[-1]["name"] in done[0]
+    victim = last_primary(bench)
+    kill_instance(bench, victim)
+    assert f"{victim} went down" in faults(before, bench.engine.state())
+    assert any(victim in done for done in bench.engine.recover())
     assert KEY_VALUE.inspect(data, bench.engine)["checksum"] == str(expected_checksum(data))
     assert bench.engine.recover() == []
 
 
 def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(bench: Bench, data: Dataset) -> None:
     slow = trial("crash", clients=2, lookups_per_client=100_000, rows=data.rows)
-    victim = bench.engine.state()[-1]
+    victim = last_primary(bench)
 
     def crash() -> None:
         while job_of(slow, bench).state().phase == "new":
             pass
-        kill_instance(bench, victim["name"])
+        kill_instance(bench, victim)
 
     killer = threading.Thread(target=crash)
     killer.start()
     record = run_trial(slow, bench)
     killer.join()
     assert record.outcome == "failed", record
-    assert f"{victim['name']} went down" in record.reason
+    assert f"{victim} went down" in record.reason
     assert record.measurements == {} and record.driver_starts == 1
     assert "log" in record.evidence["after"] and record.evidence["cluster"]["down"] == []
-    assert victim["name"] in record.evidence["after"]["cluster"]["down"]
+    assert victim in record.evidence["after"]["cluster"]["down"]
     following = run_trial(trial("following", rows=data.rows), bench)
     assert following.outcome == "completed", following.reason
-    assert [victim["name"] in done for done in following.evidence["recovered"]] == [True]
+    assert any(victim in done for done in following.evidence["recovered"])
 
 
 # Without hosts.

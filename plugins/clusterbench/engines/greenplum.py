@@ -142,9 +142,9 @@ class Greenplum(Postgres):
     # Processes: the cluster's own utilities where it has them, pg_ctl on every instance where not.
 
     def stop(self) -> None:
-        if "gpstop" in self._utilities():
+        if "gpstop" in self._utilities() and self._answers("SELECT 1 AS up"):
             self._run_utility("gpstop -a -M fast")
-        else:
+        else:  # gpstop refuses where the coordinator is down already
             super().stop()
 
     def start(self) -> None:
