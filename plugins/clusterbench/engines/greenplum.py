@@ -214,9 +214,12 @@ class Greenplum(Postgres):
         return list(self._facts.get("utilities", []))
 
     def _find_utilities(self) -> list[str]:
-        """Those that run: an installation may have the files without the Python that they need."""
-        listed = " ".join(UTILITIES)
-        look = f'for each in {listed}; do "$program/$each" --version >/dev/null 2>&1 && echo "$each"; done; true'
+        """Those that run: they may lack the Python that they need, or the right to connect without a password."""
+        look = (
+            'if "$program/psql" -h "${PGHOST:-localhost}" -w -d template1 -c "SELECT 1" >/dev/null 2>&1; then\n'
+            f'for each in {" ".join(UTILITIES)}; do "$program/$each" --version >/dev/null 2>&1 && echo "$each"; done\n'
+            "fi; true"
+        )
         return self._on_host(self._with_environment(look), "a shell must be there").split()
 
     def _run_utility(self, command: str, *, timeout_s: int = SERVER_TIMEOUT_S) -> None:
