@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -198,9 +199,10 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
 
 
 def _print_reasons(archive: Any, verdicts: dict[str, Any] | None) -> None:
-    for key in archive.keys("errors/"):
-        error = archive.need_json(key)
-        print(f"  {error['platform']}, {error['step']}: {error['error']}", file=sys.stderr)
+    errors = [archive.need_json(key) for key in archive.keys("errors/")]
+    said = [f"{error['platform']}, {error['step']}: {error['error']}" for error in errors]
+    for line, times in Counter(said).items():
+        print(f"  {line}{f' ({times} times)' if times > 1 else ''}", file=sys.stderr)
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
             print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
