@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,20 +67,13 @@ class Store:
     def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
         """Write an object unless one of that key is there; False when it was. Never overwrites."""
         try:
-            if isinstance(body, Path):
-                with body.open("rb") as stream:
-                    self.client.put_object(
-                        Bucket=self.bucket, Key=key, Body=stream, IfNoneMatch="*", ContentType=content_type
-                    )
-            else:
+            with body.open("rb") if isinstance(body, Path) else nullcontext(body) as content:
                 self.client.put_object(
-                    Bucket=self.bucket, Key=key, Body=body, IfNoneMatch="*", ContentType=content_type
+                    Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*", ContentType=content_type
                 )
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") in ("PreconditionFailed", "412"):
+        except (ClientError, BotoCoreError) as error:
+            if _code(error) in ("PreconditionFailed", "412"):
                 return False
-            raise self._explain("write", key, error) from None
-        except BotoCoreError as error:
             raise self._explain("write", key, error) from None
         return True
 
@@ -87,11 +81,9 @@ class Store:
         """The object's bytes, or None when there is no such object."""
         try:
             return self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+        except (ClientError, BotoCoreError) as error:
+            if _code(error) in ("NoSuchKey", "404"):
                 return None
-            raise self._explain("read", key, error) from None
-        except BotoCoreError as error:
             raise self._explain("read", key, error) from None
 
     def sha256(self, key: str) -> tuple[str, int]:
@@ -129,7 +121,7 @@ class Store:
 
     def _explain(self, verb: str, key: str, error: Exception) -> ArchiveError:
         where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {key!r}"
-        code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+        code = _code(error)
         if code in ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch"):
             return ArchiveError(
                 f"{where}: access denied ({code}); check the keys of connection {CONNECTION_ID!r} and the "
@@ -142,6 +134,11 @@ class Store:
         return ArchiveError(
             f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
         )
+
+
+def _code(error: Exception) -> str:
+    """What the server called its refusal; nothing where it could not be asked."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
 class RunArchive:

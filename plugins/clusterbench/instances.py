@@ -43,6 +43,11 @@ class Instance:
     def is_mirror(self) -> bool:
         return self.preferred_role == "m"
 
+    @property
+    def is_primary_segment(self) -> bool:
+        """Whether it holds rows of its own, as neither the coordinator nor a mirror does."""
+        return self.content != COORDINATOR and not self.is_mirror
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

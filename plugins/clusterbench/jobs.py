@@ -116,9 +116,6 @@ class DetachedJob:
     def collect(self, names: tuple[str, ...], into: Path) -> None:
         self.fleet.fetch(self.host, self.directory, names, into)
 
-    def remove(self) -> None:
-        self.fleet.run_on(self.host, f"rm -rf {quote(self.directory)}")
-
     def _sh(self, script: str, *, missing: str | None = None, timeout_s: float = 60) -> str:
         enter = f"cd {quote(self.directory)}"
         if missing is not None:

@@ -37,6 +37,10 @@ class Trial:
         """The trial without its repetition: what is repeated."""
         return self.id.rsplit(".r", 1)[0]
 
+    @property
+    def cell_label(self) -> str:
+        return self.label.rsplit(" (#", 1)[0]
+
 
 @dataclass(frozen=True)
 class TrialRecord:

@@ -80,7 +80,7 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
         platform=first.platform,
         sweep=first.sweep,
         cell=first.cell,
-        label=first.label.rsplit(" (#", 1)[0],
+        label=first.cell_label,
         levels=first.levels,
         planned=len(trials),
         completed=len(completed),

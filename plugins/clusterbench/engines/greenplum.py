@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clusterbench import instances
@@ -52,8 +53,8 @@ class Greenplum(Postgres):
             "generation": 6 if server["version_number"] < 120000 else 7,
             **server,
             "instances": [instance.as_json() for instance in placed],
-            "segments": sum(1 for i in placed if i.content != COORDINATOR and not i.is_mirror),
-            "mirrors": sum(1 for i in placed if i.is_mirror),
+            "segments": sum(i.is_primary_segment for i in placed),
+            "mirrors": sum(i.is_mirror for i in placed),
         }
         self._check_segments_per_host(placed)
         if self.platform.database_hosts:
@@ -87,7 +88,7 @@ class Greenplum(Postgres):
         declared = self.platform.segments_per_host
         if declared is None:
             return
-        segments = [i for i in placed if i.content != COORDINATOR and not i.is_mirror]
+        segments = [i for i in placed if i.is_primary_segment]
         found = {host: len(here) for host, here in instances.by_host(segments).items()}
         if wrong := {host: count for host, count in found.items() if count != declared}:
             said = ", ".join(f"{count} on {host}" for host, count in sorted(wrong.items()))
@@ -109,7 +110,7 @@ class Greenplum(Postgres):
         except EngineError:
             return self.instances()
         placed, _ = instances.place(rows, {})
-        return [Instance(**{**i.as_json(), "host": hosts.get((i.content, i.preferred_role))}) for i in placed]
+        return [replace(i, host=hosts.get((i.content, i.preferred_role))) for i in placed]
 
     # Data, on all segments at once.
 
@@ -134,7 +135,7 @@ class Greenplum(Postgres):
         return instances.skew([int(row["row_count"]) for row in rows] or [0], self._segments())
 
     def _segments(self) -> int:
-        return sum(1 for i in self.instances() if i.content != COORDINATOR and not i.is_mirror)
+        return sum(i.is_primary_segment for i in self.instances())
 
     def counters(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.query(statement("greenplum", "counters"))[0].items()}

@@ -137,7 +137,7 @@ class Postgres:
     def free_bytes(self) -> int | None:
         if not self.platform.database_hosts:
             return None
-        primaries = [i for i in self.instances() if i.content != COORDINATOR and not i.is_mirror]
+        primaries = [i for i in self.instances() if i.is_primary_segment]
         data = [i for i in self.instances() if i.content != COORDINATOR] or self.instances()
         answers = self._on_instances(instances.FREE, data, "df must be there")
         lines = [f"{host} {line}" for host, said in answers.items() for line in said.splitlines()]

@@ -45,7 +45,7 @@ class Account:
         self, command: list[str], *, timeout_seconds: float = 120.0, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a short command as this user; the caller judges its exit code."""
-        switch = _switch_user(self)
+        switch = switch_user(self)
         return subprocess.run(  # type: ignore[call-overload,no-any-return]
             command,
             env=self.environment(),
@@ -74,15 +74,11 @@ class Account:
             os.chown(path, self.user_id, self.group_id)
 
 
-def _switch_user(account: Account) -> Mapping[str, object]:
+def switch_user(account: Account) -> Mapping[str, object]:
+    """Arguments that make `subprocess` run a program as this account."""
     if not account.is_someone_else:
         return {}
     return {"user": account.user_id, "group": account.group_id, "extra_groups": []}
-
-
-def switch_user(account: Account) -> Mapping[str, object]:
-    """Arguments that make `subprocess` run a program as this account."""
-    return _switch_user(account)
 
 
 def write_private(path: Path, text: str, mode: int = 0o600, owner: Account | None = None) -> None:

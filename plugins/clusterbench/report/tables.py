@@ -25,7 +25,7 @@ CHECKS = {
     7: "Nothing is dropped",
     8: "The platform is what it claims to be",
 }
-"""The list "How a number earns trust" (docs/methodology.md); a verdict carries the number of its check."""
+"""The list "How a number earns trust" of the README; a verdict carries the number of its check."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def plans(run: Gathered) -> list[dict[str, Any]]:
         text = _plan_text((record.evidence.get("workload") or {}).get("plan"))
         if text:
             shape = re.sub(r"\b\d+(?:\.\d+)?\b", "#", text)
-            cell = record.trial.label.rsplit(" (#", 1)[0]
+            cell = record.trial.cell_label
             found = grouped.setdefault((record.trial.platform, shape), {"text": text, "cells": []})
             found["platform"] = record.trial.platform
             if cell not in found["cells"]:

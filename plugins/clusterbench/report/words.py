@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.records import Trial
 from clusterbench.spec import PublishedValue
 from clusterbench.workloads import Level, Workload, say_count
 
@@ -62,14 +61,6 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.{0 if share >= 0.1 else 1}f}{THIN_SPACE}%"
 
 
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 def moment(iso: str) -> str:
     """2026-11-21 08:02:06 UTC of an ISO time; other text as it is."""
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]00:?00)", iso)
@@ -105,10 +96,6 @@ def say_level(workload: Workload | None, factor: str, level: Level, *, named: bo
 def without_sweep(label: str) -> str:
     """A cell's label where the sweep is known from the heading."""
     return label.split(": ", 1)[-1]
-
-
-def cell_label(trial: Trial) -> str:
-    return trial.label.rsplit(" (#", 1)[0]
 
 
 def said_by(started_by: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -62,7 +63,7 @@ class IndexBuild(KeyValueData):
         seconds = reading.measurements["response_time_s"]
         kept = {name: value for name, value in reading.measurements.items() if name in self.measurements}
         kept["throughput_rows_per_s"] = int(trial.levels["rows"]) / seconds if seconds else 0.0
-        return Reading(**{**vars(reading), "measurements": kept})
+        return replace(reading, measurements=kept)
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         engine.execute(statement("key_value", "drop_index", index=self._index(trial)))

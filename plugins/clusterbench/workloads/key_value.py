@@ -32,6 +32,8 @@ SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonly
 INDEX = {"enable_seqscan": "off"}
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
+UNPREPARED = ("plain", "protocol_parse")
+"""Statement modes that leave nothing behind in their session."""
 PROTOCOLS: Mapping[str, Literal["extended", "prepared"]] = {
     "protocol_parse": "extended",
     "protocol_prepare": "prepared",
@@ -183,16 +185,20 @@ class KeyValue(KeyValueData):
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
         if levels["optimizer"] == "orca" and "orca" in lacks:
             return lacks["orca"]
-        for name, factor in self.factors.items():
-            if factor.setting and levels[name] != AS_SET and name in lacks:
+        for name in self._settings_chosen(levels):
+            if name in lacks:
                 return lacks[name]
-        if levels["session"] == "per_lookup" and levels["statement"] not in ("plain", "protocol_parse"):
+        if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
             return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
         if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
             return "PgBouncer 1.18 does not carry the protocol's prepared statements"
         if levels["pooling"] == "pgbouncer" and "pooler" in lacks:
             return lacks["pooler"]
         return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+
+    def _settings_chosen(self, levels: Mapping[str, Level]) -> dict[str, str]:
+        """Factor -> the engine's setting that it is, of those whose level is not to leave it as it is."""
+        return {name: f.setting for name, f in self.factors.items() if f.setting and levels[name] != AS_SET}
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """From the lab: 0.1 ms for an indexed lookup, 10 GB/s scanned from memory, 10 s for the state of the caches."""
@@ -206,16 +212,15 @@ class KeyValue(KeyValueData):
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
         if "orca" not in engine.lacks:
             settings["optimizer"] = "on" if trial.levels["optimizer"] == "orca" else "off"
-        for name, factor in self.factors.items():
-            if factor.setting and trial.levels[name] != AS_SET:
-                settings[factor.setting] = str(trial.levels[name])
+        for name, setting in self._settings_chosen(trial.levels).items():
+            settings[setting] = str(trial.levels[name])
         engine.set_session(settings)
         return {"session_settings": settings, "plan": self._plan(trial, engine)}
 
     def _plan(self, trial: Trial, engine: Engine) -> str:
         """Of the statement that is measured: of EXECUTE where there is a PREPARE, by SQL or by the protocol."""
         key = str(_keys(trial, 1)[0])
-        if trial.levels["statement"] in ("plain", "protocol_parse"):
+        if trial.levels["statement"] in UNPREPARED:
             return engine.explain(self._lookup(trial, key))
         return engine.explain(f"EXECUTE lookup({key})", before=self._prepare(trial))
 
@@ -226,7 +231,7 @@ class KeyValue(KeyValueData):
         pooled = trial.levels["pooling"] == "pgbouncer"
         clients = int(trial.levels["clients"])
         if pooled:
-            plain = trial.levels["statement"] in ("plain", "protocol_parse")
+            plain = trial.levels["statement"] in UNPREPARED
             engine.start_pooler("transaction" if plain else "session", min(POOL_SIZE, clients) if plain else clients)
         load = pgbench.Load(
             script=self._script(trial),
