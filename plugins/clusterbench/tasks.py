@@ -164,12 +164,15 @@ class MeasureTrial(BaseOperator):
         self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
         self._run: Run | None = None
 
-    def execute(self, context: Context) -> str:
+    def execute(self, context: Context) -> str:  # noqa: ARG002  as every operator has it
         from clusterbench import steps  # noqa: PLC0415
 
-        self._run = current_run(context)
+        def measure(run: Run) -> Any:
+            self._run = run
+            return steps.measure(run, self.platform, self.trial_id)
+
         print(f"{self.trial_label} on {self.platform}")
-        record = _do("trial", lambda run: steps.measure(run, self.platform, self.trial_id), self.platform)
+        record = _do("trial", measure, self.platform)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
         if record.outcome == "not_applicable":
