@@ -98,13 +98,14 @@ ALL_UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
     ],
 )
 def test_storage_is_what_was_declared(storage: Storage, expected: str) -> None:
-    assert Tried(state()).table_storage(storage) == expected
+    assert Tried(state()).table_definition("t", "key bigint", storage) == f'CREATE TABLE "t" (key bigint) {expected}'
 
 
 def test_rows_are_made_by_all_segments_each_its_remainder() -> None:
     engine = Tried(state())
     assert engine.series(501, 1000) == (
-        "(SELECT generate_series(501 + gp_execution_segment(), 1000, 2) AS id FROM gp_dist_random('gp_id'))"
+        "(SELECT generate_series(501 + gp_execution_segment() * CAST(1 AS bigint), 1000, 2 * CAST(1 AS bigint)) AS id\n"
+        " FROM gp_dist_random('gp_id'))"
     )
     data = KeyValueData.dataset({"rows": 1000}, 7)
     assert insert(data, engine.series(1, 1000)).startswith('INSERT INTO "datajson_1000" (jsonraw, jkeynum, jkey)')

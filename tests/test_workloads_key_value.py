@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +25,6 @@ from clusterbench.workloads import Job, load_workload
 from clusterbench.workloads.key_value import (
     KeyValueData,
     _keys,
-    _slices,
     expected_checksum,
     expected_documents,
     insert,
@@ -107,22 +105,6 @@ def test_rows_of_a_slice_are_made_where_they_will_live() -> None:
     assert "md5('7' || ':' || id)" in made
 
 
-@pytest.mark.parametrize("parallelism", [1, 2, 3, 7, 16, 64, 1000])
-@pytest.mark.parametrize("rows", [1, 2, 99, 100, 1000, 1_000_000, 1_000_001, 2_999_999, 50_000_000])
-def test_slices_tile_the_table(rows: int, parallelism: int) -> None:
-    slices = _slices(rows, parallelism, 1_000_000)
-    assert slices[0][0] == 1
-    assert slices[-1][1] == rows
-    assert all(first <= last for first, last in slices)
-    assert all(one[1] + 1 == other[0] for one, other in pairwise(slices))
-    assert max(last - first + 1 for first, last in slices) <= 1_000_000
-
-
-def test_there_are_as_many_slices_as_can_be_loaded_at_once() -> None:
-    assert len(_slices(1_000_000, 8, 1_000_000)) == 8
-    assert len(_slices(1_000_000_000, 8, 1_000_000)) == 1000
-
-
 # Keys and answers.
 
 
@@ -194,28 +176,28 @@ def test_answers_of_another_seed_are_wrong(answers: Path) -> None:
 
 
 def test_completed_trial_with_right_answers_is_valid() -> None:
-    read = KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial())
+    read = KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(), {})
     assert (read.errors, read.samples, read.invalid) == (0, 200, ())
 
 
 def test_fast_wrong_answer_makes_the_trial_invalid(tmp_path: Path) -> None:
     output = Path(shutil.copytree(CAPTURED / "cold_4_clients_sql_prepare", tmp_path / "output"))
     (output / "answers.txt").write_text("")
-    assert KEY_VALUE.read(output, trial()).invalid == ("20 lookups were to be checked, but 0 gave an answer",)
+    assert KEY_VALUE.read(output, trial(), {}).invalid == ("20 lookups were to be checked, but 0 gave an answer",)
 
 
 def test_failed_trial_is_failed_and_not_called_wrong() -> None:
-    read = KEY_VALUE.read(CAPTURED / "clients_aborted", trial())
+    read = KEY_VALUE.read(CAPTURED / "clients_aborted", trial(), {})
     assert (read.errors, read.invalid) == (200, ())
 
 
 def test_fewer_lookups_than_asked_for_are_errors() -> None:
-    assert KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(clients=5)).errors == 50
+    assert KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(clients=5), {}).errors == 50
 
 
 def test_index_build_is_timed_and_its_rows_counted() -> None:
     built = replace(trial(), workload="index_build")
-    read = INDEX_BUILD.read(CAPTURED / "index_build_10000_rows", built)
+    read = INDEX_BUILD.read(CAPTURED / "index_build_10000_rows", built, {})
     log = next((CAPTURED / "index_build_10000_rows").glob("log.*")).read_text().split()
     assert set(read.measurements) == set(INDEX_BUILD.measurements)
     assert read.measurements["response_time_s"] == pytest.approx(int(log[2]) / 1e6)

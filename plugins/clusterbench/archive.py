@@ -195,6 +195,15 @@ class RunArchive:
         found = _each(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
         return sorted(found, key=lambda record: (record.started_at, record.trial.id))
 
+    # What every trial must answer.
+
+    def answers(self, workload: str, table: str) -> dict[str, Any]:
+        """Empty where nobody knows it yet."""
+        return self.get_json(_answers_key(workload, table)) or {}
+
+    def put_answers(self, workload: str, table: str, answers: Mapping[str, Any]) -> None:
+        self.put_json(_answers_key(workload, table), answers)
+
     # The seal.
 
     def seal(self, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,3 +261,7 @@ def find_run(store: Store, run: str) -> RunArchive:
             return RunArchive(store, name, run_id)
     newest = sorted(f"{name}/{found}" for name in experiments for found in store.folders(f"{name}/"))[-5:]
     raise ArchiveError(f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}")
+
+
+def _answers_key(workload: str, table: str) -> str:
+    return f"answers/{workload}-{table}.json"

@@ -60,6 +60,8 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
                 f"{where}.measurement: workload {sweep.workload!r} has no measurement {value.measurement!r}"
                 f"{suggest(value.measurement, names)}"
             )
+        if value.ratio_to is not None and (value.platform is None or value.unit != "1"):
+            problems.append(f"{where}.ratio_to: a ratio needs a 'platform', and its unit is '1', found {value.unit!r}")
         problems += [
             f"{where}.levels.{name}: workload {sweep.workload!r} has no factor {name!r}"
             f"{suggest(name, list(workload.factors))}"

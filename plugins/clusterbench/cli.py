@@ -264,15 +264,14 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _release(options: argparse.Namespace) -> int:
-    from clusterbench import jobs, lease, telemetry  # noqa: PLC0415
+    from clusterbench import lease, steps  # noqa: PLC0415
     from clusterbench.hosts import Fleet  # noqa: PLC0415
 
     platform = Catalog(project_root()).platform(options.platform)
     with Fleet.of(platform, local_connections(lab_dir())) as fleet:
         if (lease.holder(fleet, platform) or "").startswith(f"{options.holder} since "):
             # What the lost run left running would run beside the next one's trials; its files stay to be looked at.
-            jobs.clean_up(fleet, platform.client, f"jobs/{options.holder}/{platform.platform}", [])
-            telemetry.clean_up(fleet, f"telemetry/{options.holder}/{platform.platform}")
+            steps.end_what_runs(fleet, platform, options.holder)
         if lease.release(fleet, platform, options.holder):
             print("released")
             return OK

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Rows from ``start`` until before ``end``."""
+
+    name: str
+    start: date
+    end: date
+
+    def table(self, parent: str) -> str:
+        """The name of its own table, as Greenplum makes it; the other engines are told to use the same."""
+        return f"{parent}_1_prt_{self.name}"
 
 
 @dataclass(frozen=True)
@@ -14,6 +29,11 @@ class Storage:
     layout: Literal["heap", "append_row", "append_column"] = "heap"
     compression: Literal["none", "zlib", "zstd"] = "none"
     level: int = 1
+    partitioned_by: str = ""
+    """A column of dates or times; ``partitions`` are its ranges, in order and without gaps."""
+    partitions: tuple[Partition, ...] = ()
+    analysed: tuple[str, ...] = ()
+    """Columns that statements ask for, where statistics of all, in every partition, would take minutes; else all."""
 
 
 @dataclass(frozen=True)
@@ -27,3 +47,13 @@ class Dataset:
     bytes_expected: int
     """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
     storage: Storage
+    version: str = "1"
+    """Another text here, other rows: a table of another version is made anew."""
+
+
+def row_skew_max(keys: int) -> float:
+    """The declared bound: a twentieth, and what chance does to few keys (four standard deviations of a hundred shares).
+
+    A key hashed well stays far below it: 1 M rows on four segments were within 0.003.
+    """
+    return 0.05 + 4 * math.sqrt(100 / keys)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from clusterbench.hosts import Fleet
+from clusterbench.spec.platform import Platform
 
 PROBE = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
@@ -21,6 +23,8 @@ say memory_bytes "$(awk '/^MemTotal/ {printf "%.0f", $2 * 1024}' /proc/meminfo)"
 say virtualization "$(one systemd-detect-virt)"
 say boot_id "$(cat /proc/sys/kernel/random/boot_id)"
 say disk "$(one df --output=source,size,fstype --block-size=1 . | tail -n 1)"
+say disks "$(lsblk --nodeps --noheadings --output TYPE 2>/dev/null | grep -c disk || true)"
+say psql "$(one psql --version)"
 say pgbench "$(one pgbench --version)"
 say pgbouncer "$(PATH=$PATH:/usr/sbin one pgbouncer --version)"
 say sysstat "$(one sadf -V)"
@@ -40,3 +44,26 @@ def hosts(fleet: Fleet) -> dict[str, dict[str, Any]]:
         facts["clock_offset_uncertainty_ms"] = round((after - before) / 2 * 1000, 1)
         found[host] = {"address": fleet.addresses[host].host, **facts}
     return found
+
+
+def hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the platform claims of its segment hosts, and what was found there, both as ``host: what`` -> value. Pure.
+
+    A little memory is kept by firmware and kernel, so a tenth less is as declared; more disks than declared, too.
+    """
+    declared: dict[str, str] = {}
+    found: dict[str, str] = {}
+    claim = platform.segment_host
+    if claim is None:
+        return declared, found
+    for host in platform.hosts_with("segment"):
+        facts = hosts[host]
+        memory_gb, disks = int(facts["memory_bytes"]) / 1e9, int(facts["disks"] or 0)
+        pairs = [("cpus", claim.cpus, int(facts["cpus"]), False)]
+        pairs.append(("memory_gb", claim.memory_gb, round(memory_gb), 0.9 <= memory_gb / claim.memory_gb <= 1.1))
+        if claim.data_disks is not None:
+            pairs.append(("data_disks", claim.data_disks, disks, disks >= claim.data_disks))
+        for what, wanted, seen, is_near in pairs:
+            declared[f"{host}: {what}"] = str(wanted)
+            found[f"{host}: {what}"] = str(wanted if is_near else seen)
+    return declared, found

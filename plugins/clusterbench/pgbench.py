@@ -59,8 +59,8 @@ class Load:
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
-    port, login, name = endpoint.port, endpoint.login, endpoint.database
-    where = f"--host={quote(endpoint.host)} --port={port} --username={quote(login)}"
+    name = endpoint.database
+    where = f"--host={quote(endpoint.host)} --port={endpoint.port} --username={quote(endpoint.login)}"
     options = ["--connect"] if load.reconnect else []
     options += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
     command = f"""\
@@ -80,10 +80,8 @@ if [ -s answers.sql ]; then
         --set=ON_ERROR_STOP=1 --file=answers.sql >answers.txt
 fi
 """
-    escaped = [field.replace("\\", "\\\\").replace(":", "\\:") for field in (endpoint.host, str(port), name, login)]
-    password = database.password.replace("\\", "\\\\").replace(":", "\\:")
     files = {"script.sql": load.script, "answers.sql": load.answers}
-    return Job(files, {"pgpass": ":".join([*escaped, password]) + "\n"}, command)
+    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
 
 def read(output: Path, expected: int) -> Reading:

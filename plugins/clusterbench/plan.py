@@ -42,14 +42,21 @@ class Plan:
     trials: dict[str, list[Trial]]
 
     def datasets(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
-        """(workload, dataset) of those of the platform's trials that can be had, each once, smallest first."""
+        """(workload, dataset) of those of the platform's trials that can be had, each dataset once, smallest first."""
         found: dict[str, tuple[str, Dataset]] = {}
-        for trial in self.trials[platform]:
-            if load_workload(trial.workload).not_applicable(trial.levels, lacks):
-                continue
-            dataset = load_workload(trial.workload).dataset(trial.levels, trial.seed)
-            found.setdefault(dataset.table, (trial.workload, dataset))
+        for workload, dataset in self.workloads(platform, lacks):
+            found.setdefault(dataset.table, (workload, dataset))
         return sorted(found.values(), key=lambda pair: pair[1].rows)
+
+    def workloads(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+        """As ``datasets``, but every workload with each of its datasets."""
+        found: dict[tuple[str, str], tuple[str, Dataset]] = {}
+        for trial in self.trials[platform]:
+            workload = load_workload(trial.workload)
+            if not workload.not_applicable(trial.levels, lacks):
+                dataset = workload.dataset(trial.levels, trial.seed)
+                found.setdefault((trial.workload, dataset.table), (trial.workload, dataset))
+        return list(found.values())
 
     def trial(self, platform: str, trial_id: str) -> Trial:
         for trial in self.trials.get(platform, []):

@@ -5,9 +5,10 @@ Every step can be tried again: what it did before stands, and what passes betwee
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -113,32 +114,35 @@ def set_up_cluster(run: Run, platform: str) -> None:
     with run.bench(platform) as bench:
         engine_facts = bench.engine.facts()
         bench.engine.reset_session()
-        found = bench.engine.settings(bench.platform.settings)
+        hosts = facts.hosts(bench.fleet)
+        declared, found = facts.hardware(bench.platform, hosts)
+        declared |= bench.platform.settings
+        found |= bench.engine.settings(bench.platform.settings)
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
             {
                 "engine": engine_facts,
-                "hosts": facts.hosts(bench.fleet),
-                "declared_settings": dict(bench.platform.settings),
+                "hosts": hosts,
+                "declared_settings": declared,
                 "found_settings": found,
                 "page_cache": bench.platform.page_cache,
                 "without_hosts": bench.platform.without_hosts,
             },
         )
-        _check_settings(bench.platform, found)
+        _check_settings(bench.platform, declared, found)
         _check_space(run, bench)
 
 
-def _check_settings(platform: Platform, found: Mapping[str, str]) -> None:
+def _check_settings(platform: Platform, declared_settings: Mapping[str, str], found: Mapping[str, str]) -> None:
     differences = [
-        f"  setting {name}: declared {declared!r}, found {found.get(name, 'no such setting')!r}"
-        for name, declared in platform.settings.items()
+        f"  {name}: declared {declared!r}, found {found.get(name, 'no such setting')!r}"
+        for name, declared in declared_settings.items()
         if found.get(name) != declared
     ]
     if differences:
         raise EngineError(
             f"platform {platform.platform!r} is not what its file says:\n" + "\n".join(differences) + "\n"
-            "Change the server's settings, or what the file declares"
+            "Change the cluster, or what the file declares"
         )
 
 
@@ -174,8 +178,14 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     by_suite: dict[str, list[dict[str, object]]] = {}
     with run.bench(platform) as bench:
         for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
-            facts_found = _with_known_checksum(run, dataset, load_workload(workload).inspect(dataset, bench.engine))
-            by_suite.setdefault(dataset.name, []).append(facts_found)
+            seen = load_workload(workload).inspect(dataset, bench.engine)
+            rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
+            facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
+            by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, dataset, facts_found))
+            for name, rows in rows_by_fact.items():
+                by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
+        for workload, dataset in run.plan().workloads(platform, bench.engine.lacks):
+            _note_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
         f"platforms/{platform}/data.json",
@@ -185,12 +195,15 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
         raise DatasetError(validation.failures(f"platform {platform!r}: the data", verdicts) + "\nNothing was measured")
     for rows in by_suite.values():
         for row in rows:
-            run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
+            if "checksum_key" in row:
+                run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
     return run.plan().trials[platform]
 
 
 def _with_known_checksum(run: Run, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
     """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
+    if "checksum" not in row:
+        return row
     key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}"
     known = run.archive.store.get(key)
     if row["checksum_expected"] is not None:
@@ -198,6 +211,31 @@ def _with_known_checksum(run: Run, dataset: Dataset, row: dict[str, object]) -> 
     source = "an earlier run's" if known else "none yet: later runs are compared with this one"
     expected = known.decode() if known else row["checksum"]
     return {**row, "checksum_key": key, "checksum_expected": expected, "checksum_source": source}
+
+
+def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
+    """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
+    if run.archive.answers(workload, dataset.table):
+        return
+    expected = load_workload(workload).answers(dataset)
+    if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
+        expected = {**json.loads(known), "source": "earlier valid runs"}
+    if expected:
+        run.archive.put_answers(workload, dataset.table, expected)
+
+
+def _known_answer_key(workload: str, dataset: Dataset) -> str:
+    return f"_answers/{workload}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
+
+
+def _remember_answers(run: Run) -> None:
+    """For later runs, which nobody else can tell what a statement answers at full scale."""
+    for record in run.archive.trials():
+        answer = (record.evidence.get("driver") or {}).get("answer")
+        if answer and record.outcome == "completed":
+            dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
+            key = _known_answer_key(record.trial.workload, dataset)
+            run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
 
 
 def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:
@@ -220,14 +258,29 @@ def release_cluster(run: Run, platform: str) -> None:
     with run.bench(platform) as bench:
         lease.acquire(bench.fleet, bench.platform, run.holder)  # nothing is touched that another run holds
         try:
-            recorded = [record.trial.id for record in run.archive.trials() if record.trial.platform == platform]
-            jobs.clean_up(bench.fleet, bench.platform.client, f"jobs/{run.holder}/{platform}", recorded)
-            telemetry.clean_up(bench.fleet, f"telemetry/{run.holder}/{platform}")
+            recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
+            end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
             bench.engine.start()
+            _restore_lost(run, bench, recorded)
             bench.engine.stop_pooler()
             bench.engine.reset_session()
         finally:
             lease.release(bench.fleet, bench.platform, run.holder)
+
+
+def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
+    """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
+    for trial in run.plan().trials.get(bench.platform.platform, []):
+        workload = load_workload(trial.workload)
+        if trial.id not in recorded and not workload.not_applicable(trial.levels, bench.engine.lacks):
+            workload.restore(trial, bench.engine)
+
+
+def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:
+    """Drivers and samplers that a lost worker left running; files are removed of trials that are ``done``: archived."""
+    for host in platform.hosts_with("client", "etl"):
+        jobs.clean_up(fleet, host, f"jobs/{holder}/{platform.platform}", done)
+    telemetry.clean_up(fleet, f"telemetry/{holder}/{platform.platform}")
 
 
 def summarise(run: Run) -> None:
@@ -244,6 +297,7 @@ def summarise(run: Run) -> None:
         *validation.validate("platforms", validation.setting_rows(platforms)),
         *validation.validate("measurements", validation.measurement_rows(records)),
         *validation.validate("results", validation.result_rows(found)),
+        *validation.about_answers(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
     ]
     run.archive.put_json("results.json", {"results": [result.as_json() for result in found]})
@@ -265,6 +319,8 @@ def seal(run: Run) -> str:
     verdicts = run.archive.get_json("verdicts.json") or {"valid": False}
     opened = run.archive.need_json("run.json")
     run.archive.seal({"valid": verdicts["valid"], "started_by": opened["started_by"]})
+    if verdicts["valid"]:
+        _remember_answers(run)
     return run.archive.url
 
 

@@ -59,7 +59,10 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
     if done := bench.archive.trial(trial.platform, trial.id):
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
-    workload, job = load_workload(trial.workload), job_of(trial, bench)
+    workload = load_workload(trial.workload)
+    if reason := workload.not_applicable(trial.levels, bench.engine.lacks):
+        return bench.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), bench), None)
+    job = job_of(trial, bench)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder)
         try:
@@ -74,8 +77,9 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
 
 
 def job_of(trial: Trial, bench: Bench) -> DetachedJob:
-    """The trial's job on the client host: one directory, whose name holds run and trial."""
-    return DetachedJob(bench.fleet, bench.platform.client, f"jobs/{_name(trial, bench)}")
+    """The trial's job on the host that drives it: one directory, whose name holds run and trial."""
+    (host, *_) = bench.platform.hosts_with(load_workload(trial.workload).runs_on)
+    return DetachedJob(bench.fleet, host, f"jobs/{_name(trial, bench)}")
 
 
 def _name(trial: Trial, bench: Bench) -> str:
@@ -88,8 +92,6 @@ def _telemetry_name(trial: Trial, bench: Bench) -> str:
 
 def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
     name = _telemetry_name(trial, bench)
-    if reason := workload.not_applicable(trial.levels, bench.engine.lacks):
-        return TrialRecord(trial, "not_applicable", reason)
     if job.state().phase == "new":
         _make_ready(trial, workload, bench, job, name)
     else:
@@ -102,7 +104,8 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
         after = _look_after(bench, json.loads((output / "before.json").read_text()))
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(bench.fleet, name, output / "telemetry")
-    return _judge(trial, workload, state, output, missing)
+    expected = bench.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
+    return _judge(trial, workload, state, output, expected, missing)
 
 
 def _look_after(bench: Bench, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,12 +144,17 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
     job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
 
 
-def _judge(
-    trial: Trial, workload: Workload, state: JobState, output: Path, missing_telemetry: list[str]
+def _judge(  # noqa: PLR0917  private, and each argument is a part of the evidence
+    trial: Trial,
+    workload: Workload,
+    state: JobState,
+    output: Path,
+    expected: Mapping[str, Any],
+    missing_telemetry: list[str],
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
-    reading = workload.read(output, trial)
+    reading = workload.read(output, trial, expected)
     hosts = {
         path.name: telemetry.read(path, reading.window_start_s, reading.window_end_s)
         for path in sorted((output / "telemetry").iterdir())

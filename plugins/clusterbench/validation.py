@@ -12,6 +12,7 @@ from clusterbench.paths import project_root
 from clusterbench.records import FINDINGS, TrialRecord
 from clusterbench.spec import Experiment
 from clusterbench.statistics import Result
+from clusterbench.workloads import load_workload
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,25 @@ def failures(what: str, verdicts: Sequence[Verdict]) -> str:
     """A text that lists every critical expectation that failed, with what was found."""
     failed = [f"  {v.says}: {v.found}" for v in verdicts if v.critical and not v.passed]
     return f"{what} is not valid:\n" + "\n".join(failed)
+
+
+def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
+    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer."""
+    answers: dict[tuple[object, ...], set[str]] = {}
+    for record in records:
+        answer = (record.evidence.get("driver") or {}).get("answer")
+        if answer:
+            workload = load_workload(record.trial.workload)
+            dataset = workload.dataset(record.trial.levels, record.trial.seed)
+            key = (record.trial.workload, dataset.name, dataset.rows)  # however and wherever it is kept
+            answers.setdefault(key, set()).add(json.dumps(answer, sort_keys=True))
+    if not answers:
+        return []
+    differing = [
+        f"{key[0]} on {key[2]:,} rows: {len(found)} answers" for key, found in answers.items() if len(found) > 1
+    ]
+    found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
+    return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
 
 
 def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> list[Verdict]:

@@ -22,7 +22,7 @@ from clusterbench.archive import CONNECTION_ID
 from clusterbench.catalog import Catalog
 from clusterbench.cli import lab_dir
 from clusterbench.connections import Connection, Connections, from_file, local_connections
-from clusterbench.datasets import Dataset, Storage
+from clusterbench.datasets import Dataset, Storage, row_skew_max
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import EngineError
 from clusterbench.hosts import Fleet, quote
@@ -33,7 +33,7 @@ from clusterbench.spec import Platform
 from clusterbench.sql import identifier
 from clusterbench.trial import Bench, job_of, run_trial
 from clusterbench.workloads import load_workload
-from clusterbench.workloads.key_value import expected_checksum, index_of, insert, row_skew_max
+from clusterbench.workloads.key_value import expected_checksum, index_of, insert
 
 pytestmark = pytest.mark.lab
 KEY_VALUE = load_workload("key_value")
@@ -131,7 +131,7 @@ def test_what_it_lacks_has_a_reason_and_everything_else_works(engine: Engine) ->
         if storage == "heap" or "append_optimised" not in engine.lacks:
             drop(engine, "contract_t")
             layout = Storage("key", storage, "none" if storage == "heap" else "zlib")  # type: ignore[arg-type]
-            engine.execute(f"CREATE TABLE contract_t (key bigint) {engine.table_storage(layout)}")
+            engine.create_table("contract_t", "key bigint", layout)
     drop(engine, "contract_t")
 
 
@@ -157,7 +157,7 @@ def test_hostile_settings_are_only_words(engine: Engine, settings: dict[str, str
 def test_hostile_identifiers_are_only_names(engine: Engine) -> None:
     drop(engine, HOSTILE)
     name = identifier(HOSTILE).as_string(None)
-    engine.execute(f"CREATE TABLE {name} (key bigint) {engine.table_storage(Storage('key'))}")
+    engine.create_table(HOSTILE, "key bigint", Storage("key"))
     engine.execute(f"INSERT INTO {name} SELECT * FROM {engine.series(1, 100)} AS ids")
     engine.settle(HOSTILE)
     engine.warm([HOSTILE])
@@ -244,8 +244,7 @@ def test_two_workers_that_load_at_once_load_each_row_once(platform: Platform, co
         engine = bench.engine
         drop(engine, data.table)
         engine.forget_slices(data.table)
-        storage = engine.table_storage(data.storage)
-        engine.execute(f"CREATE TABLE {data.table} (jsonraw json, jkeynum bigint, jkey varchar) {storage}")
+        engine.create_table(data.table, "jsonraw json, jkeynum bigint, jkey varchar", data.storage)
         list(engine.load_slices(data.table, 0, [], lambda a, b: ""))  # makes the table of slices
 
         def load() -> None:

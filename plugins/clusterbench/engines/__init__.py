@@ -26,6 +26,11 @@ class Endpoint:
     login: str
     database: str
 
+    def password_file(self, password: str) -> str:
+        """One line in PostgreSQL's own format (``.pgpass``)."""
+        parts = (self.host, str(self.port), self.database, self.login, password)
+        return ":".join(part.replace("\\", "\\\\").replace(":", "\\:") for part in parts) + "\n"
+
 
 @dataclass(frozen=True)
 class Residency:
@@ -36,6 +41,22 @@ class Residency:
     file_system_bytes: int
 
 
+@dataclass(frozen=True)
+class BulkLoad:
+    """A bulk load, run on the host that has the files, in a directory where ``files/`` has them."""
+
+    streams: Sequence[Sequence[str]]
+    """Statements of the sessions that are measured (``streams.Load``)."""
+    before: str = ""
+    """Bash on that host, before the clock starts: file servers."""
+    after: str = ""
+    """Bash on that host, at the end, also after a failure."""
+    create: str = ""
+    """SQL, in preparation."""
+    drop: str = ""
+    """SQL that undoes ``create``; it must not mind that nothing is there."""
+
+
 class Engine(Protocol):
     """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
 
@@ -43,6 +64,8 @@ class Engine(Protocol):
     slice_rows_max: int
     """Rows that one statement generates at most, so that a retry repeats little."""
 
+    platform: Platform
+    fleet: Fleet
     database: Connection
 
     def __init__(
@@ -82,17 +105,26 @@ class Engine(Protocol):
     def forget_slices(self, table: str) -> None:
         """Before a table is dropped and made anew."""
 
-    def table_storage(self, storage: Storage) -> str:
-        """What follows the column list of CREATE TABLE: layout, compression, distribution, where there are such."""
+    def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
+        """An empty table, with layout, distribution and partitions as far as there are such; all of it, or nothing."""
 
-    def series(self, first: int, last: int) -> str:
-        """What stands in FROM for all whole numbers from ``first`` to ``last``, made where the rows will live."""
+    def indexes(self, relation: str) -> list[str]:
+        """Names of the indexes of a table and of its partitions."""
+
+    def series(self, first: int, last: int, step: int = 1) -> str:
+        """What stands in FROM for the whole numbers from ``first`` to ``last``, made where the rows will live."""
+
+    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
+        """How the engine's own bulk loader brings ``files`` of ``host`` into the table, each by a server of its own."""
 
     def skew(self, table: str) -> float:
         """How much more than its even share of rows the fullest segment holds."""
 
-    def settle(self, table: str) -> None:
-        """After loading: statistics, visibility, everything written to disk, so that no chore runs beside a trial."""
+    def settle(self, table: str, columns: Sequence[str] = ()) -> None:
+        """After loading: visibility, everything written to disk, statistics (of ``columns``, where any are named).
+
+        So no chore runs beside a trial.
+        """
 
     def set_session(self, settings: Mapping[str, str]) -> None:
         """Settings of every session that a driver opens from now on, direct or pooled."""

@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from psycopg import sql
+
 from clusterbench import instances
 from clusterbench.datasets import Storage
+from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, quoted, without_hosts
 from clusterbench.errors import EngineError
 from clusterbench.hosts import quote
@@ -29,6 +32,25 @@ RECOVERY_TIMEOUT_S = 3600
 PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
 
 
+GPFDIST_START = """\
+PATH=$PATH:{path}
+command -v gpfdist >/dev/null || {{ echo "gpfdist is not installed on $(uname -n): it is not in $PATH" >&2; exit 1; }}
+library=$(dirname "$(command -v gpfdist)")/../lib
+for n in $(seq {files}); do  # not children of this shell, which waits for its children
+  (LD_LIBRARY_PATH="${{LD_LIBRARY_PATH:-}}:$library" gpfdist -s -d files -p $(({first} + n - 1)) >"server.$n" 2>&1 &
+   echo $! >>servers.txt)
+done
+for n in $(seq {files}); do
+  port=$(({first} + n - 1)) pid=$(sed -n "${{n}}p" servers.txt)
+  for _ in $(seq 100); do (exec 3<>"/dev/tcp/localhost/$port") 2>/dev/null && break; sleep 0.05; done
+  kill -0 "$pid" 2>/dev/null ||
+    {{ echo "gpfdist could not start on port $port, see gpfdist_port: $(tail -n 2 "server.$n")" >&2; exit 1; }}
+done
+"""
+
+GPFDIST_STOP = "kill $(cat servers.txt 2>/dev/null) 2>/dev/null || true"
+
+
 class Greenplum(Postgres):
     """One cluster, asked through its coordinator; its hosts are known over SSH, or not at all."""
 
@@ -39,7 +61,8 @@ class Greenplum(Postgres):
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         said = str(facts.get("orca", ""))
         without_orca = {"orca": f"this server has no ORCA optimizer; it says: {said}"} if "without ORCA" in said else {}
-        return without_hosts(platform) | without_orca
+        work_mem = {"work_mem": "Greenplum's memory for one statement is statement_mem; see that factor"}
+        return without_hosts(platform) | without_orca | work_mem
 
     def facts(self) -> dict[str, Any]:
         """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""
@@ -85,17 +108,14 @@ class Greenplum(Postgres):
         return {host: [host, self.fleet.addresses[host].host, *said.split()] for host, said in answers.items()}
 
     def _check_segments_per_host(self, placed: Sequence[Instance]) -> None:
-        declared = self.platform.segments_per_host
-        if declared is None:
-            return
-        segments = [i for i in placed if i.is_primary_segment]
-        found = {host: len(here) for host, here in instances.by_host(segments).items()}
-        if wrong := {host: count for host, count in found.items() if count != declared}:
-            said = ", ".join(f"{count} on {host}" for host, count in sorted(wrong.items()))
-            raise EngineError(
-                f"platform {self.platform.platform!r}: declared are {declared} segments per host, found {said}; "
-                "change 'segments_per_host' in its file, or the cluster"
-            )
+        primaries = [i for i in placed if i.is_primary_segment]
+        mirrors = [i for i in placed if i.content != COORDINATOR and i.is_mirror]
+        wrong = [
+            *_wrong_counts("segments", self.platform.segments_per_host, primaries, "segments_per_host"),
+            *_wrong_counts("mirrors", self.platform.mirrors_per_host, mirrors, "mirrors_per_host"),
+        ]
+        if wrong:
+            raise EngineError(f"platform {self.platform.platform!r}: " + "; ".join(wrong))
 
     def instances(self) -> list[Instance]:
         if "instances" not in self._facts:
@@ -118,17 +138,49 @@ class Greenplum(Postgres):
         """Two statements at once: every one of them runs on all segments already."""
         return 2
 
-    def table_storage(self, storage: Storage) -> str:
+    def table_definition(self, table: str, columns: str, storage: Storage) -> str:
+        """Partitions in the syntax of generation 6, which 7 reads, too."""
         options = []
         if storage.layout != "heap":
             options = ["appendonly=true", f"orientation={storage.layout.removeprefix('append_')}"]
             if storage.compression != "none":
                 options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
-        key = identifier(storage.distributed_by).as_string(None)
-        return (f"WITH ({', '.join(options)}) " if options else "") + f"DISTRIBUTED BY ({key})"
+        kept = f"WITH ({', '.join(options)}) " if options else ""
+        spread = f"DISTRIBUTED BY ({_quoted(storage.distributed_by)})"
+        return f"CREATE TABLE {_quoted(table)} ({columns}) {kept}{spread}" + _partitions(storage)
 
-    def series(self, first: int, last: int) -> str:
-        return statement("greenplum", "series", first=first, last=last, segments=self._segments())
+    def series(self, first: int, last: int, step: int = 1) -> str:
+        return statement("greenplum", "series", first=first, last=last, step=step, segments=self._segments())
+
+    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
+        """A gpfdist for each file, read by all segments at once, and one INSERT that asks them all.
+
+        A readable external table may name no more servers than there are segments, so few segments need several.
+        """
+        address, first = self.fleet.addresses[host].host, self.platform.gpfdist_port
+        places = [f"gpfdist://{address}:{first + number}/{file}" for number, file in enumerate(files)]
+        groups = [places[n : n + self._segments()] for n in range(0, len(places), self._segments())]
+        externals = [f"{table}_ext{number}" for number in range(len(groups))]
+        create, drop = (
+            ";\n".join(
+                statement("greenplum", name, external=identifier(ext), table=identifier(table), places=_texts(group))
+                for ext, group in zip(externals, groups, strict=True)
+            )
+            for name in ("create_external", "drop_external")
+        )
+        rows = " UNION ALL ".join(statement("greenplum", "rows_of", external=identifier(name)) for name in externals)
+        return BulkLoad(
+            streams=[[f"INSERT INTO {_quoted(table)} {rows}"]],
+            before=GPFDIST_START.format(path=quote(self._program_path()), first=first, files=len(files)),
+            after=GPFDIST_STOP,
+            create=f"{drop};\n{create}",
+            drop=drop,
+        )
+
+    def _program_path(self) -> str:
+        """Where gpfdist may be besides the login's own path: as on the database's hosts, or as its package puts it."""
+        own = [str(self._facts["program_directory"])] if "program_directory" in self._facts else []
+        return ":".join([*own, "/usr/local/greenplum-db/bin", "/usr/local/greenplum-loaders/bin"])
 
     def skew(self, table: str) -> float:
         rows = self.query(statement("greenplum", "rows_by_segment", table=identifier(table)))
@@ -237,17 +289,17 @@ class Greenplum(Postgres):
 
     # Caches, of all segments.
 
-    _dialect = "greenplum"
     _content = "gp_execution_segment()"
 
     def _everywhere(self, relation: str) -> str:
         return f"gp_dist_random('{relation}')"
 
     def warm(self, relations: Sequence[str]) -> None:
-        appended = [relation for relation in relations if self._is_append_optimised(relation)]
+        leaves = self.leaves(relations)
+        appended = [relation for relation in leaves if self._is_append_optimised(relation)]
         for relation in appended:  # pg_prewarm does not know them, and the database does not cache them
             self.query(statement("greenplum", "read_all", table=identifier(relation)))
-        super().warm([relation for relation in relations if relation not in appended])
+        super().warm([relation for relation in leaves if relation not in appended])
 
     def _is_append_optimised(self, relation: str) -> bool:
         found = self.query(statement("greenplum", "append_optimised", relation=quoted(relation)))
@@ -258,6 +310,35 @@ def product_of(version: str) -> tuple[str, str]:
     """Name and version from ``version()``: ``("Greenplum Database", "6.24.3")``. Forks put their own name there."""
     found = PRODUCT.search(version)
     return (found["name"], found["version"]) if found else ("unknown", "unknown")
+
+
+def _wrong_counts(what: str, declared: int | None, found: Sequence[Instance], key: str) -> list[str]:
+    if declared is None:
+        return []
+    counts = {host: len(here) for host, here in instances.by_host(found).items()}
+    wrong = {host: count for host, count in counts.items() if count != declared}
+    if not wrong and (counts or not declared):
+        return []
+    said = ", ".join(f"{count} on {host}" for host, count in sorted(wrong.items())) or "none"
+    return [f"declared are {declared} {what} per host, found {said}; change {key!r} in its file, or the cluster"]
+
+
+def _partitions(storage: Storage) -> str:
+    if not storage.partitions:
+        return ""
+    parts = ",\n".join(
+        f"  PARTITION {_quoted(part.name)} START ('{part.start}') INCLUSIVE END ('{part.end}') EXCLUSIVE"
+        for part in storage.partitions
+    )
+    return f"\nPARTITION BY RANGE ({_quoted(storage.partitioned_by)}) (\n{parts}\n)"
+
+
+def _texts(values: Sequence[str]) -> sql.Composable:
+    return sql.SQL(", ").join(sql.Literal(value) for value in values)
+
+
+def _quoted(name: str) -> str:
+    return identifier(name).as_string(None)
 
 
 def settings_that_differ(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:

@@ -15,15 +15,18 @@ from psycopg.rows import dict_row
 from clusterbench import instances
 from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
-from clusterbench.engines import Endpoint, Residency
+from clusterbench.engines import BulkLoad, Endpoint, Residency
 from clusterbench.errors import EngineError, HostError
 from clusterbench.hosts import Fleet, quote
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
-from clusterbench.sql import raw, statement
+from clusterbench.sql import identifier, raw, statement
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
+
+LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
+"""Of load files; Greenplum's external tables have the same words in another order."""
 
 NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
 
@@ -148,11 +151,45 @@ class Postgres:
 
     # Data.
 
-    def table_storage(self, storage: Storage) -> str:  # noqa: ARG002  one server holds every key, in one layout
-        return "WITH (autovacuum_enabled = false)"  # autovacuum would run beside a trial; ``settle`` does its work
+    def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
+        mark = statement("tables", "mark", table=identifier(table), mark=comment)
+        self.execute(f"{self.table_definition(table, columns, storage)};\n{mark}")  # sent at once: one transaction
 
-    def series(self, first: int, last: int) -> str:
-        return f"generate_series({first}, {last})"
+    def table_definition(self, table: str, columns: str, storage: Storage) -> str:
+        """The statements of ``create_table``; layout and distribution mean nothing to one server."""
+        name = _text(identifier(table))
+        own = "WITH (autovacuum_enabled = false)"  # it would run beside a trial; ``settle`` does its work
+        if not storage.partitions:
+            return f"CREATE TABLE {name} ({columns}) {own}"
+        key = _text(identifier(storage.partitioned_by))
+        leaves = [
+            f"CREATE TABLE {_text(identifier(part.table(table)))} PARTITION OF {name} "
+            f"FOR VALUES FROM ('{part.start}') TO ('{part.end}') {own}"
+            for part in storage.partitions
+        ]
+        return ";\n".join([f"CREATE TABLE {name} ({columns}) PARTITION BY RANGE ({key})", *leaves])
+
+    def leaves(self, relations: Sequence[str]) -> list[str]:
+        """The tables that hold the rows: of a partitioned one its partitions, any other itself."""
+        if not relations:
+            return []
+        asked = statement("postgres", "leaves", relations=_regclasses(relations))
+        found: dict[str, list[str]] = {}
+        for row in self.query(asked):
+            found.setdefault(row["relation"], []).append(row["leaf"])
+        return [leaf for relation in relations for leaf in found.get(relation, [relation])]
+
+    def indexes(self, relation: str) -> list[str]:
+        asked = statement("postgres", "indexes", relations=_regclasses([relation, *self.leaves([relation])]))
+        return [str(row["name"]) for row in self.query(asked)]
+
+    def series(self, first: int, last: int, step: int = 1) -> str:
+        return f"generate_series({first}, {last}, {step})"
+
+    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:  # noqa: ARG002  they come by the session
+        """One COPY for each file, all at once; psql reads the file where it runs."""
+        name = _text(identifier(table))
+        return BulkLoad([[f"\\copy {name} FROM 'files/{file}' WITH ({LOAD_FORMAT})"] for file in files])
 
     def skew(self, table: str) -> float:  # noqa: ARG002  one server has all rows
         return 0.0
@@ -190,9 +227,16 @@ class Postgres:
         if self.query("SELECT to_regclass('clusterbench_slices') AS found")[0]["found"]:
             self.execute(sql.SQL("DELETE FROM clusterbench_slices WHERE table_name = {}").format(table).as_string(None))
 
-    def settle(self, table: str) -> None:
-        self.execute(sql.SQL("VACUUM (FREEZE, ANALYZE) {}").format(sql.Identifier(table)).as_string(None))
+    def settle(self, table: str, columns: Sequence[str] = ()) -> None:
+        """Partitions at the same time; then a checkpoint, so that none begins beside a trial."""
+        with ThreadPoolExecutor(self.parallelism()) as workers:
+            list(workers.map(self._vacuum, self.leaves([table])))
+        named = f" ({', '.join(_text(identifier(each)) for each in columns)})" if columns else ""
+        self.execute(f"ANALYZE {_text(identifier(table))}{named}")
         self.execute("CHECKPOINT")
+
+    def _vacuum(self, table: str) -> None:
+        self.execute(f"VACUUM (FREEZE) {_text(identifier(table))}")
 
     # Sessions. A role's defaults hold for every session, direct or through a pooler that drops start-up parameters.
 
@@ -275,9 +319,9 @@ class Postgres:
     def warm(self, relations: Sequence[str]) -> None:
         """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
         self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
-        for cache in ("read", "buffer"):
-            for relation in relations:
-                self.query(statement(self._dialect, "prewarm", relation=quoted(relation), cache=cache))
+        pg_class, leaves = raw(self._everywhere("pg_class")), self.leaves(relations)
+        for cache in ("read", "buffer") if leaves else ():
+            self.query(statement("postgres", "prewarm", pg_class=pg_class, relations=_regclasses(leaves), cache=cache))
 
     def empty_file_system_cache(self, relations: Sequence[str]) -> None:  # noqa: ARG002  all of the database's files
         if self.platform.page_cache == "drop_caches":
@@ -305,7 +349,7 @@ class Postgres:
             "relation_files",
             content=raw(self._content),
             pg_class=raw(self._everywhere("pg_class")),
-            relations=sql.SQL(", ").join(_regclass(relation) for relation in relations),
+            relations=_regclasses(self.leaves(relations)),
         )
         return [row for row in self.query(found) if _is_data_path(row["path"])]
 
@@ -326,7 +370,6 @@ class Postgres:
         wanted = {(row["content"], row["filenode"]) for row in files}
         return sum(int(row["bytes"]) for row in found if (row["content"], row["filenode"]) in wanted)
 
-    _dialect = "postgres"
     _content = str(COORDINATOR)
 
     def _everywhere(self, relation: str) -> str:
@@ -421,12 +464,15 @@ class Postgres:
 
 
 def without_hosts(platform: Platform) -> dict[str, str]:
-    """What cannot be had where only the database connection is known, or where caches may not be emptied."""
+    """What cannot be had where hosts are not known, or where caches may not be emptied."""
+    lacks = {}
+    if not platform.hosts_with("etl"):
+        lacks["etl"] = "the platform's file names no host with the role 'etl', so there is none to load files from"
     if not platform.database_hosts:
-        return {"flush": NO_HOSTS, "pooler": NO_HOSTS}
-    if platform.page_cache == "none":
-        return {"flush": "the platform's file says 'page_cache: none': its file system cache cannot be emptied"}
-    return {}
+        lacks |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
+    elif platform.page_cache == "none":
+        lacks["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    return lacks
 
 
 def quoted(relation: str) -> str:
@@ -434,8 +480,12 @@ def quoted(relation: str) -> str:
     return sql.Identifier(relation).as_string(None)
 
 
-def _regclass(relation: str) -> sql.Composable:
-    return sql.SQL("{}::regclass").format(sql.Literal(quoted(relation)))
+def _regclasses(relations: Sequence[str]) -> sql.Composable:
+    return sql.SQL(", ").join(sql.SQL("{}::regclass").format(sql.Literal(quoted(each))) for each in relations)
+
+
+def _text(composed: sql.Composable) -> str:
+    return composed.as_string(None)
 
 
 def _is_data_path(path: str | None) -> bool:

@@ -21,6 +21,15 @@ class Host(Strict):
     roles: Annotated[list[Role], Field(min_length=1)]
 
 
+class Hardware(Strict):
+    """What each host of a kind claims to have; compared with what the hosts tell of themselves."""
+
+    cpus: Annotated[int, Field(ge=1, le=10_000)]
+    """Processors as the system counts them: vCPUs, or hardware threads."""
+    memory_gb: Annotated[int, Field(ge=1, le=100_000)]
+    data_disks: Annotated[int, Field(ge=0, le=1000)] | None = None
+
+
 class Platform(Strict):
     """One YAML file in ``include/platforms``."""
 
@@ -35,8 +44,12 @@ class Platform(Strict):
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
     """How the operating system's cache is emptied: for the whole host (root), for the engine's files, or not."""
     segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """What a cluster of segments claims to have; compared with what it tells of itself."""
+    """Primary segments that a cluster claims to have; compared with what it tells of itself."""
+    mirrors_per_host: Annotated[int, Field(ge=0, le=1000)] | None = None
+    segment_host: Hardware | None = None
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
+    gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
+    """The first of the ports of the file servers on the ETL host, one for each file."""
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     template: bool = False

@@ -15,6 +15,10 @@ class PublishedValue(Strict):
 
     sweep: Name
     measurement: Name
+    platform: Name | None = None
+    """Where the paper compares platforms."""
+    ratio_to: Name | None = None
+    """The platform that it is a ratio to; the unit is 1 then."""
     levels: dict[str, Level]
     value: float | int
     unit: str

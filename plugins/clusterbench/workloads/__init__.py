@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from clusterbench.datasets import Dataset
 from clusterbench.errors import SpecError, suggest
@@ -65,6 +65,39 @@ def say_count(count: int) -> str:
     return str(count)
 
 
+AS_SET = "as_set"
+"""The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
+
+CACHE = Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm"))
+STORAGE = Factor(
+    "heap",
+    "how the table is kept, where the engine has a choice",
+    choices=("heap", "append_row", "append_column"),
+    is_dataset=True,
+)
+
+
+def settings_chosen(factors: Mapping[str, Factor], levels: Mapping[str, Level]) -> dict[str, str]:
+    """Setting -> value, of the factors that are settings and whose level is not to leave it as it is."""
+    return {f.setting: str(levels[name]) for name, f in factors.items() if f.setting and levels[name] != AS_SET}
+
+
+def settings_not_applicable(
+    factors: Mapping[str, Factor], levels: Mapping[str, Level], lacks: Mapping[str, str]
+) -> str | None:
+    """Why a chosen setting cannot be had; ``lacks`` names such by their factor."""
+    chosen = (name for name, f in factors.items() if f.setting and levels[name] != AS_SET)
+    return next((lacks[name] for name in chosen if name in lacks), None)
+
+
+def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    return lacks.get("append_optimised") if levels["storage"] != "heap" else None
+
+
+def cache_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    return lacks.get("flush") if levels["cache"] != "warm" else None
+
+
 @dataclass(frozen=True)
 class MeasurementKind:
     """A number that a workload observes: unit, title, and which direction is better."""
@@ -105,6 +138,8 @@ class Workload(Protocol):
     title: str
     factors: Mapping[str, Factor]
     measurements: Mapping[str, MeasurementKind]
+    runs_on: Literal["client", "etl"]
+    """The role of the host that drives it, and whose clock measures."""
     outputs: tuple[str, ...]
     """Files of the job's directory that go to the archive as raw output."""
 
@@ -116,9 +151,16 @@ class Workload(Protocol):
         """Make the dataset where it will live; skips what is there already, resumable by slice."""
 
     def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:
-        """Facts about the dataset, computed in the database, for its Great Expectations suite.
+        """Facts about the dataset, computed where it is, for its Great Expectations suite: the one of its name.
 
-        ``checksum_expected`` is None where no independent engine can say it; earlier runs do then.
+        ``checksum_expected`` is None where no independent engine can say it; earlier runs do then. A list among the
+        facts is rows for a suite of their own, ``<dataset>_<fact>``.
+        """
+
+    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
+        """What every trial on the dataset must answer, by an independent engine, for ``read``.
+
+        None where ``read`` knows it by itself, or where it would take too long: then earlier valid runs say it.
         """
 
     def relations(self, trial: Trial) -> list[str]:
@@ -135,7 +177,11 @@ class Workload(Protocol):
 
     def job(self, trial: Trial, engine: Engine) -> Job: ...
 
-    def read(self, output: Path, trial: Trial) -> Reading: ...
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
+        """``expected``: what ``answers`` said, or an earlier run; empty where nobody knows yet.
+
+        What was answered goes to ``details["answer"]``, for later runs.
+        """
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from psycopg.sql import Composable
 
 from clusterbench import pgbench
 from clusterbench.sql import identifier, statement
-from clusterbench.workloads import Factor, Job, Level, MeasurementKind, Reading
-from clusterbench.workloads.key_value import KeyValueData, cache_not_applicable, storage_not_applicable
+from clusterbench.workloads import (
+    CACHE,
+    STORAGE,
+    Factor,
+    Job,
+    Level,
+    MeasurementKind,
+    Reading,
+    cache_not_applicable,
+    storage_not_applicable,
+)
+from clusterbench.workloads.key_value import KeyValueData
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
@@ -31,8 +41,8 @@ class IndexBuild(KeyValueData):
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
-        "storage": KeyValueData.storage,
-        "cache": Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm")),
+        "storage": STORAGE,
+        "cache": CACHE,
     }
 
     def relations(self, trial: Trial) -> list[str]:
@@ -56,7 +66,7 @@ class IndexBuild(KeyValueData):
         load = pgbench.Load(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
         return pgbench.job(load, engine.endpoint(pooled=False), engine.database)
 
-    def read(self, output: Path, trial: Trial) -> Reading:
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  no answer
         reading = pgbench.read(output, 1)
         if not reading.measurements:
             return reading

@@ -5,18 +5,29 @@ Source: "High Concurrency, Low Latency Index Lookups with Pivotal Greenplum Data
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from clusterbench import pgbench
-from clusterbench.datasets import Dataset, Storage
-from clusterbench.errors import DatasetError
+from clusterbench import generation, pgbench
+from clusterbench.datasets import Dataset, Storage, row_skew_max
 from clusterbench.sql import identifier, raw, statement
-from clusterbench.workloads import Factor, Job, Level, MeasurementKind, Reading
+from clusterbench.workloads import (
+    AS_SET,
+    CACHE,
+    STORAGE,
+    Factor,
+    Job,
+    Level,
+    MeasurementKind,
+    Reading,
+    cache_not_applicable,
+    settings_chosen,
+    settings_not_applicable,
+    storage_not_applicable,
+)
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
@@ -30,8 +41,7 @@ POOL_SIZE = 50
 
 SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
 INDEX = {"enable_seqscan": "off"}
-AS_SET = "as_set"
-"""The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
+"""A path is chosen by forbidding the other, so that both run on one table, which never changes."""
 UNPREPARED = ("plain", "protocol_parse")
 """Statement modes that leave nothing behind in their session."""
 PROTOCOLS: Mapping[str, Literal["extended", "prepared"]] = {
@@ -39,26 +49,18 @@ PROTOCOLS: Mapping[str, Literal["extended", "prepared"]] = {
     "protocol_prepare": "prepared",
 }
 """pgbench's name of the extended protocol, by statement mode; the others use the simple one."""
-"""A path is chosen by forbidding the other, so that both run on one table, which never changes."""
 
 
 class KeyValueData:
     """The dataset, shared by every workload that uses it."""
 
-    name = "key_value"
+    runs_on: Literal["client", "etl"] = "client"
     rows: ClassVar[Factor] = Factor(
         1_000_000,
         "rows of the table",
         minimum=100,
         maximum=10_000_000_000,
         wording="{} rows",
-        is_dataset=True,
-    )
-
-    storage: ClassVar[Factor] = Factor(
-        "heap",
-        "how the table is kept, where the engine has a choice",
-        choices=("heap", "append_row", "append_column"),
         is_dataset=True,
     )
 
@@ -73,35 +75,23 @@ class KeyValueData:
 
     @staticmethod
     def is_generated(dataset: Dataset, engine: Engine) -> bool:
-        return _comment(dataset.table, engine) == _mark(dataset)
+        return generation.is_generated(dataset, engine)
 
     @staticmethod
     def generate(dataset: Dataset, engine: Engine) -> None:
-        """Rows by parallel inserts inside the database, then the index. Resumes by slice; a finished table stays."""
-        if KeyValueData.is_generated(dataset, engine):
-            return
+        """The rows, then the index."""
         table, index = identifier(dataset.table), identifier(index_of(dataset.table))
-        if _comment(dataset.table, engine) != _started(dataset):
-            engine.forget_slices(dataset.table)
-            engine.execute(statement("key_value", "drop", table=table))
-            storage = raw(engine.table_storage(dataset.storage))
-            engine.execute(statement("key_value", "create", table=table, storage=storage))
-            engine.execute(statement("key_value", "mark", table=table, mark=_started(dataset)))
-        loaded, said = 0, 0
-        for rows in engine.load_slices(
-            dataset.table,
-            dataset.seed,
-            _slices(dataset.rows, engine.parallelism(), engine.slice_rows_max),
-            lambda a, b: insert(dataset, engine.series(a, b)),
-        ):
-            loaded += rows
-            if loaded * 10 // dataset.rows > said:
-                said = loaded * 10 // dataset.rows
-                print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({said * 10} %)", flush=True)
-        engine.execute(statement("key_value", "drop_index", index=index))
-        engine.execute(statement("key_value", "index", index=index, table=table))
-        engine.settle(dataset.table)
-        engine.execute(statement("key_value", "mark", table=table, mark=_mark(dataset)))
+
+        def build_index() -> None:
+            engine.execute(statement("key_value", "drop_index", index=index))
+            engine.execute(statement("key_value", "index", index=index, table=table))
+
+        columns = statement("key_value", "columns")
+        generation.generate(dataset, engine, columns, lambda ids: insert(dataset, ids), build_index)
+
+    @staticmethod
+    def answers(dataset: Dataset) -> dict[str, Any] | None:  # noqa: ARG004  each trial asks for keys of its own
+        return None
 
     @staticmethod
     def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
@@ -134,7 +124,7 @@ class KeyValue(KeyValueData):
     measurements: ClassVar[Mapping[str, MeasurementKind]] = pgbench.MEASUREMENTS
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
-        "storage": KeyValueData.storage,
+        "storage": STORAGE,
         "clients": Factor(
             1, "simultaneous clients", minimum=1, maximum=2000, wording="{} clients", is_concurrency=True
         ),
@@ -146,7 +136,7 @@ class KeyValue(KeyValueData):
             choices=("plain", "sql_prepare", "protocol_parse", "protocol_prepare"),
         ),
         "optimizer": Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca")),
-        "cache": Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm")),
+        "cache": CACHE,
         "pooling": Factor("direct", "direct, or through PgBouncer", choices=("direct", "pgbouncer")),
         "session": Factor("kept", "one session a client, or a new one for each lookup", choices=("kept", "per_lookup")),
         "lookups_per_client": Factor(
@@ -185,9 +175,8 @@ class KeyValue(KeyValueData):
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
         if levels["optimizer"] == "orca" and "orca" in lacks:
             return lacks["orca"]
-        for name in self._settings_chosen(levels):
-            if name in lacks:
-                return lacks[name]
+        if reason := settings_not_applicable(self.factors, levels, lacks):
+            return reason
         if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
             return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
         if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
@@ -195,10 +184,6 @@ class KeyValue(KeyValueData):
         if levels["pooling"] == "pgbouncer" and "pooler" in lacks:
             return lacks["pooler"]
         return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
-
-    def _settings_chosen(self, levels: Mapping[str, Level]) -> dict[str, str]:
-        """Factor -> the engine's setting that it is, of those whose level is not to leave it as it is."""
-        return {name: f.setting for name, f in self.factors.items() if f.setting and levels[name] != AS_SET}
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """From the lab: 0.1 ms for an indexed lookup, 10 GB/s scanned from memory, 10 s for the state of the caches."""
@@ -212,8 +197,7 @@ class KeyValue(KeyValueData):
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
         if "orca" not in engine.lacks:
             settings["optimizer"] = "on" if trial.levels["optimizer"] == "orca" else "off"
-        for name, setting in self._settings_chosen(trial.levels).items():
-            settings[setting] = str(trial.levels[name])
+        settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
         return {"session_settings": settings, "plan": self._plan(trial, engine)}
 
@@ -245,9 +229,8 @@ class KeyValue(KeyValueData):
         )
         return pgbench.job(load, engine.endpoint(pooled=pooled), engine.database)
 
-    def read(self, output: Path, trial: Trial) -> Reading:
-        expected = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
-        reading = pgbench.read(output, expected)
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
+        reading = pgbench.read(output, int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"]))
         keys = _keys(trial, int(trial.levels["answers_checked"]))
         wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
         if wrong and not reading.errors:
@@ -284,22 +267,6 @@ class KeyValue(KeyValueData):
 
 def index_of(table: str) -> str:
     return f"i_{table}_jkeynum"
-
-
-def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("append_optimised") if levels["storage"] != "heap" else None
-
-
-def cache_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("flush") if levels["cache"] != "warm" else None
-
-
-def row_skew_max(rows: int) -> float:
-    """The declared bound: a twentieth, and what chance does to few rows (four standard deviations of a hundred shares).
-
-    A key hashed well stays far below it: 1 M rows on four segments were within 0.003.
-    """
-    return 0.05 + 4 * math.sqrt(100 / rows)
 
 
 def insert(dataset: Dataset, ids: str) -> str:
@@ -341,26 +308,6 @@ def _keys(trial: Trial, count: int) -> list[int]:
     rows = int(trial.levels["rows"])
     chooser = random.Random(f"answers:{trial.seed}:{trial.repetition}")  # noqa: S311  to repeat, not a secret
     return [chooser.randint(1, rows) for _ in range(count)]
-
-
-def _slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, int]]:
-    size = min(slice_rows_max, max(1, -(-rows // parallelism)))
-    return [(first, min(first + size - 1, rows)) for first in range(1, rows + 1, size)]
-
-
-def _mark(dataset: Dataset) -> str:
-    return f"clusterbench: {dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version 1, complete"
-
-
-def _started(dataset: Dataset) -> str:
-    return _mark(dataset).replace("complete", "begun")
-
-
-def _comment(table: str, engine: Engine) -> str:
-    found = engine.query(f"SELECT obj_description(to_regclass('{table}')::oid, 'pg_class') AS mark")[0]["mark"]
-    if found is not None and not str(found).startswith("clusterbench: "):
-        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
-    return str(found or "")
 
 
 def _duckdb(query: str) -> list[tuple[Any, ...]]:

@@ -1,0 +1,1 @@
+SELECT CAST(COLUMNS(*) AS varchar) FROM ($query)

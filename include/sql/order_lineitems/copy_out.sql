@@ -1,0 +1,1 @@
+COPY ($rows) TO STDOUT WITH (FORMAT text, DELIMITER '|', NULL '')

@@ -1,0 +1,82 @@
+"""A dataset is made in the database by slices; what was made stays, and a retry goes on where the last try ended.
+
+The table's comment says what is in it, so nothing is kept elsewhere that could say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from clusterbench.datasets import Dataset
+from clusterbench.errors import DatasetError
+from clusterbench.sql import identifier, statement
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Engine
+
+
+def is_generated(dataset: Dataset, engine: Engine) -> bool:
+    return _comment(dataset.table, engine) == _mark(dataset)
+
+
+def generate(
+    dataset: Dataset,
+    engine: Engine,
+    columns: str,
+    insert: Callable[[str], str],
+    finish: Callable[[], None] = lambda: None,
+) -> None:
+    """Rows by parallel inserts inside the database, then ``finish``, such as an index. A finished table stays.
+
+    ``columns``: what stands between the parentheses of CREATE TABLE. ``insert``: from an expression for FROM that gives
+    numbers to the statement that inserts their rows (``Engine.series``).
+    """
+    if is_generated(dataset, engine):
+        return
+    if _comment(dataset.table, engine) != _started(dataset):
+        make_empty(dataset, engine, columns)
+    loaded, said = 0, 0
+    parts = slices(dataset.rows, engine.parallelism(), engine.slice_rows_max)
+    for rows in engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b))):
+        loaded += rows
+        if loaded * 10 // dataset.rows > said:
+            said = loaded * 10 // dataset.rows
+            print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({said * 10} %)", flush=True)
+    finish()
+    engine.settle(dataset.table, dataset.storage.analysed)
+    engine.execute(statement("tables", "mark", table=identifier(dataset.table), mark=_mark(dataset)))
+
+
+def make_empty(dataset: Dataset, engine: Engine, columns: str) -> None:
+    """The table without rows, whatever was there of clusterbench's. Raises DatasetError if it is somebody else's."""
+    drop(dataset, engine)
+    engine.create_table(dataset.table, columns, dataset.storage, _started(dataset))
+
+
+def drop(dataset: Dataset, engine: Engine) -> None:
+    _comment(dataset.table, engine)  # refuses
+    engine.forget_slices(dataset.table)
+    engine.execute(statement("tables", "drop", table=identifier(dataset.table)))
+
+
+def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, int]]:
+    """(first, last) of parts that together are 1 to ``rows``; enough of them for every connection."""
+    size = min(slice_rows_max, max(1, -(-rows // parallelism)))
+    return [(first, min(first + size - 1, rows)) for first in range(1, rows + 1, size)]
+
+
+def _mark(dataset: Dataset) -> str:
+    of = f"{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
+    return f"clusterbench: {of}, complete"
+
+
+def _started(dataset: Dataset) -> str:
+    return _mark(dataset).replace("complete", "begun")
+
+
+def _comment(table: str, engine: Engine) -> str:
+    found = engine.query(statement("tables", "comment", relation=identifier(table).as_string(None)))[0]
+    if found["is_there"] and not str(found["mark"]).startswith("clusterbench: "):
+        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
+    return str(found["mark"] or "")
