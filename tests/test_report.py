@@ -136,7 +136,7 @@ def test_every_published_value_stands_with_its_source(run: Run) -> None:
     seen = text_of(run())
     for value in CATALOG.published("key_value").values:
         assert " ".join(value.source.split()) in seen
-        assert words.number(value.value) in seen
+        assert words.published_text(value) in seen
 
 
 def test_every_median_of_the_results_is_on_the_page(run: Run) -> None:

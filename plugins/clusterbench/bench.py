@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clusterbench import pgbench, steps
+from clusterbench import bench_retail, pgbench, steps
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.connections import Connections, local_connections
@@ -57,6 +57,7 @@ def _throughput_against_hand(connections: Connections) -> bool:
     with run.bench("lab_db1") as bench:
         steps.take_cluster(run, "lab_db1")
         try:
+            bench_retail.measure(bench, lambda what, ratio: _say(what, ratio, "for comparison", holds=True))
             workload = load_workload("key_value")
             workload.generate(workload.dataset({"rows": ROWS}, SEED), bench.engine)
             ratios = [_pair(_trial(number), bench, trial_first=bool(number % 2)) for number in range(PAIRS)]

@@ -73,11 +73,10 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        return cls(
-            data["experiment"],
-            Choices.model_validate(data["choices"]),
-            {name: [Trial(**trial) for trial in trials] for name, trials in data["trials"].items()},
-        )
+        choices = Choices.model_validate(data["choices"])
+        order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
+        trials = {name: [Trial(**trial) for trial in data["trials"][name]] for name in order if name in data["trials"]}
+        return cls(data["experiment"], choices, trials)
 
 
 def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:

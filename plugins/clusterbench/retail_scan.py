@@ -83,6 +83,7 @@ class RetailScan:
     is_generated = staticmethod(generation.is_generated)
     generate = staticmethod(order_lineitems.generate)
     inspect = staticmethod(order_lineitems.inspect)
+    checksum = staticmethod(order_lineitems.expected_checksum)
 
     def answers(self, dataset: Dataset) -> dict[str, Any] | None:
         """Rows and checksum of the answer by DuckDB, and its lines; None where that would take too long."""
@@ -162,7 +163,7 @@ def wrong_answer(output: Path, count: int, expected: Mapping[str, Any]) -> str |
     """What is wrong with the answers that the ``count`` streams were measured with, or None."""
     found = streams.answers(output)
     if len(found) != count:
-        return f"{count} answers were to be checked, found {len(found)}"
+        return f"answers to be checked: {count}, found: {len(found)}"
     if len(set(found)) > 1:
         return f"the streams gave {len(set(found))} different answers to one statement"
     if not expected or found[0] == (expected["rows"], expected["sha256"]):

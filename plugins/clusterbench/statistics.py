@@ -100,6 +100,20 @@ def summarise(values: Sequence[float], unit: str, better: Literal["lower", "high
     return Summary(unit, len(values), float(np.median(values)), float(best), interval_95(values), list(values))
 
 
+def ratio(values: Sequence[float], reference: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """Ratio of the medians, and its 95 % percentile bootstrap interval: both are drawn anew, independently."""
+    value = float(np.median(values)) / float(np.median(reference))
+    if min(len(values), len(reference)) < REPETITIONS_MIN:
+        return value, None
+    chance = np.random.default_rng([len(values), len(reference)])
+    drawn, under = (
+        np.median(chance.choice(np.asarray(each, dtype=float), (RESAMPLES, len(each))), axis=1)
+        for each in (values, reference)
+    )
+    low, high = np.quantile(drawn / under, [0.025, 0.975])
+    return value, (float(low), float(high))
+
+
 def interval_95(values: Sequence[float]) -> tuple[float, float] | None:
     """95 % percentile bootstrap interval of the median; the same values give the same interval."""
     if len(values) < REPETITIONS_MIN:

@@ -181,7 +181,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             seen = load_workload(workload).inspect(dataset, bench.engine)
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
-            by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, dataset, facts_found))
+            by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
         for workload, dataset in run.plan().workloads(platform, bench.engine.lacks):
@@ -200,17 +200,29 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     return run.plan().trials[platform]
 
 
-def _with_known_checksum(run: Run, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
+def _with_known_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
     """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
     if "checksum" not in row:
         return row
-    key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}"
-    known = run.archive.store.get(key)
-    if row["checksum_expected"] is not None:
-        return {**row, "checksum_key": key}
-    source = "an earlier run's" if known else "none yet: later runs are compared with this one"
-    expected = known.decode() if known else row["checksum"]
+    key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
+    expected: object = _computed_checksum(run, workload, dataset)
+    source = "DuckDB over the same rows"
+    if expected is None:
+        known = run.archive.store.get(key)
+        source = "an earlier run's" if known else "none yet: later runs are compared with this one"
+        expected = known.decode() if known else row["checksum"]
     return {**row, "checksum_key": key, "checksum_expected": expected, "checksum_source": source}
+
+
+def _computed_checksum(run: Run, workload: str, dataset: Dataset) -> str | None:
+    """Once a run, however many platforms it has."""
+    key = f"checksums/{dataset.table}.json"
+    kept = run.archive.get_json(key)
+    if kept is None:
+        kept = {"checksum": load_workload(workload).checksum(dataset)}
+        run.archive.put_json(key, kept)
+    found: str | None = kept["checksum"]
+    return found
 
 
 def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
@@ -270,7 +282,8 @@ def release_cluster(run: Run, platform: str) -> None:
 
 def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
     """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
-    for trial in run.plan().trials.get(bench.platform.platform, []):
+    plan = run.plan() if run.archive.get_json("plan.json") else None
+    for trial in plan.trials.get(bench.platform.platform, []) if plan else []:
         workload = load_workload(trial.workload)
         if trial.id not in recorded and not workload.not_applicable(trial.levels, bench.engine.lacks):
             workload.restore(trial, bench.engine)

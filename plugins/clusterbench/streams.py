@@ -27,8 +27,9 @@ OUTPUTS = ("clock.*", "times.*", "errors.*", "answers.txt", "answer.gz", "check.
 ANSWER_KEPT_BYTES_MAX = 64_000_000
 """Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
 
+# Response time: from the first stream's start to the last one's end.
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
-    "response_time_s": MeasurementKind("s", "Response time, from the first start to the last end"),
+    "response_time_s": MeasurementKind("s", "Response time"),
     "statement_time_s_mean": MeasurementKind("s", "Mean time of a statement"),
     "statement_time_s_max": MeasurementKind("s", "Longest time of a statement"),
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
@@ -56,6 +57,7 @@ export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 ask() {{ psql {where} --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"; }}
 finish() {{ {after}
 }}
+trap 'exit 143' TERM
 trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
 {before}
 threads=$(nproc); [ "$threads" -le {streams} ] || threads={streams}
@@ -182,6 +184,8 @@ def _timed(output: Path) -> list[Timed]:
         clock = output / f"clock.{stream}"
         starts = [float(line) for line in clock.read_text().split()] if clock.exists() else []
         times = [float(ms) / 1000 for ms in re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)]
+        if re.search(r"^psql:.*(?:ERROR|FATAL|error):", _text(output, f"errors.{stream}"), re.MULTILINE):
+            times = times[: len(starts) - 1]  # psql tells the time of what failed, too
         found += [Timed(stream, start, time) for start, time in zip(starts, times, strict=False)]
     return sorted(found, key=lambda one: (one.stream, one.start_s))
 

@@ -12,12 +12,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from tests.integration.helpers import SEED, new_run, trial
 
-from clusterbench import caches, validation
+from clusterbench import caches, load_files, order_lineitems, validation
 from clusterbench.archive import CONNECTION_ID
 from clusterbench.catalog import Catalog
 from clusterbench.cli import lab_dir
@@ -29,6 +30,7 @@ from clusterbench.hosts import Fleet, quote
 from clusterbench.instances import faults
 from clusterbench.lab import Lab
 from clusterbench.paths import project_root
+from clusterbench.records import Trial
 from clusterbench.spec import Platform
 from clusterbench.sql import identifier
 from clusterbench.trial import Bench, job_of, run_trial
@@ -193,6 +195,7 @@ def test_rows_are_those_of_the_seed_on_every_engine(engine: Engine) -> None:
         KEY_VALUE.generate(dataset(seed=seed), engine)
         facts = KEY_VALUE.inspect(dataset(seed=seed), engine)
         assert facts["checksum"] == str(expected_checksum(dataset(seed=seed)))
+        facts["checksum_expected"] = KEY_VALUE.checksum(dataset(seed=seed))
         assert validation.passed(validation.validate("key_value", [facts]))
 
 
@@ -383,6 +386,85 @@ def test_a_cache_state_is_made_and_proven(engine: Engine, platform: Platform, re
         found = engine.residency(relations)
         assert found is not None
         assert caches.problem("cold", found), "a warm state does not pass as cold"
+
+
+# Partitions, streams, bulk loading.
+
+
+def retail(workload: str, name: str, rows: int = ROWS, **levels: Any) -> Trial:
+    defaults = {factor: declared.default for factor, declared in load_workload(workload).factors.items()}
+    return Trial(f"{name}.r1", name, "contract", name, workload, defaults | {"rows": rows} | levels, 1, SEED, 300, {})
+
+
+@pytest.fixture
+def lineitems(engine: Engine) -> Dataset:
+    data = order_lineitems.dataset_of(ROWS, SEED)
+    order_lineitems.generate(data, engine)
+    return data
+
+
+def test_partitioned_rows_are_those_of_the_seed_each_in_its_partition(engine: Engine, lineitems: Dataset) -> None:
+    facts = order_lineitems.inspect(lineitems, engine)
+    parts = facts.pop("partitions")
+    facts["checksum_expected"] = order_lineitems.expected_checksum(lineitems)
+    assert validation.passed(validation.validate("order_lineitems", [facts])), facts
+    assert validation.passed(validation.validate("order_lineitems_partitions", parts))  # type: ignore[arg-type]
+    assert engine.leaves([lineitems.table]) == sorted(
+        part.table(lineitems.table) for part in lineitems.storage.partitions
+    )
+    assert facts["indexes"] == "none" and engine.indexes(lineitems.table) == []
+
+
+@pytest.mark.parametrize("state", ["cold", "warm"])
+def test_the_caches_of_partitions_are_made_and_proven(
+    engine: Engine, platform: Platform, lineitems: Dataset, state: str
+) -> None:
+    evidence = caches.make(state, engine, [lineitems.table], page_cache=platform.page_cache)
+    assert evidence["problem"] is None and evidence["total_bytes"] > 1_000_000, evidence
+
+
+@pytest.mark.parametrize("workload", ["full_scan", "partial_scan"])
+def test_streams_answer_as_duckdb_does(bench: Bench, lineitems: Dataset, workload: str) -> None:
+    answers = load_workload(workload).answers(lineitems)
+    bench.archive.put_answers(workload, lineitems.table, answers or {})
+    record = run_trial(retail(workload, workload, streams=3), bench)
+    assert record.outcome == "completed", record.reason
+    assert answers and record.evidence["driver"]["answer"]["sha256"] == answers["sha256"]
+    assert record.samples == 3 and "Scan" in record.evidence["workload"]["plan"]
+
+
+def test_a_bulk_load_brings_every_row_of_the_files(bench: Bench) -> None:
+    workload = load_workload("data_load")
+    made = retail("data_load", "load")
+    data = workload.dataset(made.levels, SEED)
+    workload.generate(data, bench.engine)
+    bench.archive.put_answers("data_load", data.table, workload.answers(data) or {})
+    record = run_trial(made, bench)
+    assert record.outcome == "completed", record.reason
+    assert record.evidence["driver"]["answer"] == {"rows": ROWS, "checksum": order_lineitems.expected_checksum(data)}
+    assert record.measurements["throughput_mb_per_s"] > 0
+    assert not is_there(bench.engine, data.table)
+
+
+def test_a_rejected_row_fails_the_bulk_load_and_leaves_nothing(bench: Bench) -> None:
+    workload = load_workload("data_load")
+    made = retail("data_load", "rejected", rows=ROWS + 1)
+    data = workload.dataset(made.levels, SEED)
+    workload.generate(data, bench.engine)
+    (host,) = bench.platform.hosts_with("etl")
+    path = f"{bench.fleet.work_dir(host)}/{load_files.directory(data)}"
+    try:
+        bench.fleet.run_on(host, f"cd {quote(path)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
+        record = run_trial(made, bench)
+    finally:
+        bench.fleet.run_on(host, f"rm -rf {quote(path)}")
+    assert (record.outcome, record.measurements) == ("failed", {})
+    assert "invalid input syntax for" in record.reason and "line 5" in record.reason, record.reason
+    assert not is_there(bench.engine, data.table)
+
+
+def is_there(engine: Engine, table: str) -> bool:
+    return bool(engine.query(f"SELECT to_regclass('{table}') IS NOT NULL AS found")[0]["found"])
 
 
 # Drivers.

@@ -108,6 +108,9 @@ class Engine(Protocol):
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
         """An empty table, with layout, distribution and partitions as far as there are such; all of it, or nothing."""
 
+    def leaves(self, relations: Sequence[str]) -> list[str]:
+        """The tables that hold the rows: of a partitioned one its partitions, any other itself."""
+
     def indexes(self, relation: str) -> list[str]:
         """Names of the indexes of a table and of its partitions."""
 

@@ -85,16 +85,19 @@ def _draw_numeric(figure: Any, chart: Chart) -> None:
 
 def _draw_rows(figure: Any, chart: Chart) -> None:
     left_px = min(260, 16 + max(map(len, chart.rows)) * CHARACTER_PX)
-    axes = _axes(figure, 46 + 26 + ROW_PX * (len(chart.rows) + 0.4), left_px, 64)
+    count = len(chart.series)
+    axes = _axes(figure, 46 + 26 + max(ROW_PX, 18 * count) * (len(chart.rows) + 0.4), left_px, 64)
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
     axes.set_yticks(range(len(chart.rows)), chart.rows)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(chart.rows) - 0.3, -0.7)
     axes.set_xlabel(_value_title(chart))
-    _value_axis(axes.xaxis, chart.values, axes.set_xscale, axes.set_xlim)
+    _value_axis(axes.xaxis, chart.values, axes.set_xscale, axes.set_xlim, chart.reference)
+    if chart.reference is not None:
+        axes.axvline(chart.reference, color=INK, linewidth=1, linestyle=(0, (4, 3)), alpha=0.6)
     for number, series in enumerate(chart.series):
-        _draw_dots(axes, series, (number - (len(chart.series) - 1) / 2) * min(0.3, 0.8 / len(chart.series)))
+        _draw_dots(axes, series, (number - (count - 1) / 2) * min(0.4, 0.8 / max(1, count)))
     for paper in chart.papers:
         _draw_paper(axes, paper.y, paper.x, paper)
 
@@ -143,11 +146,19 @@ def _without_touching(texts: Sequence[str], places_px: Sequence[float]) -> list[
     return kept
 
 
-def _value_axis(axis: Any, values: Sequence[float], set_scale: Any, set_limits: Any) -> None:
-    """From zero, or logarithmic where values span more than a decade."""
+def _value_axis(
+    axis: Any, values: Sequence[float], set_scale: Any, set_limits: Any, reference: float | None = None
+) -> None:
+    """From zero, or logarithmic where values span more than a decade; around ``reference`` where there is one."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator  # noqa: PLC0415
 
     low, high = min(values), max(values)
+    if reference is not None:
+        low, high = min(low, reference), max(high, reference)
+        margin = 0.1 * (high - low) or 0.1
+        axis.set_major_locator(MaxNLocator(5))
+        set_limits(low - margin, high + 2 * margin)
+        return
     axis.set_major_formatter(FuncFormatter(lambda value, _: short_count(value)))
     if low > 0 and high / low > LOG_FROM_RATIO:
         set_scale("log")

@@ -13,7 +13,8 @@ from clusterbench.paths import project_root
 from clusterbench.report import tables, words
 from clusterbench.report.charts import draw
 from clusterbench.report.gather import Gathered, gather
-from clusterbench.report.sweeps import SweepView, sweep_views
+from clusterbench.report.platforms import Comparison, comparisons
+from clusterbench.report.sweeps import Chart, SweepView, sweep_views
 
 TEMPLATE = "report.html.j2"
 
@@ -21,7 +22,7 @@ TEMPLATE = "report.html.j2"
 def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
     run = gather(archive, catalog)
-    columns = tables.trial_columns(run)
+    columns, views = tables.trial_columns(run), sweep_views(run)
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -36,7 +37,8 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             head=_head(run),
             checks=tables.checks(run.verdicts),
             shared_machines=tables.shared_machines(run),
-            sweeps=[_sweep(view) for view in sweep_views(run)],
+            comparisons=[_comparison(entry) for entry in comparisons(run, views)],
+            sweeps=[_sweep(view) for view in views],
             host_columns=tables.HOST_COLUMNS,
             host_rows=tables.host_rows(run),
             plans=tables.plans(run),
@@ -102,6 +104,17 @@ def _when(run: Gathered) -> str:
 def _sweep(view: SweepView) -> dict[str, Any]:
     plots = []
     for plot in view.plots:
-        figure = Markup(draw(plot.chart, f"{view.name}-{plot.name}")) if plot.chart else None  # noqa: S704  escaped by matplotlib, and our own
-        plots.append({"plot": plot, "figure": figure})
+        plots.append({"plot": plot, "figure": _figure(plot.chart, f"{view.name}-{plot.name}")})
     return {"view": view, "plots": plots, "matrix": tables.measurement_matrix(view)}
+
+
+def _comparison(entry: Comparison) -> dict[str, Any]:
+    charts = [chart for chart in (entry.values, entry.ratios) if chart]
+    return {
+        "entry": entry,
+        "figures": [(chart, _figure(chart, f"platforms-{entry.name}-{number}")) for number, chart in enumerate(charts)],
+    }
+
+
+def _figure(chart: Chart | None, key: str) -> Markup | None:
+    return Markup(draw(chart, key)) if chart else None  # noqa: S704  escaped by matplotlib, and our own

@@ -13,7 +13,7 @@ from clusterbench.report.gather import Gathered, workload_or_none
 from clusterbench.report.words import named_counts, published_text, quantity, say_level, without_sweep
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.experiment import Scale
-from clusterbench.statistics import Result, Summary
+from clusterbench.statistics import Result, Summary, ratio
 from clusterbench.workloads import Level, MeasurementKind, Workload
 
 X_STRETCH_MAX = 5
@@ -61,6 +61,8 @@ class Chart:
     series: list[Series]
     papers: list[PaperMark]
     rows: list[str]
+    reference: float | None = None
+    """A value to compare with, such as 1 of ratios; the axis then begins near the values, not at zero."""
 
     @property
     def is_numeric(self) -> bool:
@@ -132,7 +134,8 @@ class SweepView:
         self.workload: Workload | None = workload_or_none(workload_name)
         self.sweep = run.sweep(name)
         self.title = self.sweep.title if self.sweep else name.replace("_", " ")
-        self.platforms = list(dict.fromkeys(result.platform for result in found))
+        occurring = dict.fromkeys(result.platform for result in found)
+        self.platforms = sorted(occurring, key=lambda name: _place(name, run.platforms))
         self.levels = self._levels(found)
         self.varied = [factor for factor, levels in self.levels.items() if len(levels) > 1]
         self.results = sorted(found, key=self._order)
@@ -230,6 +233,10 @@ def sweep_views(run: Gathered) -> list[SweepView]:
     return [SweepView(run, n, [r for r in run.results if r.sweep == n], workloads.get(n, "")) for n in names]
 
 
+def _place(name: str, order: Sequence[str]) -> tuple[int, str]:
+    return (order.index(name) if name in order else len(order), name)
+
+
 def _is_number(level: Level) -> bool:
     return isinstance(level, int) and not isinstance(level, bool)
 
@@ -240,10 +247,11 @@ def _is_number(level: Level) -> bool:
 def _published(view: SweepView, measurement: str) -> list[PublishedValue]:
     values = view.run.published.values if view.run.published else []
     unit = view.kind(measurement).unit
-    return [v for v in values if v.sweep == view.name and v.measurement == measurement and v.unit == unit]
+    own = [v for v in values if v.sweep == view.name and v.measurement == measurement and v.unit == unit]
+    return [value for value in own if value.platform is None]  # the others are compared in ``platforms.py``
 
 
-def _belongs(value: PublishedValue, result: Result) -> bool:
+def belongs(value: PublishedValue, result: Result) -> bool:
     """Whether the paper's cell is this cell, as far as the paper says."""
     return all(result.levels.get(name) == level for name, level in value.levels.items())
 
@@ -269,7 +277,7 @@ def _plot(view: SweepView, measurement: str) -> Plot:
         published_rows=[
             {"label": view.words(value.levels, _in_order(view, value)), "text": published_text(value), "note": note}
             for note, value in enumerate(published, 1)
-            if not any(_belongs(value, result) for result in view.results)
+            if not any(belongs(value, result) for result in view.results)
         ],
         sources=sources,
         beyond=[
@@ -294,7 +302,7 @@ def _row(view: SweepView, result: Result, measurement: str, published: Sequence[
         summary=summary,
         answer="" if summary else answer(result),
         ratio=_ratio(view, result, measurement),
-        published=[(published_text(v), n) for n, v in enumerate(published, 1) if _belongs(v, result)],
+        published=[(published_text(v), n) for n, v in enumerate(published, 1) if belongs(v, result)],
     )
 
 
@@ -324,17 +332,22 @@ def answer(result: Result) -> str:
 
 
 def _ratio(view: SweepView, result: Result, measurement: str) -> str:
-    """Median over that of the first platform, with the widest bounds that both intervals allow."""
-    ours = result.measurements.get(measurement)
+    """Median over that of the reference platform, which is the first that was chosen."""
     cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
     first = cell[0].measurements.get(measurement) if cell else None
-    if ours is None or first is None or result.platform == view.platforms[0] or not first.median:
+    return "" if result.platform == view.platforms[0] else ratio_text(result.measurements.get(measurement), first)
+
+
+def ratio_text(ours: Summary | None, reference: Summary | None) -> str:
+    """ "1.06× (1.02 - 1.09)", and whether the two can be told apart."""
+    if ours is None or reference is None or not reference.median:
         return ""
-    said = f"{ours.median / first.median:.2f}×"
-    if not (ours.interval_95 and first.interval_95) or not all(first.interval_95):
+    value, bounds = ratio(ours.values, reference.values)
+    said = f"{value:.2f}×"
+    if bounds is None:
         return f"{said}, no interval"
-    low, high = ours.interval_95[0] / first.interval_95[1], ours.interval_95[1] / first.interval_95[0]
-    return f"{said} ({low:.2f} – {high:.2f})" + (", not told apart" if low <= 1 <= high else "")
+    apart = ", not told apart" if bounds[0] <= 1 <= bounds[1] else ""
+    return f"{said} ({bounds[0]:.2f} – {bounds[1]:.2f}){apart}"
 
 
 # Figures.
@@ -409,7 +422,7 @@ def _looks(view: SweepView, keys: Sequence[SeriesKey]) -> dict[SeriesKey, tuple[
 
 def _is_near(view: SweepView, value: PublishedValue, chart: Chart) -> bool:
     """Drawn is what lies in one of our cells, or so near that it does not squeeze ours."""
-    if any(_belongs(value, result) for result in view.results):
+    if any(belongs(value, result) for result in view.results):
         return True
     x, levels = value.levels.get(str(view.x_factor)), view.levels[str(view.x_factor)]
     if x is None or not _is_number(x):
@@ -458,7 +471,7 @@ def _by_category(
     kind = view.kind(measurement)
     papers, drawn = [], []
     for value in published:
-        places = {_category(view, result) for result in view.results if _belongs(value, result)}
+        places = {_category(view, result) for result in view.results if belongs(value, result)}
         papers += [PaperMark(float(rows.index(p)), float(value.value), None, _paper_label(view, value)) for p in places]
         drawn += [value] if places else []
     x_title = ", ".join(name.replace("_", " ") for name in view.varied) or "cell"

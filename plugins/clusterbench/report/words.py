@@ -82,7 +82,10 @@ def named_counts(counts: Mapping[str, int]) -> str:
 
 
 def published_text(value: PublishedValue) -> str:
-    return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{number(value.value)}"
+    """As it was printed: no digit of a whole number is lost."""
+    whole = float(value.value).is_integer()
+    text = f"{int(value.value):,}".replace(",", THIN_SPACE) if whole else f"{value.value:.4g}"
+    return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{text}"
 
 
 def say_level(workload: Workload | None, factor: str, level: Level, *, named: bool = False) -> str:

@@ -153,8 +153,13 @@ class Workload(Protocol):
     def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:
         """Facts about the dataset, computed where it is, for its Great Expectations suite: the one of its name.
 
-        ``checksum_expected`` is None where no independent engine can say it; earlier runs do then. A list among the
-        facts is rows for a suite of their own, ``<dataset>_<fact>``.
+        A list among the facts is rows for a suite of their own, ``<dataset>_<fact>``.
+        """
+
+    def checksum(self, dataset: Dataset) -> str | None:
+        """What ``inspect`` must find as ``checksum``, by an independent engine over rows made anew.
+
+        None where that would take too long: then earlier runs say it.
         """
 
     def answers(self, dataset: Dataset) -> dict[str, Any] | None:
