@@ -5,8 +5,8 @@ SHELL := /bin/sh
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
-# `make run EXPERIMENT=… SCALE=…`
-EXPERIMENT ?= key_value
+# `make run EXPERIMENT=… SCALE=…`; without them the main sweeps of every study, as below
+EXPERIMENT ?=
 SCALE ?= laptop
 export PYTHON
 
@@ -25,8 +25,13 @@ down:  ## stop the lab; its data stays
 status:  ## how every server of the lab is
 	@$(bin)/clusterbench lab status
 
-run: up  ## run one experiment on the lab: EXPERIMENT=key_value SCALE=laptop
+run: up  ## the main sweeps of every study on the lab; all of one: EXPERIMENT=retail SCALE=laptop
+ifdef EXPERIMENT
 	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
+else
+	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency
+	$(bin)/clusterbench run retail --scale $(SCALE) --sweep full_scan --sweep partial_scan --sweep data_load --concurrency 1
+endif
 
 bench: setup  ## measure clusterbench itself
 	$(bin)/clusterbench bench

@@ -201,6 +201,17 @@ def test_another_number_of_segments_than_declared_is_said() -> None:
     )
 
 
+def test_another_number_of_mirrors_than_declared_is_said() -> None:
+    engine = Tried(state())
+    engine.platform = engine.platform.model_copy(update={"segments_per_host": None, "mirrors_per_host": 2})
+    with pytest.raises(EngineError) as caught:
+        engine._check_segments_per_host([i for i in cluster() if not i.is_mirror])
+    assert str(caught.value) == (
+        "platform 'greenplum_cluster': declared are 2 mirrors per host, found none; change 'mirrors_per_host' in its "
+        "file, or the cluster"
+    )
+
+
 def test_an_instance_on_a_host_that_the_file_does_not_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Tried(state())
     monkeypatch.setattr(engine, "_names_of_hosts", lambda: {"cdw": ["cdw"], "sdw1": ["sdw1"]})

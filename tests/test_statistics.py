@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clusterbench.records import Trial, TrialRecord
-from clusterbench.statistics import interval_95, results, summarise
+from clusterbench.statistics import interval_95, ratio, results, summarise
 from clusterbench.workloads import load_workload
 
 
@@ -187,3 +187,30 @@ def test_result_can_be_written_as_json() -> None:
     said = json.loads(json.dumps(results({"lab_db1": THREE}, records)[0].as_json()))
     assert said["measurements"]["throughput_per_s"]["interval_95"] == [1.0, 3.0]
     assert said["levels"]["clients"] == 4
+
+
+# Ratios.
+
+
+def test_ratio_is_that_of_the_medians_and_inside_its_interval() -> None:
+    value, bounds = ratio([10.0, 11.0, 12.0], [5.0, 5.5, 6.0])
+    assert value == 2.0
+    assert bounds is not None and bounds[0] <= 2.0 <= bounds[1]
+    assert (pytest.approx(bounds[0]), pytest.approx(bounds[1])) == (10 / 6, 12 / 5), "three and three: the extremes"
+
+
+def test_ratio_of_the_same_to_itself_holds_one_and_is_the_same_every_time() -> None:
+    values = [1.0, 1.2, 0.9, 1.1, 1.05]
+    value, bounds = ratio(values, values)
+    assert value == 1.0 and bounds is not None and bounds[0] < 1 < bounds[1]
+    assert ratio(values, values) == (value, bounds)
+
+
+def test_ratio_that_is_far_from_one_has_an_interval_without_it() -> None:
+    _, bounds = ratio([2.0, 2.1, 2.05, 1.95], [1.0, 1.1, 0.95, 1.02])
+    assert bounds is not None and bounds[0] > 1.5
+
+
+@pytest.mark.parametrize(("values", "reference"), [([1.0, 2.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0])])
+def test_ratio_of_too_few_has_no_interval(values: list[float], reference: list[float]) -> None:
+    assert ratio(values, reference)[1] is None
