@@ -12,7 +12,6 @@ from airflow.sdk import DAG, TaskGroup
 
 from clusterbench import tasks
 from clusterbench.catalog import Catalog
-from clusterbench.errors import SpecError
 from clusterbench.paths import project_root
 from clusterbench.runs import pool_of
 from clusterbench.spec import Experiment, Platform
@@ -64,9 +63,5 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
 
 
 catalog = Catalog(project_root())
-for file in catalog.experiment_files:
-    try:
-        declared = catalog.read_experiment(file)
-        globals()[declared.experiment] = benchmark(declared, catalog.platforms_for(declared))
-    except SpecError:
-        continue  # problems.py raises it, so that one broken file takes down its own DAG only
+for declared in catalog.experiments():  # those with a mistake are left out; problems.py raises it
+    globals()[declared.experiment] = benchmark(declared, catalog.platforms_for(declared))

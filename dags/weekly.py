@@ -12,19 +12,10 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, CronTriggerTimetable, Param
 
 from clusterbench.catalog import Catalog
-from clusterbench.errors import SpecError
 from clusterbench.paths import project_root
 from clusterbench.spec import SCALES
 
 SATURDAY_EVENING = "0 20 * * 6"
-
-catalog = Catalog(project_root())
-experiments = []
-for file in catalog.experiment_files:
-    try:
-        experiments.append(catalog.read_experiment(file))
-    except SpecError:
-        continue  # problems.py shows it
 
 with DAG(
     "weekly",
@@ -51,7 +42,7 @@ with DAG(
 ) as dag:
     all_valid = EmptyOperator(task_id="all_valid")  # the only leaf: fails when any experiment failed
     previous = None
-    for experiment in experiments:
+    for experiment in Catalog(project_root()).experiments():  # those with a mistake are left out; problems.py shows it
         run = TriggerDagRunOperator(
             task_id=experiment.experiment,
             trigger_dag_id=experiment.experiment,

@@ -195,6 +195,16 @@ class RunArchive:
         found = _each(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
         return sorted(found, key=lambda record: (record.started_at, record.trial.id))
 
+    def errors(self) -> list[dict[str, Any]]:
+        """Errors of steps, each once with how often it came (``times``), in the order in which they came first."""
+        found = [self.get_json(key) or {} for key in self.keys("errors/") if key.endswith(".json")]
+        once: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for error in sorted(found, key=lambda error: str(error.get("at"))):
+            key = tuple(error.get(name) for name in ("platform", "step", "error"))
+            blank = {"platform": "run", "step": "", "error": "", "at": ""}
+            once.setdefault(key, {**blank, **error, "times": 0})["times"] += 1
+        return list(once.values())
+
     # What every trial must answer.
 
     def answers(self, workload: str, table: str) -> dict[str, Any]:

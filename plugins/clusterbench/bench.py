@@ -14,11 +14,10 @@ from clusterbench import bench_retail, pgbench, steps
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.connections import Connections, local_connections
-from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import project_root
 from clusterbench.records import Trial
 from clusterbench.runs import run_id_from
-from clusterbench.trial import Bench, run_trial
+from clusterbench.trial import Bench
 from clusterbench.watch import follow
 from clusterbench.workloads import load_workload
 
@@ -75,10 +74,10 @@ def _throughput_against_hand(connections: Connections) -> bool:
 
 def _pair(trial: Trial, bench: Bench, *, trial_first: bool) -> float:
     if trial_first:
-        measured = _as_trial(trial, bench)
+        measured = bench_retail.as_trial(trial, bench, "throughput_per_s")
         return measured / _by_hand(trial, bench)
     by_hand = _by_hand(trial, bench)
-    return _as_trial(trial, bench) / by_hand
+    return bench_retail.as_trial(trial, bench, "throughput_per_s") / by_hand
 
 
 def _trial(number: int) -> Trial:
@@ -86,13 +85,6 @@ def _trial(number: int) -> Trial:
     levels = {name: factor.default for name, factor in factors.items()}
     levels |= {"rows": ROWS, "clients": CLIENTS, "lookups_per_client": LOOKUPS_PER_CLIENT}
     return Trial(f"bench.r{number}", "bench", "lab_db1", "bench", "key_value", levels, number, SEED, 600, {})
-
-
-def _as_trial(trial: Trial, bench: Bench) -> float:
-    record = run_trial(trial, bench)
-    if record.outcome != "completed":
-        raise ClusterbenchError(f"the trial of the benchmark {record.outcome}: {record.reason}")
-    return record.measurements["throughput_per_s"]
 
 
 def _by_hand(trial: Trial, bench: Bench) -> float:

@@ -71,16 +71,17 @@ def _load_against_hand(bench: Bench, number: int) -> float:
     dataset = workload.dataset(levels, SEED)
     load_files.generate(dataset, bench.engine)
     if number % 2:
-        return _as_trial(trial, bench) / _by_hand(dataset, bench)
+        return as_trial(trial, bench, "throughput_mb_per_s") / _by_hand(dataset, bench)
     by_hand = _by_hand(dataset, bench)
-    return _as_trial(trial, bench) / by_hand
+    return as_trial(trial, bench, "throughput_mb_per_s") / by_hand
 
 
-def _as_trial(trial: Trial, bench: Bench) -> float:
+def as_trial(trial: Trial, bench: Bench, measurement: str) -> float:
+    """One measurement of a trial with all that is around it."""
     record = run_trial(trial, bench)
     if record.outcome != "completed":
         raise ClusterbenchError(f"the trial of the benchmark {record.outcome}: {record.reason}")
-    return record.measurements["throughput_mb_per_s"]
+    return record.measurements[measurement]
 
 
 def _by_hand(dataset: Dataset, bench: Bench) -> float:

@@ -45,6 +45,18 @@ class Catalog:
             raise SpecError([located(path, problem) for problem in problems])
         return experiment
 
+    def experiments(self) -> list[Experiment]:
+        """Every experiment whose file is in order, and its platforms' too. One that is not shows up in ``lint``."""
+        found = []
+        for file in self.experiment_files:
+            try:
+                experiment = self.read_experiment(file)
+                self.platforms_for(experiment)
+            except SpecError:
+                continue
+            found.append(experiment)
+        return found
+
     def platform(self, name: str) -> Platform:
         return self.read_platform(self._file(self.platform_files, "platform", name))
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -16,16 +14,19 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench.archive import CONNECTION_ID, Store, find_run
+from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
 from clusterbench.connections import local_connections
 from clusterbench.errors import ClusterbenchError
-from clusterbench.paths import project_root
+from clusterbench.paths import lab_dir, project_root
 from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import pool_of, run_id_from
 from clusterbench.spec import SCALES
+from clusterbench.statistics import Result
 
 OK, FAILED, MISUSED = 0, 1, 2
+SHOWN = ("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s")
+"""Measurements that the command line prints, of those that a cell has."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,10 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("clusterbench: interrupted; what was started goes on in Airflow", file=sys.stderr)
         return FAILED
-
-
-def lab_dir() -> Path:
-    return Path(os.environ.get("CLUSTERBENCH_LAB_DIR") or project_root() / ".lab")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -136,7 +133,7 @@ def _plan(options: argparse.Namespace) -> int:
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
     table = Table(title=f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}")
-    for column in ("platform", "trials", "not applicable", "data", "disk needed", "about"):
+    for column in ("platform", "trials", "not applicable", "data", "disk needed", "load files", "about"):
         table.add_column(column, justify="left" if column == "platform" else "right")
     for one in estimates:
         table.add_row(
@@ -145,6 +142,7 @@ def _plan(options: argparse.Namespace) -> int:
             str(one.not_applicable),
             _bytes(one.dataset_bytes),
             _bytes(one.disk_needed_bytes),
+            _bytes(one.files_bytes) if one.files_bytes else "none",
             _duration(one.estimate_s),
         )
     Console().print(table)
@@ -180,13 +178,12 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     """Results, where the report is, and an exit status that is 0 only for a valid run."""
     asked = api.dag_run(dag_id, dag_run_id)
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
-    store = Store.of(local_connections(lab_dir())(CONNECTION_ID))
-    archive = find_run(store, f"{dag_id}/{run_id}")
+    archive = _archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
-    if results := archive.get_json("results.json"):
-        _print_results(results["results"])
+    if archive.get_json("results.json"):
+        _print_results(archive)
     report = lab_dir() / "reports" / f"{dag_id}-{run_id}.html"
-    if html := store.get(f"{archive.prefix}report.html"):
+    if html := archive.store.get(f"{archive.prefix}report.html"):
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_bytes(html)
         print(f"report   {report}\narchive  {archive.url}")
@@ -198,48 +195,45 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     return OK if valid else FAILED
 
 
-def _print_reasons(archive: Any, verdicts: dict[str, Any] | None) -> None:
-    errors = [archive.need_json(key) for key in archive.keys("errors/")]
-    said = [f"{error['platform']}, {error['step']}: {error['error']}" for error in errors]
-    for line, times in Counter(said).items():
-        print(f"  {line}{f' ({times} times)' if times > 1 else ''}", file=sys.stderr)
+def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None:
+    for error in archive.errors():
+        times = f" ({error['times']} times)" if error["times"] > 1 else ""
+        print(f"  {error['platform']}, {error['step']}: {error['error']}{times}", file=sys.stderr)
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
             print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
 
 
-def _print_results(results: list[dict[str, Any]]) -> None:
+def _print_results(archive: RunArchive) -> None:
     table = Table(title="Results: median, 95 % interval, best")
     for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
         table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
-    for result in results:
-        shown = [
-            name for name in ("throughput_per_s", "latency_ms_p50", "latency_ms_p99") if name in result["measurements"]
-        ]
-        shown = shown or list(result["measurements"])[:1]
-        n_of_n = f"{result['completed']} of {result['planned']}"
+    for entry in archive.need_json("results.json")["results"]:
+        result = Result.from_json(entry)
+        shown = [name for name in SHOWN if name in result.measurements] or list(result.measurements)[:1]
         if not shown:
-            reason = (result["reasons"] or ["not run"])[0]
-            table.add_row(result["platform"], result["label"], n_of_n, reason[:60], "", "", "", "")
+            reason = (result.reasons or ["not run"])[0]
+            table.add_row(result.platform, result.label, result.n_of_n, reason[:60], "", "", "", "")
         for number, name in enumerate(shown):
-            summary = result["measurements"][name]
-            low_high = summary["interval_95"]
-            first = number == 0
+            summary = result.measurements[name]
+            low_high = summary.interval_95
             table.add_row(
-                result["platform"] if first else "",
-                result["label"] if first else "",
-                n_of_n if first else "",
+                *((result.platform, result.label, result.n_of_n) if number == 0 else ("", "", "")),
                 name,
-                f"{summary['median']:.4g}",
+                f"{summary.median:.4g}",
                 f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else "fewer than 3",
-                f"{summary['best']:.4g}",
-                summary["unit"],
+                f"{summary.best:.4g}",
+                summary.unit,
             )
     Console(width=max(150, Console().width)).print(table)
 
 
+def _archive_of(run: str) -> RunArchive:
+    return find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), run)
+
+
 def _verify(options: argparse.Namespace) -> int:
-    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
+    archive = _archive_of(options.run)
     problems = archive.verify()
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -249,15 +243,14 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace) -> int:
-    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
-    _print_results(archive.need_json("results.json")["results"])
+    _print_results(_archive_of(options.run))
     return OK
 
 
 def _report(options: argparse.Namespace) -> int:
     from clusterbench.report import render_report  # noqa: PLC0415
 
-    archive = find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), options.run)
+    archive = _archive_of(options.run)
     options.output.write_text(render_report(archive, Catalog(project_root())), encoding="utf-8")
     print(f"written to {options.output}")
     return OK

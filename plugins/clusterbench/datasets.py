@@ -47,6 +47,8 @@ class Dataset:
     bytes_expected: int
     """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
     storage: Storage
+    files_bytes: int = 0
+    """Load files on the ETL host."""
     version: str = "1"
     """Another text here, other rows: a table of another version is made anew."""
 

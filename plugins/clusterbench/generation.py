@@ -5,7 +5,8 @@ The table's comment says what is in it, so nothing is kept elsewhere that could 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from clusterbench.datasets import Dataset
@@ -14,6 +15,9 @@ from clusterbench.sql import identifier, statement
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
+
+
+PROGRESS_EVERY_S = 60
 
 
 def is_generated(dataset: Dataset, engine: Engine) -> bool:
@@ -36,16 +40,22 @@ def generate(
         return
     if _comment(dataset.table, engine) != _started(dataset):
         make_empty(dataset, engine, columns)
-    loaded, said = 0, 0
     parts = slices(dataset.rows, engine.parallelism(), engine.slice_rows_max)
-    for rows in engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b))):
-        loaded += rows
-        if loaded * 10 // dataset.rows > said:
-            said = loaded * 10 // dataset.rows
-            print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({said * 10} %)", flush=True)
+    _tell(dataset, engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b))))
     finish()
     engine.settle(dataset.table, dataset.storage.analysed)
     engine.execute(statement("tables", "mark", table=identifier(dataset.table), mark=_mark(dataset)))
+
+
+def _tell(dataset: Dataset, loaded_slices: Iterable[int]) -> None:
+    """Progress for the task's log: at every tenth, and every minute of what may take days."""
+    loaded, tenths, said_at = 0, 0, time.monotonic()
+    for rows in loaded_slices:
+        loaded += rows
+        if loaded * 10 // dataset.rows > tenths or time.monotonic() - said_at > PROGRESS_EVERY_S:
+            tenths, said_at = loaded * 10 // dataset.rows, time.monotonic()
+            share = loaded * 100 // dataset.rows
+            print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({share} %)", flush=True)
 
 
 def make_empty(dataset: Dataset, engine: Engine, columns: str) -> None:

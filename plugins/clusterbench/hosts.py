@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import io
-import shlex
 import shutil
 import tarfile
 import threading
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -265,11 +265,6 @@ def _unpack(packed: Path, into: Path) -> None:
             if content:  # under its last name only: what a host sends is never written elsewhere
                 with (into / Path(member.name).name).open("wb") as file:
                     shutil.copyfileobj(content, file)
-
-
-def quote(text: str) -> str:
-    """``text`` as one word of a shell."""
-    return shlex.quote(text)
 
 
 def _is_plain_pattern(name: str) -> bool:

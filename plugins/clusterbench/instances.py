@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import Any
-
-from clusterbench.hosts import quote
 
 COORDINATOR = -1
 """Its content id, as ``gp_segment_configuration`` has it; a plain server's, too."""
@@ -35,9 +34,8 @@ class Instance:
 
     @property
     def name(self) -> str:
-        kind = "coordinator" if self.content == COORDINATOR else f"segment {self.content}"
-        kind = f"{kind}{'' if self.preferred_role == 'p' else ' (mirror)'}"
-        return f"{kind} on {self.host or self.address}:{self.port}"
+        mirror = "" if self.preferred_role == "p" else " (mirror)"
+        return f"{content_name(self.content)}{mirror} on {self.host or self.address}:{self.port}"
 
     @property
     def is_mirror(self) -> bool:
@@ -50,6 +48,11 @@ class Instance:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def content_name(content: object) -> str:
+    """ "coordinator" or "segment 3"; archived facts may have the number as text."""
+    return "coordinator" if str(content) == str(COORDINATOR) else f"segment {content}"
 
 
 def by_host(instances: Iterable[Instance]) -> dict[str, list[Instance]]:

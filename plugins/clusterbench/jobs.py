@@ -13,10 +13,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from clusterbench.errors import HostError
-from clusterbench.hosts import Fleet, quote
+from clusterbench.hosts import Fleet
 from clusterbench.workloads import Job
 
 WAIT_SLICE_S = 60

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from shlex import quote
 
 from clusterbench.errors import LeaseError
-from clusterbench.hosts import Fleet, quote
+from clusterbench.hosts import Fleet
 from clusterbench.spec import Platform
 
 

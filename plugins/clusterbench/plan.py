@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -117,20 +117,22 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
     return Plan(experiment.experiment, choices, trials)
 
 
+def concurrency_levels(experiment: Experiment, scale: Scale, sweeps: Collection[str] = ()) -> list[Level]:
+    """The levels that can be chosen: those of a factor of concurrency that ``sweeps`` vary, or that any sweep does."""
+    found: set[Level] = set()
+    for name, sweep in experiment.sweeps.items():
+        if not sweeps or name in sweeps:
+            factors = load_workload(sweep.workload).factors
+            listed = [sweep.levels(factor, scale) for factor in sweep.factors if factors[factor].is_concurrency]
+            found |= {level for levels in listed if len(levels) > 1 for level in levels}
+    return sorted(found, key=lambda level: (isinstance(level, str), level))
+
+
 def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
     """A level that no chosen sweep varies would be left out without a word; say so instead."""
-    declared: set[Level] = set()
-    for name, sweep in experiment.sweeps.items():
-        if not choices.sweeps or name in choices.sweeps:
-            factors = load_workload(sweep.workload).factors
-            for factor in sweep.factors:
-                levels = sweep.levels(factor, choices.scale)
-                declared |= set(levels) if factors[factor].is_concurrency and len(levels) > 1 else set()
+    declared = concurrency_levels(experiment, choices.scale, choices.sweeps)
     if unknown := [level for level in choices.concurrency if level not in declared]:
-        allowed = (
-            ", ".join(map(str, sorted(declared, key=lambda level: (isinstance(level, str), level))))
-            or "none, no chosen sweep varies it"
-        )
+        allowed = ", ".join(map(str, declared)) or "none, no chosen sweep varies it"
         raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
 
 
@@ -200,6 +202,8 @@ class Estimate:
     not_applicable: int
     dataset_bytes: int
     disk_needed_bytes: int
+    files_bytes: int
+    """Load files, on the ETL host."""
     estimate_s: float
 
 
@@ -217,7 +221,8 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
         platform = catalog.platform(name)
         lacks = engine_class(platform.engine).lacking(platform, {})
         possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, lacks) is None]
-        dataset_bytes = sum(dataset.bytes_expected for _, dataset in plan.datasets(name, lacks))
+        datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
+        dataset_bytes = sum(dataset.bytes_expected for dataset in datasets)
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(
             Estimate(
@@ -226,6 +231,7 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
                 not_applicable=len(trials) - len(possible),
                 dataset_bytes=dataset_bytes,
                 disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM),
+                files_bytes=sum(dataset.files_bytes for dataset in datasets),
                 estimate_s=measured_s + dataset_bytes / GENERATION_BYTES_PER_S,
             )
         )

@@ -28,6 +28,11 @@ class Summary:
     interval_95: tuple[float, float] | None
     values: list[float]
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Summary:
+        bounds = data["interval_95"]
+        return cls(**{**data, "interval_95": (bounds[0], bounds[1]) if bounds else None})
+
 
 @dataclass(frozen=True)
 class Result:
@@ -46,6 +51,11 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Result:
+        measurements = {name: Summary.from_json(entry) for name, entry in data["measurements"].items()}
+        return cls(**{**data, "measurements": measurements})
 
     @property
     def n_of_n(self) -> str:

@@ -151,7 +151,7 @@ def _check_space(run: Run, bench: Bench) -> None:
     needed = sum(
         int(dataset.bytes_expected * DISK_HEADROOM)
         for workload, dataset in datasets
-        if not load_workload(workload).is_generated(dataset, bench.engine)
+        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, bench.engine)
     )
     free = bench.engine.free_bytes()
     if free is not None and needed > free:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from clusterbench.connections import Connection
 from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError
+from clusterbench.plan import concurrency_levels
 from clusterbench.runs import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
-from clusterbench.workloads import load_workload, say_count
+from clusterbench.spec.experiment import Scale
+from clusterbench.workloads import say_count
 
 if TYPE_CHECKING:
     from clusterbench.steps import Run
@@ -236,7 +238,8 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
     """The parameters of a run, as Airflow's form shows them; every value is checked by its JSON schema."""
     names = [platform.platform for platform in platforms]
     sweeps = list(experiment.sweeps)
-    concurrency = concurrency_levels(experiment)
+    by_scale = {scale: concurrency_levels(experiment, scale) for scale in get_args(Scale)}
+    concurrency = "; ".join(f"{scale} {', '.join(map(str, levels)) or 'none'}" for scale, levels in by_scale.items())
     return {
         "scale": Param(
             experiment.default_scale,
@@ -289,22 +292,6 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             description="Fixes data, keys and order of trials. Another seed generates other data first.",
         ),
     }
-
-
-def concurrency_levels(experiment: Experiment) -> str:
-    """The concurrency levels of each scale that a sweep varies, and that can be chosen, for the form."""
-    said = []
-    for scale in SCALES:
-        varied = [
-            sweep.levels(name, scale)  # type: ignore[arg-type]
-            for sweep in experiment.sweeps.values()
-            for name in sweep.factors
-            if load_workload(sweep.workload).factors[name].is_concurrency
-        ]
-        levels = {level for listed in varied if len(listed) > 1 for level in listed}
-        numbers = sorted(levels, key=lambda level: (isinstance(level, str), level))
-        said.append(f"{scale} {', '.join(map(str, numbers)) or 'none'}")
-    return "; ".join(said)
 
 
 def documentation(experiment: Experiment) -> str:

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from clusterbench.hosts import Fleet, quote
+from clusterbench.hosts import Fleet
 
 SETTLE_S = 1.1
 """From the start of telemetry to the start of the driver: one whole sample, which shows whether the host was quiet."""

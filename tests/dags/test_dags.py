@@ -19,7 +19,7 @@ from airflow.exceptions import ParamValidationError
 from clusterbench.catalog import Catalog
 from clusterbench.cli import _pool_names
 from clusterbench.paths import project_root
-from clusterbench.tasks import concurrency_levels
+from clusterbench.plan import concurrency_levels
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
@@ -167,8 +167,8 @@ def test_page_in_the_ui_says_the_question_and_every_sweep(benchmark: Any) -> Non
 
 
 def test_form_names_the_levels_that_can_be_chosen(bag: DagBag) -> None:
-    said = concurrency_levels(CATALOG.experiment("key_value"))
-    assert said == "smoke 1, 4; laptop 1, 10, 50; full 1, 50, 100, 150, 200"
+    assert concurrency_levels(CATALOG.experiment("key_value"), "laptop", ["concurrency"]) == [1, 10, 50]
+    said = "smoke 1, 4; laptop 1, 10, 50; full 1, 50, 100, 150, 200"
     assert said in bag.dags["key_value"].params.get_param("concurrency").description
 
 

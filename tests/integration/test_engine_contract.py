@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import psycopg
@@ -21,15 +22,14 @@ from tests.integration.helpers import SEED, new_run, trial
 from clusterbench import caches, load_files, order_lineitems, validation
 from clusterbench.archive import CONNECTION_ID
 from clusterbench.catalog import Catalog
-from clusterbench.cli import lab_dir
 from clusterbench.connections import Connection, Connections, from_file, local_connections
 from clusterbench.datasets import Dataset, Storage, row_skew_max
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import EngineError
-from clusterbench.hosts import Fleet, quote
+from clusterbench.hosts import Fleet
 from clusterbench.instances import faults
 from clusterbench.lab import Lab
-from clusterbench.paths import project_root
+from clusterbench.paths import lab_dir, project_root
 from clusterbench.records import Trial
 from clusterbench.spec import Platform
 from clusterbench.sql import identifier

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from tests.integration.helpers import bench_on, new_run
 from clusterbench import generation, load_files, order_lineitems, steps
 from clusterbench.connections import Connections
 from clusterbench.errors import DatasetError
-from clusterbench.hosts import quote
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.report import render_report
 from clusterbench.trial import Bench, job_of, run_trial

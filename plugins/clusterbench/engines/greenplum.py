@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from psycopg import sql
@@ -18,13 +19,13 @@ from clusterbench.datasets import Storage
 from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, quoted, without_hosts
 from clusterbench.errors import EngineError
-from clusterbench.hosts import quote
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, statement
 
 UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
-ROWS_PER_SEGMENT_AND_SLICE = 1_000_000
+SLICE_ROWS_MAX = 8_000_000
+"""All segments share one statement's rows: a million each, where there are eight."""
 ALL_UP_WITHIN_S = 60
 ON_ALL_SEGMENTS = "SELECT count(*) AS segments FROM gp_dist_random('gp_id')"
 RECOVERY_TIMEOUT_S = 3600
@@ -55,7 +56,7 @@ class Greenplum(Postgres):
     """One cluster, asked through its coordinator; its hosts are known over SSH, or not at all."""
 
     title = "Greenplum"
-    slice_rows_max = 8 * ROWS_PER_SEGMENT_AND_SLICE
+    slice_rows_max = SLICE_ROWS_MAX
 
     @classmethod
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -94,7 +95,7 @@ class Greenplum(Postgres):
         if problems:
             named = ", ".join(self.platform.database_hosts)
             raise EngineError(
-                f"platform {self.platform.platform!r} is not the cluster that it reaches:\n  "
+                f"{self._where} is not the cluster that it reaches:\n  "
                 + "\n  ".join(problems)
                 + f"\nIts file names {named}; add the missing hosts with the role 'segment', under the names above"
             )
@@ -117,7 +118,7 @@ class Greenplum(Postgres):
             *_wrong_counts("mirrors", self.platform.mirrors_per_host, mirrors, "mirrors_per_host"),
         ]
         if wrong:
-            raise EngineError(f"platform {self.platform.platform!r}: " + "; ".join(wrong))
+            raise EngineError(f"{self._where}: " + "; ".join(wrong))
 
     def instances(self) -> list[Instance]:
         if "instances" not in self._facts:
@@ -230,7 +231,7 @@ class Greenplum(Postgres):
         """A primary that its mirror replaced has to be made its mirror, to catch up, and to take its role again."""
         if "gprecoverseg" not in self._utilities():
             raise EngineError(
-                f"platform {self.platform.platform!r}: not in its role: {', '.join(broken)}; there is no gprecoverseg "
+                f"{self._where}: not in its role: {', '.join(broken)}; there is no gprecoverseg "
                 "here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
             )
         if any(row["status"] == "d" for row in self.state()):
@@ -244,9 +245,8 @@ class Greenplum(Postgres):
         until = time.monotonic() + RECOVERY_TIMEOUT_S
         while left := [row["name"] for row in self.state() if not holds(row)]:
             if time.monotonic() > until:
-                where = f"platform {self.platform.platform!r}"
                 raise EngineError(
-                    f"{where}: after {RECOVERY_TIMEOUT_S} s not {wanted}: {', '.join(left)}; gpstate -e says more"
+                    f"{self._where}: after {RECOVERY_TIMEOUT_S} s not {wanted}: {', '.join(left)}; gpstate -e says more"
                 )
             time.sleep(2)
 
@@ -283,7 +283,7 @@ class Greenplum(Postgres):
         self._on_each({self.host: script}, remedy, timeout_s=timeout_s)
 
     def _with_environment(self, command: str) -> str:
-        data, port = quote(self._fact("data_directory")), self.database.port or 5432
+        data, port = quote(self._fact("data_directory")), self.port
         export = f"export MASTER_DATA_DIRECTORY={data} COORDINATOR_DATA_DIRECTORY={data} PGPORT={port}\n"
         return instances.script(
             export + 'export PATH="$program:$PATH"\n' + command, self._fact("program_directory"), []

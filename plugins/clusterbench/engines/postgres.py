@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from shlex import quote
 from typing import Any
 
 import psycopg
@@ -17,7 +18,7 @@ from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
 from clusterbench.engines import BulkLoad, Endpoint, Residency
 from clusterbench.errors import EngineError, HostError
-from clusterbench.hosts import Fleet, quote
+from clusterbench.hosts import Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, raw, statement
@@ -57,17 +58,26 @@ class Postgres:
         }
 
     @property
+    def port(self) -> int:
+        return self.database.port or 5432
+
+    @property
+    def _where(self) -> str:
+        """The beginning of every error."""
+        return f"platform {self.platform.platform!r}"
+
+    @property
     def host(self) -> str:
         """Where the coordinator is, or the only server."""
         coordinators = self.platform.hosts_with("coordinator")
         if not coordinators:
-            raise EngineError(f"platform {self.platform.platform!r}: {NO_HOSTS}")
+            raise EngineError(f"{self._where}: {NO_HOSTS}")
         return coordinators[0]
 
     def instances(self) -> list[Instance]:
         """The server's processes; here one."""
         host = self.host if self.platform.database_hosts else None
-        port = self.database.port or 5432
+        port = self.port
         directory = self._fact("data_directory") if host else ""
         return [Instance(COORDINATOR, host, self.database.host, port, directory)]
 
@@ -76,11 +86,11 @@ class Postgres:
     @contextmanager
     def connect(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
         """A session in autocommit mode; errors come out as EngineError with the remedy."""
-        where = f"platform {self.platform.platform!r}, database {self.database.host}:{self.database.port}"
+        where = f"{self._where}, database {self.database.host}:{self.port}"
         try:
             with psycopg.connect(
                 host=self.database.host,
-                port=self.database.port,
+                port=self.port,
                 user=self.database.login,
                 password=self.database.password,
                 dbname=self.database.schema or self.database.login,
@@ -395,14 +405,14 @@ class Postgres:
     # Where a driver connects.
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
-        port = self.platform.pooler_port if pooled else self.database.port or 5432
+        port = self.platform.pooler_port if pooled else self.port
         return Endpoint(self.database.host, port, self.database.login, self.database.schema)
 
     def start_pooler(self, mode: str, size: int) -> None:
         """PgBouncer on the database's host, new for every trial, so that no old session keeps old settings."""
         self.stop_pooler()
         directory = f"{self.fleet.work_dir(self.host)}/pgbouncer"
-        name, port = self.database.schema, self.database.port or 5432
+        name, port = self.database.schema, self.port
         ini = (
             "[databases]\n"
             f"{name} = host={self.database.host} port={port} dbname={name}\n"
@@ -446,7 +456,7 @@ class Postgres:
         """Run ``body`` for the chosen instances, all hosts at once and on each all instances at once."""
         placed = instances.by_host(chosen)
         if not placed:
-            raise EngineError(f"platform {self.platform.platform!r}: {NO_HOSTS}")
+            raise EngineError(f"{self._where}: {NO_HOSTS}")
         program = self._fact("program_directory")
         return self._on_each({host: instances.script(body, program, here) for host, here in placed.items()}, remedy)
 
@@ -454,7 +464,7 @@ class Postgres:
         try:
             answers = self.fleet.run_each(scripts, timeout_s=timeout_s)
         except HostError as error:
-            raise EngineError(f"platform {self.platform.platform!r}: {error}\n  {remedy}") from None
+            raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
         return {host: answer.output for host, answer in answers.items()}
 
     def _fact(self, name: str) -> str:

@@ -5,9 +5,9 @@ Everything it writes is below one folder, `.lab`; everything it listens on is in
 
 from __future__ import annotations
 
-from clusterbench.lab.command import default_lab_dir, main
+from clusterbench.lab.command import main
 from clusterbench.lab.lab import Lab
 from clusterbench.lab.server import ServerStatus
 from clusterbench.lab.temporary import temporary_lab
 
-__all__ = ["Lab", "ServerStatus", "default_lab_dir", "main", "temporary_lab"]
+__all__ = ["Lab", "ServerStatus", "main", "temporary_lab"]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from dataclasses import asdict
-from pathlib import Path
 
 from clusterbench.errors import LabError
 from clusterbench.lab.lab import Lab
-from clusterbench.lab.layout import PROJECT_DIR
 from clusterbench.lab.server import ServerStatus
-
-
-def default_lab_dir() -> Path:
-    return Path(os.environ.get("CLUSTERBENCH_LAB_DIR") or PROJECT_DIR / ".lab")
+from clusterbench.paths import lab_dir
 
 
 def main(argv: list[str]) -> int:
@@ -27,7 +21,7 @@ def main(argv: list[str]) -> int:
         if choices.action == "up":
             return _up(choices)
         if choices.action == "down":
-            Lab(default_lab_dir(), report=_say).down()
+            Lab(lab_dir(), report=_say).down()
             return 0
         return _status(as_json=choices.json)
     except LabError as error:
@@ -37,7 +31,7 @@ def main(argv: list[str]) -> int:
 
 def _up(choices: argparse.Namespace) -> int:
     started = time.monotonic()
-    lab = Lab(default_lab_dir(), block=choices.block, report=_say)
+    lab = Lab(lab_dir(), block=choices.block, report=_say)
     lab.up(airflow=choices.airflow)
     _say(f"The lab is up after {time.monotonic() - started:.1f} s, in {lab.lab_dir}")
     if choices.airflow:
@@ -47,11 +41,11 @@ def _up(choices: argparse.Namespace) -> int:
 
 
 def _status(as_json: bool) -> int:
-    servers = Lab(default_lab_dir()).status()
+    servers = Lab(lab_dir()).status()
     if as_json:
         print(json.dumps([asdict(server) for server in servers], indent=2))
     elif not servers:
-        _say(f"No lab in {default_lab_dir()}. Bring it up with: clusterbench lab up")
+        _say(f"No lab in {lab_dir()}. Bring it up with: clusterbench lab up")
     else:
         for server in servers:
             _say(_line(server))

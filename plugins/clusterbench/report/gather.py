@@ -15,7 +15,7 @@ from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
 from clusterbench.spec import Experiment, Published, Sweep
-from clusterbench.statistics import Result, Summary, results
+from clusterbench.statistics import Result, results
 from clusterbench.validation import Verdict
 from clusterbench.workloads import Workload, load_workload
 
@@ -88,7 +88,7 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         results_are_final=results_json is not None,
         valid=bool(verdicts.get("valid")) if verdicts else None,
         verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
-        errors=_errors(archive),
+        errors=archive.errors(),
         trials=trials,
     )
 
@@ -128,25 +128,5 @@ def _published(experiment: Experiment | None, catalog: Catalog) -> Published | N
 
 def _results(found: Mapping[str, Any] | None, plan: Plan | None, trials: list[TrialRecord]) -> list[Result]:
     if found is not None:
-        return [_result(entry) for entry in found.get("results", [])]
+        return [Result.from_json(entry) for entry in found.get("results", [])]
     return results(plan.trials, trials) if plan else []
-
-
-def _result(entry: Mapping[str, Any]) -> Result:
-    measurements = {name: _summary(summary) for name, summary in entry["measurements"].items()}
-    return Result(**{**entry, "measurements": measurements})
-
-
-def _summary(entry: Mapping[str, Any]) -> Summary:
-    bounds = entry["interval_95"]
-    return Summary(**{**entry, "interval_95": (bounds[0], bounds[1]) if bounds else None})
-
-
-def _errors(archive: RunArchive) -> list[dict[str, Any]]:
-    """Each error once, with how often it came, in the order in which they came first."""
-    found = [archive.get_json(key) or {} for key in archive.keys("errors/") if key.endswith(".json")]
-    once: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for error in sorted(found, key=lambda error: str(error.get("at"))):
-        key = tuple(error.get(name) for name in ("platform", "step", "error"))
-        once.setdefault(key, {"platform": "run", "step": "", "error": "", "at": "", **error, "times": 0})["times"] += 1
-    return list(once.values())

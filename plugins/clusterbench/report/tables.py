@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from clusterbench.instances import content_name
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered, workload_or_none
 from clusterbench.report.sweeps import state_of
@@ -256,7 +257,7 @@ def _instance(row: Mapping[str, Any]) -> dict[str, str]:
     in_role = "" if row["role"] == row["preferred_role"] else ", not in its preferred role"
     role = "primary" if row["role"] == "p" else "mirror"
     return {
-        "instance": _content(row["content"]),
+        "instance": content_name(row["content"]),
         "role": ("" if str(row["content"]) == "-1" else role) + in_role,
         "host": str(row["host"] or row["address"]),
         "port": str(row["port"]),
@@ -266,13 +267,9 @@ def _instance(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _differing(values: Mapping[str, str]) -> str:
-    shown = [f"{_content(content)} {value}" for content, value in list(values.items())[:INSTANCES_SHOWN]]
+    shown = [f"{content_name(content)} {value}" for content, value in list(values.items())[:INSTANCES_SHOWN]]
     more = len(values) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def _content(content: object) -> str:
-    return "coordinator" if str(content) == "-1" else f"segment {content}"
 
 
 def _dataset(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
