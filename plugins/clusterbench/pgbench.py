@@ -140,7 +140,7 @@ def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:
 
     The check of the answers and reading the statistics count too, so with fewer than a thousand it would be a guess.
     """
-    before, after = (_json(output / name).get("counters") or {} for name in ("before.json", "after.json"))
+    before, after = (json_of(output / name).get("counters") or {} for name in ("before.json", "after.json"))
     if transactions < COUNTED_FROM_TRANSACTIONS:
         return {}
     return {f"{name}_per_transaction": (after[name] - before[name]) / transactions for name in before if name in after}
@@ -171,7 +171,7 @@ def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
             yield np.array(kept, dtype=np.int64)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def json_of(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text())) if path.exists() else {}
 
 

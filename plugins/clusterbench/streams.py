@@ -8,13 +8,12 @@ so no answer is held in memory, and the answer that was measured is the one that
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterbench.pgbench import driver_cpu
 from clusterbench.workloads import Job, MeasurementKind, Reading
@@ -188,10 +187,6 @@ def _timed(output: Path) -> list[Timed]:
             times = times[: len(starts) - 1]  # psql tells the time of what failed, too
         found += [Timed(stream, start, time) for start, time in zip(starts, times, strict=False)]
     return sorted(found, key=lambda one: (one.stream, one.start_s))
-
-
-def json_of(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def _text(output: Path, pattern: str) -> str:

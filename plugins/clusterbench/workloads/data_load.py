@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from clusterbench import generation, load_files, order_lineitems, streams
+from clusterbench import generation, load_files, order_lineitems, pgbench, streams
 from clusterbench.datasets import Dataset
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
@@ -21,7 +21,7 @@ from clusterbench.workloads import (
 )
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import BulkLoad, Engine
     from clusterbench.records import Trial
 
 IN_MEMORY_SHARE_MAX = 0.01
@@ -103,7 +103,7 @@ class DataLoad:
         seconds = reading.measurements.get("response_time_s")
         if not timed or not seconds:
             return reading
-        before = streams.json_of(output / "before.json").get("workload") or {}
+        before = pgbench.json_of(output / "before.json").get("workload") or {}
         size, in_memory = int(before["files_bytes"]), int(before["files_bytes_in_memory"])
         rates = {
             "throughput_mb_per_s": size / 1e6 / seconds,
@@ -130,7 +130,7 @@ class DataLoad:
         engine.reset_session()
 
     @staticmethod
-    def _bulk_load(dataset: Dataset, engine: Engine) -> Any:
+    def _bulk_load(dataset: Dataset, engine: Engine) -> BulkLoad:
         return engine.bulk_load(dataset.table, load_files.etl_host(engine), load_files.names())
 
 
