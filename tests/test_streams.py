@@ -96,7 +96,7 @@ while IFS= read -r line; do
     '\o '*) out=${line#'\o '}; : >"$out";;
     '\o') out=/dev/stdout;;
     'SELECT wrong;') echo "psql:$file: ERROR:  refused"  >&2; exit 3;;
-    'SELECT long;') touch "began.$file"; exec sleep 20;;
+    'SELECT long;') touch "began.$file"; exec sleep 300;;
     'SELECT short;') sleep 0.1; echo 'Time: 100.250 ms';;
     'COPY ('*) printf 'b\t2\nB\t1\na\t3\n' >>"$out"; echo 'Time: 12.345 ms';;
     *) echo "$file: $line" >>done; echo 5000 77;;
@@ -109,7 +109,7 @@ class Ran:
     """A job's folder after the job has ended in it."""
 
     def __init__(
-        self, folder: Path, load: Load, flags: Sequence[str] = (), endpoint: Endpoint = ENDPOINT, limit: str = "15"
+        self, folder: Path, load: Load, flags: Sequence[str] = (), endpoint: Endpoint = ENDPOINT, limit: str = "120"
     ) -> None:
         self.folder = folder
         (folder / "bin").mkdir()
@@ -203,7 +203,7 @@ def test_no_check_asked_for_starts_no_psql_more(tmp_path: Path) -> None:
 def undone(ran: Ran) -> None:
     """It failed soon, the statements of ``on_failure`` were run, then ``after``; nothing was checked."""
     assert ran.status == 1
-    assert ran.took_s < 5, "a statement of 20 s was ended"
+    assert ran.took_s < 100, "a statement of 300 s was ended"
     assert ran.text("done") == "on_failure.sql: TRUNCATE t;\n"
     assert ran.text("after.ran") == "ended\n"
     assert not (ran.folder / "check.txt").exists()
@@ -239,9 +239,9 @@ def test_no_session_is_opened_where_the_preparation_fails(tmp_path: Path) -> Non
 
 
 def test_file_servers_are_stopped_also_after_the_time_limit(tmp_path: Path) -> None:
-    ran = Ran(tmp_path, load(["SELECT long"], ["SELECT long"]), limit="0.7")
+    ran = Ran(tmp_path, load(["SELECT long"], ["SELECT long"]), limit="5")
     assert (ran.status, ran.text("after.ran")) == (124, "ended\n")
-    assert ran.took_s < 5, "the sessions were ended, too"
+    assert ran.took_s < 100, "the sessions were ended, too"
     assert not (tmp_path / "check.txt").exists()
 
 
