@@ -9,6 +9,7 @@ What follows from that function without looking at a row is here: orders, rows o
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench import generation
 from clusterbench.datasets import Dataset, Partition, Storage, row_skew_max
+from clusterbench.instances import skew
 from clusterbench.sql import Value, identifier, raw, statement
 from clusterbench.workloads import Factor
 
@@ -245,13 +247,16 @@ def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
         "lines_max": max(LINES_OF_ORDERS),
     }
     hashed = _row_hash("row_hash")
-    by_leaf = engine.query(
-        statement("order_lineitems", "inspect", table=table, row_hash=hashed, **_categories(), **limits)
+    segment = raw(engine.segment_of_row)
+    seen = engine.query(
+        statement(
+            "order_lineitems", "inspect", table=table, row_hash=hashed, segment=segment, **_categories(), **limits
+        )
     )
     by_order = engine.query(statement("order_lineitems", "orders", table=table))[0]
     counted = ("row_count", "wrong_products", "wrong_customers", "wrong_lines", "out_of_range", "wrong_nulls")
-    facts: dict[str, Any] = {name: sum(int(row[name]) for row in by_leaf) for name in counted}
-    parts = partition_rows(dataset, by_leaf)
+    facts: dict[str, Any] = {name: sum(int(row[name]) for row in seen) for name in counted}
+    parts = partition_rows(dataset, seen)
     of_last_year = sum(row["row_count"] for row in parts if str(row["partition"]).startswith("w"))
     return {
         "table": dataset.table,
@@ -259,27 +264,39 @@ def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
         **facts,
         "share_of_2010": of_last_year / max(1, facts["row_count"]),
         **{name: int(value or 0) for name, value in by_order.items()},
-        "row_skew": engine.skew(dataset.table),
+        "row_skew": skew(list(_rows_by_segment(seen).values()) or [0], engine.segments()),
         "row_skew_max": row_skew_max(orders_of(dataset.rows)),
         "indexes": ", ".join(engine.indexes(dataset.table)) or "none",
-        "checksum": str(sum(int(row["checksum"]) for row in by_leaf)),
+        "checksum": str(sum(int(row["checksum"]) for row in seen)),
         "partitions": parts,
     }
 
 
-def partition_rows(dataset: Dataset, by_leaf: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What is in every partition beside what belongs there; one that is not there has no rows."""
-    found = {str(row["leaf"]).rsplit(".", 1)[-1].strip('"'): row for row in by_leaf}
+def _rows_by_segment(seen: Sequence[Mapping[str, Any]]) -> Counter[int]:
+    counted: Counter[int] = Counter()
+    for row in seen:
+        counted[int(row["segment"])] += int(row["row_count"])
+    return counted
+
+
+def partition_rows(dataset: Dataset, seen: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What is in every partition beside what belongs there; one that is not there has no rows.
+
+    ``seen``: rows of ``inspect.sql``, one a partition and segment.
+    """
+    by_leaf: dict[str, list[Mapping[str, Any]]] = {}
+    for row in seen:
+        by_leaf.setdefault(str(row["leaf"]).rsplit(".", 1)[-1].strip('"'), []).append(row)
     rows = []
     for part in dataset.storage.partitions:
-        row = found.get(part.table(dataset.table), {"row_count": 0, "first_ordered": None, "last_ordered": None})
+        here = by_leaf.get(part.table(dataset.table), [])
         rows.append(
             {
                 "partition": part.name,
-                "row_count": int(row["row_count"]),
+                "row_count": sum(int(row["row_count"]) for row in here),
                 "rows_expected": rows_of(part, dataset.rows),
-                "begins": _begins(row["first_ordered"], part),
-                "ends": _ends(row["last_ordered"], part),
+                "begins": _begins(min((row["first_ordered"] for row in here), default=None), part),
+                "ends": _ends(max((row["last_ordered"] for row in here), default=None), part),
             }
         )
     return rows

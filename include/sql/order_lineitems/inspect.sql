@@ -1,5 +1,6 @@
--- The first scan: every rule that one row can break, counted by partition.
+-- The first scan: every rule that one row can break, counted by partition and segment.
 SELECT CAST(CAST(tableoid AS regclass) AS varchar) AS leaf,
+       $segment AS segment,
        count(*) AS row_count,
        sum($row_hash) AS checksum,
        min(order_datetime) AS first_ordered,
@@ -25,4 +26,4 @@ SELECT CAST(CAST(tableoid AS regclass) AS varchar) AS leaf,
                   OR (coupon_code IS NULL) <> (coupon_amount = 0)
                 THEN 1 ELSE 0 END) AS wrong_nulls
 FROM $table
-GROUP BY tableoid
+GROUP BY tableoid, segment

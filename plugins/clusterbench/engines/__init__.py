@@ -120,6 +120,12 @@ class Engine(Protocol):
     def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
         """How the engine's own bulk loader brings ``files`` of ``host`` into the table, each by a server of its own."""
 
+    segment_of_row: str
+    """What names the segment that a row is on, in a statement; a constant where there is only one."""
+
+    def segments(self) -> int:
+        """How many instances hold rows."""
+
     def skew(self, table: str) -> float:
         """How much more than its even share of rows the fullest segment holds."""
 

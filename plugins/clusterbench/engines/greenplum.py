@@ -153,7 +153,7 @@ class Greenplum(Postgres):
         return f"CREATE TABLE {_quoted(table)} ({columns}) {kept}{spread}" + _partitions(storage)
 
     def series(self, first: int, last: int, step: int = 1) -> str:
-        return statement("greenplum", "series", first=first, last=last, step=step, segments=self._segments())
+        return statement("greenplum", "series", first=first, last=last, step=step, segments=self.segments())
 
     def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
         """A gpfdist for each file, read by all segments at once, and one INSERT that asks them all.
@@ -162,7 +162,7 @@ class Greenplum(Postgres):
         """
         address, first = self.fleet.addresses[host].host, self.platform.gpfdist_port
         places = [f"gpfdist://{address}:{first + number}/{file}" for number, file in enumerate(files)]
-        groups = [places[n : n + self._segments()] for n in range(0, len(places), self._segments())]
+        groups = [places[n : n + self.segments()] for n in range(0, len(places), self.segments())]
         externals = [f"{table}_ext{number}" for number in range(len(groups))]
         create, drop = (
             ";\n".join(
@@ -185,11 +185,13 @@ class Greenplum(Postgres):
         own = [str(self._facts["program_directory"])] if "program_directory" in self._facts else []
         return ":".join([*own, "/usr/local/greenplum-db/bin", "/usr/local/greenplum-loaders/bin"])
 
+    segment_of_row = "gp_segment_id"
+
     def skew(self, table: str) -> float:
         rows = self.query(statement("greenplum", "rows_by_segment", table=identifier(table)))
-        return instances.skew([int(row["row_count"]) for row in rows] or [0], self._segments())
+        return instances.skew([int(row["row_count"]) for row in rows] or [0], self.segments())
 
-    def _segments(self) -> int:
+    def segments(self) -> int:
         return sum(i.is_primary_segment for i in self.instances())
 
     def counters(self) -> dict[str, int]:

@@ -201,6 +201,11 @@ class Postgres:
         name = _text(identifier(table))
         return BulkLoad([[f"\\copy {name} FROM 'files/{file}' WITH ({LOAD_FORMAT})"] for file in files])
 
+    segment_of_row = "0"
+
+    def segments(self) -> int:
+        return 1
+
     def skew(self, table: str) -> float:  # noqa: ARG002  one server has all rows
         return 0.0
 
