@@ -311,6 +311,7 @@ def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, la
     experiments = ("key_value", "retail", "smoke")
     assert states == {**dict.fromkeys(experiments, "failed"), "all_valid": "upstream_failed"}
     assert store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("") == [
+        "_answers",
         "_checksums",
         "key_value",
         "retail",

@@ -9,6 +9,7 @@ from tests.integration.helpers import bench_on, changed, dataset, new_run
 
 from clusterbench import caches, steps, validation
 from clusterbench.connections import Connections
+from clusterbench.datasets import Dataset
 from clusterbench.errors import DatasetError, EngineError
 from clusterbench.trial import Bench
 from clusterbench.workloads import load_workload
@@ -50,6 +51,10 @@ def test_a_table_of_somebody_elses_is_never_dropped(bench: Bench) -> None:
         bench.engine.execute(f"DROP TABLE {data.table}")
 
 
+def facts_of(data: Dataset, bench: Bench) -> dict[str, object]:
+    return {**KEY_VALUE.inspect(data, bench.engine), "checksum_expected": KEY_VALUE.checksum(data)}
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
@@ -71,9 +76,9 @@ def test_each_kind_of_damage_is_found_before_anything_is_measured(bench: Bench, 
     data = dataset(rows=1500, seed=13)
     bench.engine.execute(f"DROP TABLE IF EXISTS {data.table}")
     KEY_VALUE.generate(data, bench.engine)
-    assert validation.passed(validation.validate("key_value", [KEY_VALUE.inspect(data, bench.engine)]))
+    assert validation.passed(validation.validate("key_value", [facts_of(data, bench)]))
     bench.engine.execute(damage.format(table=data.table))
-    verdicts = validation.validate("key_value", [KEY_VALUE.inspect(data, bench.engine)])
+    verdicts = validation.validate("key_value", [facts_of(data, bench)])
     assert says in [verdict.says for verdict in verdicts if not verdict.passed]
     bench.engine.execute(f"DROP TABLE {data.table}")
 
