@@ -29,7 +29,7 @@ run: up  ## the main sweeps of every study on the lab; all of one: EXPERIMENT=re
 ifdef EXPERIMENT
 	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
 else
-	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 50
+	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 10
 	$(bin)/clusterbench run retail --scale $(SCALE) --sweep full_scan --sweep partial_scan --sweep data_load --concurrency 1
 endif
 
