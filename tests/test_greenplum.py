@@ -201,6 +201,13 @@ def test_another_number_of_segments_than_declared_is_said() -> None:
     )
 
 
+def test_without_hosts_nobody_can_say_what_is_where_and_nothing_is_compared() -> None:
+    engine = Tried(state())
+    client = {name: host for name, host in engine.platform.hosts.items() if "client" in host.roles}
+    engine.platform = engine.platform.model_copy(update={"hosts": client})
+    engine._check_segments_per_host(cluster())
+
+
 def test_another_number_of_mirrors_than_declared_is_said() -> None:
     engine = Tried(state())
     engine.platform = engine.platform.model_copy(update={"segments_per_host": None, "mirrors_per_host": 2})
