@@ -63,5 +63,5 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
 
 
 catalog = Catalog(project_root())
-for declared in catalog.experiments():  # those with a mistake are left out; problems.py raises it
-    globals()[declared.experiment] = benchmark(declared, catalog.platforms_for(declared))
+for declared, measurable in catalog.experiments():  # those with a mistake are left out; problems.py raises it
+    globals()[declared.experiment] = benchmark(declared, measurable)

@@ -42,7 +42,7 @@ with DAG(
 ) as dag:
     all_valid = EmptyOperator(task_id="all_valid")  # the only leaf: fails when any experiment failed
     previous = None
-    for experiment in Catalog(project_root()).experiments():  # those with a mistake are left out; problems.py shows it
+    for experiment, _ in Catalog(project_root()).experiments():  # without those with a mistake; problems.py shows it
         run = TriggerDagRunOperator(
             task_id=experiment.experiment,
             trigger_dag_id=experiment.experiment,

@@ -48,7 +48,7 @@ def _generation_against_copy(bench: Bench, number: int) -> float:
     made, copied = (order_lineitems.dataset_of(ROWS, SEED, table=name) for name in ("bench_generated", "bench_copied"))
     source = order_lineitems.dataset_of(ROWS, SEED, table="bench_source")
     order_lineitems.generate(source, engine)
-    finished = statement("order_lineitems", "copy_rows", table=identifier(source.table))
+    finished = statement("tables", "rows", table=identifier(source.table))
     inserts = {
         made: order_lineitems.insert(made, engine.series(1, ROWS)),
         copied: statement("order_lineitems", "insert", table=identifier(copied.table), rows=raw(finished)),

@@ -45,16 +45,15 @@ class Catalog:
             raise SpecError([located(path, problem) for problem in problems])
         return experiment
 
-    def experiments(self) -> list[Experiment]:
-        """Every experiment whose file is in order, and its platforms' too. One that is not shows up in ``lint``."""
+    def experiments(self) -> list[tuple[Experiment, list[Platform]]]:
+        """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``."""
         found = []
         for file in self.experiment_files:
             try:
                 experiment = self.read_experiment(file)
-                self.platforms_for(experiment)
+                found.append((experiment, self.platforms_for(experiment)))
             except SpecError:
                 continue
-            found.append(experiment)
         return found
 
     def platform(self, name: str) -> Platform:

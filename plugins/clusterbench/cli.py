@@ -180,8 +180,8 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
     archive = _archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
-    if archive.get_json("results.json"):
-        _print_results(archive)
+    if results := archive.get_json("results.json"):
+        _print_results(results["results"])
     report = lab_dir() / "reports" / f"{dag_id}-{run_id}.html"
     if html := archive.store.get(f"{archive.prefix}report.html"):
         report.parent.mkdir(parents=True, exist_ok=True)
@@ -204,11 +204,11 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
             print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
 
 
-def _print_results(archive: RunArchive) -> None:
+def _print_results(results: list[dict[str, Any]]) -> None:
     table = Table(title="Results: median, 95 % interval, best")
     for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
         table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
-    for entry in archive.need_json("results.json")["results"]:
+    for entry in results:
         result = Result.from_json(entry)
         shown = [name for name in SHOWN if name in result.measurements] or list(result.measurements)[:1]
         if not shown:
@@ -243,7 +243,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace) -> int:
-    _print_results(_archive_of(options.run))
+    _print_results(_archive_of(options.run).need_json("results.json")["results"])
     return OK
 
 

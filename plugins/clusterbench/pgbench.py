@@ -60,7 +60,7 @@ class Load:
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
     name = endpoint.database
-    where = f"--host={quote(endpoint.host)} --port={endpoint.port} --username={quote(endpoint.login)}"
+    where = endpoint.options
     options = ["--connect"] if load.reconnect else []
     options += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
     command = f"""\

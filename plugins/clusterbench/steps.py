@@ -176,15 +176,16 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     Returns the trials that may now be measured, in their order.
     """
     by_suite: dict[str, list[dict[str, object]]] = {}
+    plan = run.plan()
     with run.bench(platform) as bench:
-        for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
+        for workload, dataset in plan.datasets(platform, bench.engine.lacks):
             seen = load_workload(workload).inspect(dataset, bench.engine)
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
             by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
-        for workload, dataset in run.plan().workloads(platform, bench.engine.lacks):
+        for workload, dataset in plan.workloads(platform, bench.engine.lacks):
             _note_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
@@ -197,7 +198,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
         for row in rows:
             if "checksum_key" in row:
                 run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
-    return run.plan().trials[platform]
+    return plan.trials[platform]
 
 
 def _with_known_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
@@ -282,8 +283,8 @@ def release_cluster(run: Run, platform: str) -> None:
 
 def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
     """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
-    plan = run.plan() if run.archive.get_json("plan.json") else None
-    for trial in plan.trials.get(bench.platform.platform, []) if plan else []:
+    planned = run.archive.get_json("plan.json")
+    for trial in Plan.from_json(planned).trials.get(bench.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
         if trial.id not in recorded and not workload.not_applicable(trial.levels, bench.engine.lacks):
             workload.restore(trial, bench.engine)

@@ -95,10 +95,7 @@ rm -f answer.*.sorted
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
-    where = (
-        f"--host={quote(endpoint.host)} --port={endpoint.port} --username={quote(endpoint.login)} "
-        f"--dbname={quote(endpoint.database)}"
-    )
+    where = f"{endpoint.options} --dbname={quote(endpoint.database)}"
     command = COMMAND.format(
         where=where,
         streams=len(load.streams),

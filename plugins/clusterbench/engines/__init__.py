@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ class Endpoint:
     port: int
     login: str
     database: str
+
+    @property
+    def options(self) -> str:
+        """How psql and pgbench are told where, as words of a shell; the database's name is each one's own affair."""
+        return f"--host={quote(self.host)} --port={self.port} --username={quote(self.login)}"
 
     def password_file(self, password: str) -> str:
         """One line in PostgreSQL's own format (``.pgpass``)."""

@@ -171,7 +171,7 @@ class Greenplum(Postgres):
             )
             for name in ("create_external", "drop_external")
         )
-        rows = " UNION ALL ".join(statement("greenplum", "rows_of", external=identifier(name)) for name in externals)
+        rows = " UNION ALL ".join(statement("tables", "rows", table=identifier(name)) for name in externals)
         return BulkLoad(
             streams=[[f"INSERT INTO {_quoted(table)} {rows}"]],
             before=GPFDIST_START.format(path=quote(self._program_path()), first=first, files=len(files)),

@@ -134,7 +134,9 @@ def _mark(name: str, cell: _Cell, platform: str, row: int) -> Mark | None:
 def _ratios(
     name: str, kind: MeasurementKind, cells: Sequence[_Cell], platforms: Sequence[str], papers: Sequence[PublishedValue]
 ) -> Chart | None:
-    """Ours to the reference platform, the paper's to what it names."""
+    """Ours to the reference platform, the paper's to what it names. Where it names none, the table is enough."""
+    if not papers:
+        return None
     series = []
     for number, platform in enumerate(platforms[1:], 1):
         marks = []
@@ -143,8 +145,6 @@ def _ratios(
             if ours and first:
                 marks.append(Mark(float(row), cell.label, *ratio(ours.values, first.values)))
         series.append(Series(f"{platform} / {platforms[0]}", number, 0, marks))
-    if not papers:
-        return None  # the table has them
     used = cells if any(one.marks for one in series) else []
     return _chart(f"{kind.title}, ratio", "1", used, series, papers, reference=1.0)
 
