@@ -149,7 +149,8 @@ def test_platform_named_twice_is_measured_once(key_value: Experiment) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", [file.stem for file in CATALOG.experiment_files])
 def test_trial_ids_are_unique_and_safe_as_file_and_object_names(name: str, scale: str) -> None:
-    ids = [trial.id for trial in trials(CATALOG.experiment(name), scale=scale)]
+    (platform, *_) = CATALOG.experiment(name).platforms
+    ids = [trial.id for trial in planned(CATALOG.experiment(name), scale=scale).trials[platform]]
     assert len(set(ids)) == len(ids)
     for trial_id in ids:
         assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-zA-Z0-9_]*)*\.r[1-9][0-9]*", trial_id), trial_id

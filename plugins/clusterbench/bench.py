@@ -10,10 +10,11 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clusterbench import bench_retail, pgbench, steps
+from clusterbench import bench_retail, bench_terasort, pgbench, steps
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.connections import Connections, local_connections
+from clusterbench.engines import as_database
 from clusterbench.paths import project_root
 from clusterbench.records import Trial
 from clusterbench.runs import run_id_from
@@ -40,23 +41,28 @@ def main(lab_dir: Path) -> int:
     held = [
         _parse_time(),
         _throughput_against_hand(connections),
+        bench_terasort.measure(connections, _new_run_id(), _say),
         _own_time_per_trial(AirflowApi.from_environment(lab_dir), Store.of(connections(CONNECTION_ID))),
     ]
     return 0 if all(held) else 1
 
 
-def _say(what: str, value: float, bound: str, *, holds: bool) -> bool:
+def _new_run_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _say(what: str, value: float, bound: str = "for comparison", *, holds: bool = True) -> bool:
     print(f"{what:84} {value:7.3f}  {bound:14} {'ok' if holds else 'NOT MET'}", flush=True)
     return holds
 
 
 def _throughput_against_hand(connections: Connections) -> bool:
     """The same pgbench in pairs, taking turns to be first: as a trial with all that is around it, and by hand."""
-    run = steps.Run("bench", f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}", connections)
+    run = steps.Run("bench", _new_run_id(), connections)
     with run.bench("lab_db1") as bench:
         steps.take_cluster(run, "lab_db1")
         try:
-            bench_retail.measure(bench, lambda what, ratio: _say(what, ratio, "for comparison", holds=True))
+            bench_retail.measure(bench, _say)
             workload = load_workload("key_value")
             workload.generate(workload.dataset({"rows": ROWS}, SEED), bench.engine)
             ratios = [_pair(_trial(number), bench, trial_first=bool(number % 2)) for number in range(PAIRS)]
@@ -90,7 +96,7 @@ def _trial(number: int) -> Trial:
 def _by_hand(trial: Trial, bench: Bench) -> float:
     """pgbench as somebody would type it, with the trial's script; this machine is the lab's client host."""
     job = load_workload(trial.workload).job(trial, bench.engine)
-    database = bench.engine.database
+    database = as_database(bench.engine).database
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "script.sql").write_text(job.files["script.sql"])
         threads = min(os.cpu_count() or 1, CLIENTS)

@@ -16,6 +16,7 @@ import psycopg
 
 from clusterbench import generation, load_files, order_lineitems
 from clusterbench.datasets import Dataset
+from clusterbench.engines import as_database
 from clusterbench.engines.postgres import LOAD_FORMAT, Postgres
 from clusterbench.errors import ClusterbenchError
 from clusterbench.records import Trial
@@ -44,7 +45,7 @@ def measure(bench: Bench, say: Say) -> None:
 
 def _generation_against_copy(bench: Bench, number: int) -> float:
     """One session each, into empty tables; taking turns to be first."""
-    engine = bench.engine
+    engine = as_database(bench.engine)
     made, copied = (order_lineitems.dataset_of(ROWS, SEED, table=name) for name in ("bench_generated", "bench_copied"))
     source = order_lineitems.dataset_of(ROWS, SEED, table="bench_source")
     order_lineitems.generate(source, engine)
@@ -69,7 +70,7 @@ def _load_against_hand(bench: Bench, number: int) -> float:
     levels = {name: factor.default for name, factor in workload.factors.items()} | {"rows": LOAD_ROWS}
     trial = Trial(f"bench_load.r{number}", "load", "lab_db1", "load", "data_load", levels, number, SEED, 600, {})
     dataset = workload.dataset(levels, SEED)
-    load_files.generate(dataset, bench.engine)
+    load_files.generate(dataset, as_database(bench.engine))
     if number % 2:
         return as_trial(trial, bench, "throughput_mb_per_s") / _by_hand(dataset, bench)
     by_hand = _by_hand(dataset, bench)
@@ -86,7 +87,7 @@ def as_trial(trial: Trial, bench: Bench, measurement: str) -> float:
 
 def _by_hand(dataset: Dataset, bench: Bench) -> float:
     """MB/s of one psql for each core, each with its share of the files one after the other."""
-    engine = bench.engine
+    engine = as_database(bench.engine)
     generation.make_empty(dataset, engine, statement("order_lineitems", "columns"))
     load_files.evict(dataset, engine)
     folder = Path(bench.fleet.work_dir("etl")) / load_files.directory(dataset)

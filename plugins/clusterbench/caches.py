@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clusterbench.engines import Engine, Residency
+from clusterbench.engines import Database, Residency
 from clusterbench.errors import ClusterbenchError, EngineError
 
 COLD_SHARE_MAX = 0.01
@@ -28,7 +28,7 @@ class CannotEmptyError(ClusterbenchError):
     """Caches cannot be emptied here; the message says why. The trial is ``not_applicable``."""
 
 
-def make(state: str, engine: Engine, relations: Sequence[str], *, page_cache: str) -> dict[str, Any]:
+def make(state: str, engine: Database, relations: Sequence[str], *, page_cache: str) -> dict[str, Any]:
     """Bring the caches into ``state``. Returns the evidence, with ``problem`` None where the state was reached."""
     if not relations:
         return {"state": state, "method": "none", "problem": None, "proof": "none: it reads no table"}
@@ -50,7 +50,7 @@ def make(state: str, engine: Engine, relations: Sequence[str], *, page_cache: st
     return {"state": state, "method": page_cache, **asdict(found), "problem": problem(state, found)}
 
 
-def _empty(engine: Engine, relations: Sequence[str]) -> None:
+def _empty(engine: Database, relations: Sequence[str]) -> None:
     try:
         engine.empty_file_system_cache(relations)
     except EngineError as error:

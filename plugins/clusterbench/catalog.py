@@ -71,9 +71,13 @@ class Catalog:
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
         """Every platform that could be measured: those the experiment names, and all of an engine that it knows."""
         named = [self.platform(name) for name in experiment.platforms]
-        engines = {platform.engine for platform in named} | set(experiment.settings)
+        engines = self.engines_of(experiment)
         others = [p for p in self.platforms() if p.engine in engines and p.platform not in experiment.platforms]
         return [*named, *others]
+
+    def engines_of(self, experiment: Experiment) -> set[str]:
+        """Those of its platforms, and those that it has settings for."""
+        return {self.platform(name).engine for name in experiment.platforms} | set(experiment.settings)
 
     def platforms(self) -> list[Platform]:
         """Every platform that can be run: no template, and its file in order. One that is not shows up in ``lint``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
-from clusterbench.spec.published import Published
+from clusterbench.spec.published import Published, PublishedTable
 from clusterbench.workloads import load_workload
 
 
@@ -68,4 +68,24 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
             for name in value.levels
             if name not in workload.factors
         ]
+    for number, table in enumerate(published.tables):
+        for name in table.sweeps:
+            problems += [f"tables.{number}.{problem}" for problem in _check_table(experiment, table, name)]
     return problems
+
+
+def _check_table(experiment: Experiment, table: PublishedTable, sweep_name: str) -> list[str]:
+    sweep = experiment.sweeps.get(sweep_name)
+    if sweep is None:
+        return [
+            f"sweeps: experiment {experiment.experiment!r} has no sweep {sweep_name!r}"
+            f"{suggest(sweep_name, list(experiment.sweeps))}"
+        ]
+    workload = load_workload(sweep.workload)
+    unknown = [("columns", "measurement", name, list(workload.measurements)) for name in table.columns]
+    unknown += [("levels", "factor", name, list(workload.factors)) for name in table.levels]
+    return [
+        f"{key}: workload {sweep.workload!r} has no {kind} {name!r}{suggest(name, known)}"
+        for key, kind, name, known in unknown
+        if name not in known
+    ]

@@ -1,4 +1,4 @@
-"""The command line: ``clusterbench lint | plan | run | verify | report | release | pools | bench | lab``."""
+"""The command line: ``clusterbench lint | plan | run | verify | report | cluster | release | pools | bench | lab``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from clusterbench.spec import SCALES
 from clusterbench.statistics import Result
 
 OK, FAILED, MISUSED = 0, 1, 2
-SHOWN = ("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s")
+SHOWN = (
+    *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
+    *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
+)
 """Measurements that the command line prints, of those that a cell has."""
 
 
@@ -75,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         if name == "report":
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
+
+    cluster = commands.add_parser("cluster", help="start, stop or look at a platform's servers by hand, as a run does")
+    cluster.add_argument("action", choices=["up", "down", "status"])
+    cluster.add_argument("platform")
+    cluster.set_defaults(command=_cluster)
 
     release = commands.add_parser("release", help="free a cluster whose run died")
     release.add_argument("platform")
@@ -272,6 +280,25 @@ def _release(options: argparse.Namespace) -> int:
     held = f"it is held by run {holder}" if holder else "it is free"
     print(f"nothing to release: {options.holder} does not hold cluster {platform.cluster!r}; {held}")
     return FAILED
+
+
+def _cluster(options: argparse.Namespace) -> int:
+    """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
+    from clusterbench import lease, steps  # noqa: PLC0415
+
+    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    with run.bench(options.platform) as bench:
+        if options.action != "status":
+            lease.acquire(bench.fleet, bench.platform, run.holder)
+            try:
+                bench.engine.set_up() if options.action == "up" else bench.engine.tear_down()
+            finally:
+                lease.release(bench.fleet, bench.platform, run.holder)
+        rows = bench.engine.state()
+    for row in rows:
+        print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
+    wanted = options.action != "down"
+    return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
 
 
 def _pools(_options: argparse.Namespace) -> int:

@@ -49,8 +49,21 @@ class Dataset:
     storage: Storage
     files_bytes: int = 0
     """Load files on the ETL host."""
+    is_of_trial: bool = False
+    """Made and removed by every trial, because making it is what is measured; ``bytes_expected`` is all it takes."""
+    space: str = ""
+    """What those bytes are, in words."""
     version: str = "1"
     """Another text here, other rows: a table of another version is made anew."""
+
+
+def too_small(platform: str, dataset: Dataset, free_bytes: int) -> str:
+    """Why a trial is refused that makes ``dataset``."""
+    return (
+        f"platform {platform!r}: too small: a trial on {dataset.table} takes {dataset.bytes_expected / 1e9:,.1f} GB "
+        f"while it runs ({dataset.space}), free are {free_bytes / 1e9:,.1f} GB; free some space, or choose a smaller "
+        "scale"
+    )
 
 
 def row_skew_max(keys: int) -> float:

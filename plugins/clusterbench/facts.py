@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterbench.hosts import Fleet
-from clusterbench.spec.platform import Platform
+from clusterbench.spec.platform import Hardware, Platform, Worker
 
 PROBE = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
@@ -28,6 +28,7 @@ say psql "$(one psql --version)"
 say pgbench "$(one pgbench --version)"
 say pgbouncer "$(PATH=$PATH:/usr/sbin one pgbouncer --version)"
 say sysstat "$(one sadf -V)"
+say java "$(java -version 2>&1 | head -n 1 || true)"
 """
 
 
@@ -47,23 +48,37 @@ def hosts(fleet: Fleet) -> dict[str, dict[str, Any]]:
 
 
 def hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """What the platform claims of its segment hosts, and what was found there, both as ``host: what`` -> value. Pure.
+    """What the platform claims of its hosts, and what was found there, both as ``host: what`` -> value. Pure.
 
     A little memory is kept by firmware and kernel, so a tenth less is as declared; more disks than declared, too.
     """
     declared: dict[str, str] = {}
     found: dict[str, str] = {}
-    claim = platform.segment_host
-    if claim is None:
-        return declared, found
-    for host in platform.hosts_with("segment"):
-        facts = hosts[host]
-        memory_gb, disks = int(facts["memory_bytes"]) / 1e9, int(facts["disks"] or 0)
-        pairs = [("cpus", claim.cpus, int(facts["cpus"]), False)]
-        pairs.append(("memory_gb", claim.memory_gb, round(memory_gb), 0.9 <= memory_gb / claim.memory_gb <= 1.1))
-        if claim.data_disks is not None:
-            pairs.append(("data_disks", claim.data_disks, disks, disks >= claim.data_disks))
-        for what, wanted, seen, is_near in pairs:
-            declared[f"{host}: {what}"] = str(wanted)
-            found[f"{host}: {what}"] = str(wanted if is_near else seen)
+    if claim := platform.segment_host:
+        for host in platform.hosts_with("segment"):
+            _compare(host, hosts[host], claim, ("memory_gb", claim.memory_gb, 1e9), declared, found)
+    if platform.hadoop and (worker := platform.hadoop.worker):
+        for host in platform.hosts_with("worker"):
+            _compare(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30), declared, found)
     return declared, found
+
+
+def _compare(  # noqa: PLR0917  private, and each argument is a part of the claim
+    host: str,
+    facts: Mapping[str, Any],
+    claim: Hardware | Worker,
+    memory: tuple[str, float, float],
+    declared: dict[str, str],
+    found: dict[str, str],
+) -> None:
+    """``memory``: name, claim, and the bytes of its unit."""
+    name, wanted_memory, unit_bytes = memory
+    seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts["disks"] or 0)
+    is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
+    pairs: list[tuple[str, float, float, bool]] = [("cpus", claim.cpus, int(facts["cpus"]), False)]
+    pairs.append((name, wanted_memory, round(seen_memory), is_near))
+    if claim.data_disks is not None:
+        pairs.append(("data_disks", claim.data_disks, disks, disks >= claim.data_disks))
+    for what, wanted, seen, as_declared in pairs:
+        declared[f"{host}: {what}"] = str(wanted)
+        found[f"{host}: {what}"] = str(wanted if as_declared else seen)

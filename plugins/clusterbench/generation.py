@@ -14,19 +14,19 @@ from clusterbench.errors import DatasetError
 from clusterbench.sql import identifier, statement
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
 
 
 PROGRESS_EVERY_S = 60
 
 
-def is_generated(dataset: Dataset, engine: Engine) -> bool:
+def is_generated(dataset: Dataset, engine: Database) -> bool:
     return _comment(dataset.table, engine) == _mark(dataset)
 
 
 def generate(
     dataset: Dataset,
-    engine: Engine,
+    engine: Database,
     columns: str,
     insert: Callable[[str], str],
     finish: Callable[[], None] = lambda: None,
@@ -34,7 +34,7 @@ def generate(
     """Rows by parallel inserts inside the database, then ``finish``, such as an index. A finished table stays.
 
     ``columns``: what stands between the parentheses of CREATE TABLE. ``insert``: from an expression for FROM that gives
-    numbers to the statement that inserts their rows (``Engine.series``).
+    numbers to the statement that inserts their rows (``Database.series``).
     """
     if is_generated(dataset, engine):
         return
@@ -58,13 +58,13 @@ def _tell(dataset: Dataset, loaded_slices: Iterable[int]) -> None:
             print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({share} %)", flush=True)
 
 
-def make_empty(dataset: Dataset, engine: Engine, columns: str) -> None:
+def make_empty(dataset: Dataset, engine: Database, columns: str) -> None:
     """The table without rows, whatever was there of clusterbench's. Raises DatasetError if it is somebody else's."""
     drop(dataset, engine)
     engine.create_table(dataset.table, columns, dataset.storage, _started(dataset))
 
 
-def drop(dataset: Dataset, engine: Engine) -> None:
+def drop(dataset: Dataset, engine: Database) -> None:
     _comment(dataset.table, engine)  # refuses
     engine.forget_slices(dataset.table)
     engine.execute(statement("tables", "drop", table=identifier(dataset.table)))
@@ -85,7 +85,7 @@ def _started(dataset: Dataset) -> str:
     return _mark(dataset).replace("complete", "begun")
 
 
-def _comment(table: str, engine: Engine) -> str:
+def _comment(table: str, engine: Database) -> str:
     found = engine.query(statement("tables", "comment", relation=identifier(table).as_string(None)))[0]
     if found["is_there"] and not str(found["mark"]).startswith("clusterbench: "):
         raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")

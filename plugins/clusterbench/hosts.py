@@ -126,15 +126,12 @@ class Fleet:
 
     def put(self, host: str, directory: str, files: Mapping[str, str]) -> None:
         """Write files into ``directory``, readable by their owner only, through one stream of tar."""
-        archive = io.BytesIO()
-        with tarfile.open(fileobj=archive, mode="w") as tar:
-            for name, text in files.items():
-                entry = tarfile.TarInfo(name)
-                content = text.encode()
-                entry.size, entry.mode = len(content), 0o700 if name.endswith(".sh") else 0o600
-                tar.addfile(entry, io.BytesIO(content))
-        command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
-        self._wait(self._pipe_in(host, command, archive.getvalue()))
+        self.put_each({host: (directory, files)})
+
+    def put_each(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> None:
+        """As ``put``, to many hosts at once: host -> (directory there, files). Raises HostError naming every host."""
+        if failures := self._wait(self._put_all(places)):
+            raise HostError("\n".join(failures))
 
     def fetch(self, host: str, directory: str, names: Iterable[str], into: Path, *, timeout_s: float = 600) -> None:
         """Copy those of the files ``names`` (shell patterns) that exist in ``directory`` to the local folder ``into``.
@@ -189,6 +186,21 @@ class Fleet:
             raise HostError(f"host {address}: the connection broke during: {_shorten(script)} ({error})") from None
         status = done.exit_status if done.exit_status is not None else 255
         return Answer(host, status, str(done.stdout), str(done.stderr))
+
+    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> list[str]:
+        at_once = asyncio.Semaphore(HOSTS_AT_ONCE)
+
+        async def one(host: str, directory: str, files: Mapping[str, str]) -> str | None:
+            command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
+            async with at_once:
+                try:
+                    await self._pipe_in(host, command, _packed(files))
+                except HostError as error:
+                    return str(error)
+            return None
+
+        failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
+        return [failure for failure in failures if failure]
 
     async def _pipe_in(self, host: str, command: str, content: bytes) -> None:
         connection = await self._connect(host)
@@ -256,6 +268,18 @@ class Fleet:
         for connection in self._connections.values():
             connection.close()
         await asyncio.gather(*(c.wait_closed() for c in self._connections.values()), return_exceptions=True)
+
+
+def _packed(files: Mapping[str, str]) -> bytes:
+    """Name -> text as a tar; scripts may be run."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            content = text.encode()
+            entry.size, entry.mode = len(content), 0o700 if name.endswith(".sh") else 0o600
+            tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
 
 
 def _unpack(packed: Path, into: Path) -> None:

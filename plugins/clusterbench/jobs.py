@@ -26,6 +26,9 @@ WAIT_SLICE_S = 60
 LOST_S = 300
 """How long a host may be out of reach while a job runs on it."""
 
+END_S = 60
+"""What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
+
 log = logging.getLogger(__name__)
 
 
@@ -43,7 +46,7 @@ RUNNER = """\
 # File 9 is the job's lock, inherited from whoever started this and by everything that is started here.
 echo $$ >pid
 trap 'rm -f -- {secrets}' EXIT
-timeout --kill-after=10 {timeout_s} bash command.sh >stdout 2>stderr </dev/null
+timeout --kill-after={end_s} {timeout_s} bash command.sh >stdout 2>stderr </dev/null
 echo $? >status.new
 mv status.new status
 """
@@ -72,7 +75,7 @@ class DetachedJob:
         """Write the files and start the command, unless it was started before: then this does nothing."""
         if self.state().phase != "new":
             return
-        runner = RUNNER.format(timeout_s=timeout_s, secrets=" ".join(quote(name) for name in job.secrets))
+        runner = RUNNER.format(timeout_s=timeout_s, end_s=END_S, secrets=" ".join(quote(name) for name in job.secrets))
         files = {
             **job.files,
             **job.secrets,
@@ -106,12 +109,25 @@ class DetachedJob:
                 time.sleep(5)
                 self.fleet.forget_unreachable()
 
+    def doing(self) -> str:
+        """What a job says that it is at, in its file ``doing``, with what it runs elsewhere; nothing where it does not.
+
+        Such as ": terasort, application_1795276115_0002".
+        """
+        said = self._sh(
+            '[ -e doing ] || exit 0; what=$(head -n 1 doing); echo "$what"; '
+            "grep -ho 'application_[0-9]*_[0-9]*' \"$what.err\" 2>/dev/null | head -n 1 || true",
+            missing="true",
+        ).split()
+        return f": {', '.join(said)}" if said else ""
+
     def kill(self) -> None:
-        """End the job and everything it started."""
+        """End the job and everything it started, also elsewhere, for which it gets a minute."""
         self._sh(
             "if ! flock -n -s lock true; then pkill -TERM -s $(cat pid) || true; "
-            "flock -s -w 10 lock true || pkill -KILL -s $(cat pid) || true; fi",
+            f"flock -s -w {END_S} lock true || pkill -KILL -s $(cat pid) || true; fi",
             missing="true",
+            timeout_s=END_S + 30,
         )
 
     def collect(self, names: tuple[str, ...], into: Path) -> None:

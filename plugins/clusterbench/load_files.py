@@ -16,7 +16,7 @@ from clusterbench.errors import DatasetError
 from clusterbench.sql import raw, statement
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
     from clusterbench.hosts import Fleet
 
 FILES = 16
@@ -58,13 +58,13 @@ def lines_of(number: int, rows: int) -> int:
     return len(range(number + 1, rows + 1, FILES))
 
 
-def is_generated(dataset: Dataset, engine: Engine) -> bool:
+def is_generated(dataset: Dataset, engine: Database) -> bool:
     fleet, host = engine.fleet, etl_host(engine)
     look = f"cd {quote(_path(dataset, fleet, host))} 2>/dev/null && ls *.facts 2>/dev/null | wc -l || echo 0"
     return int(fleet.run_on(host, look).output.split()[-1]) == FILES
 
 
-def generate(dataset: Dataset, engine: Engine) -> None:
+def generate(dataset: Dataset, engine: Database) -> None:
     """Every file by one session of psql on the ETL host, several at once. Those that are there are not made again."""
     if is_generated(dataset, engine):
         return
@@ -93,7 +93,7 @@ def generate(dataset: Dataset, engine: Engine) -> None:
         fleet.run_on(host, f"rm -f {quote(path)}/pgpass {quote(path)}/*.sql")
 
 
-def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
+def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     """Facts for the suites ``order_lineitems_files`` and, one row a file, ``order_lineitems_files_parts``.
 
     Every file is read once, all of them at the same time.
@@ -134,7 +134,7 @@ def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
     }
 
 
-def evict(dataset: Dataset, engine: Engine) -> tuple[int, int]:
+def evict(dataset: Dataset, engine: Database) -> tuple[int, int]:
     """Have the ETL host forget the files' pages. Returns bytes that are still in its memory, and bytes in all."""
     fleet, host = engine.fleet, etl_host(engine)
     said = fleet.run_on(
@@ -148,11 +148,11 @@ def evict(dataset: Dataset, engine: Engine) -> tuple[int, int]:
     return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)
 
 
-def etl_host(engine: Engine) -> str:
+def etl_host(engine: Database) -> str:
     return engine.platform.hosts_with("etl")[0]
 
 
-def link(dataset: Dataset, engine: Engine) -> str:
+def link(dataset: Dataset, engine: Database) -> str:
     """Bash for a job on the ETL host: ``files`` in its directory is where they are."""
     path = _path(dataset, engine.fleet, etl_host(engine))
     return f"ln -sfn {quote(path) if path.startswith('/') else f'~/{quote(path)}'} files"
@@ -162,7 +162,7 @@ def _path(dataset: Dataset, fleet: Fleet, host: str) -> str:
     return f"{fleet.work_dir(host)}/{directory(dataset)}"
 
 
-def _copy(dataset: Dataset, engine: Engine, number: int) -> str:
+def _copy(dataset: Dataset, engine: Database, number: int) -> str:
     ids = engine.series(number + 1, dataset.rows, FILES)
     rows = order_lineitems.select(dataset.rows, dataset.seed, ids)
     return statement("order_lineitems", "copy_out", rows=raw(rows)) + ";\n"

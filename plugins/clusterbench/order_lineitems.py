@@ -23,7 +23,7 @@ from clusterbench.sql import Value, identifier, raw, statement
 from clusterbench.workloads import Factor
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
 
 FIRST_DAY, LAST_YEAR, END = date(2006, 1, 1), date(2010, 1, 1), date(2011, 1, 1)
 SECONDS = (END - FIRST_DAY).days * 86400
@@ -233,11 +233,11 @@ def _array(values: Sequence[int | str]) -> Value:
 # The table.
 
 
-def generate(dataset: Dataset, engine: Engine) -> None:
+def generate(dataset: Dataset, engine: Database) -> None:
     generation.generate(dataset, engine, statement("order_lineitems", "columns"), lambda ids: insert(dataset, ids))
 
 
-def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
+def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     """Facts for the suites ``order_lineitems`` and, one row a partition, ``order_lineitems_partitions``. Two scans."""
     table = identifier(dataset.table)
     limits: dict[str, Value] = {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from clusterbench.workloads import Job, MeasurementKind, Reading
+from clusterbench.workloads import Job, MeasurementKind, Reading, json_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,10 +168,6 @@ def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
                     kept.append((int(words[2]), int(words[4]) * 1_000_000 + int(words[5]), int(words[0])))
         if kept:
             yield np.array(kept, dtype=np.int64)
-
-
-def json_of(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def _text(path: Path) -> str:

@@ -45,18 +45,23 @@ class Plan:
         """(workload, dataset) of those of the platform's trials that can be had, each dataset once, smallest first."""
         found: dict[str, tuple[str, Dataset]] = {}
         for workload, dataset in self.workloads(platform, lacks):
-            found.setdefault(dataset.table, (workload, dataset))
+            if not dataset.is_of_trial:
+                found.setdefault(dataset.table, (workload, dataset))
         return sorted(found.values(), key=lambda pair: pair[1].rows)
+
+    def made_by_trials(self, platform: str, lacks: Mapping[str, str]) -> list[Dataset]:
+        """Datasets that trials make and remove, one at a time; the largest first."""
+        found = [dataset for _, dataset in self.workloads(platform, lacks) if dataset.is_of_trial]
+        return sorted(found, key=lambda dataset: -dataset.bytes_expected)
 
     def workloads(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
         """As ``datasets``, but every workload with each of its datasets."""
-        found: dict[tuple[str, str], tuple[str, Dataset]] = {}
+        found: dict[tuple[str, Dataset], None] = {}
         for trial in self.trials[platform]:
             workload = load_workload(trial.workload)
             if not workload.not_applicable(trial.levels, lacks):
-                dataset = workload.dataset(trial.levels, trial.seed)
-                found.setdefault((trial.workload, dataset.table), (trial.workload, dataset))
-        return list(found.values())
+                found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
+        return list(found)
 
     def trial(self, platform: str, trial_id: str) -> Trial:
         for trial in self.trials.get(platform, []):
@@ -112,7 +117,9 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
     _check_concurrency(experiment, choices)
     trials = {}
     for name in dict.fromkeys(choices.platforms):
-        planned = list(_trials(experiment, choices, catalog.platform(name)))
+        platform = catalog.platform(name)
+        _check_engine(experiment, platform, catalog.engines_of(experiment))
+        planned = list(_trials(experiment, choices, platform))
         trials[name] = _in_random_order(planned, choices.seed)
     return Plan(experiment.experiment, choices, trials)
 
@@ -126,6 +133,17 @@ def concurrency_levels(experiment: Experiment, scale: Scale, sweeps: Collection[
             listed = [sweep.levels(factor, scale) for factor in sweep.factors if factors[factor].is_concurrency]
             found |= {level for levels in listed if len(levels) > 1 for level in levels}
     return sorted(found, key=lambda level: (isinstance(level, str), level))
+
+
+def _check_engine(experiment: Experiment, platform: Platform, engines: Collection[str]) -> None:
+    if platform.engine not in engines:
+        raise SpecError(
+            [
+                f"platforms: {platform.platform!r} is a platform of {platform.engine}, and experiment "
+                f"{experiment.experiment!r} measures {' and '.join(sorted(engines))}; choose one of those, or name the "
+                "engine in the experiment's 'settings'"
+            ]
+        )
 
 
 def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
@@ -223,14 +241,15 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
         possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, lacks) is None]
         datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
         dataset_bytes = sum(dataset.bytes_expected for dataset in datasets)
+        of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, lacks)), default=0)
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(
             Estimate(
                 platform=name,
                 trials=len(trials),
                 not_applicable=len(trials) - len(possible),
-                dataset_bytes=dataset_bytes,
-                disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM),
+                dataset_bytes=dataset_bytes + of_trials,
+                disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM) + of_trials,
                 files_bytes=sum(dataset.files_bytes for dataset in datasets),
                 estimate_s=measured_s + dataset_bytes / GENERATION_BYTES_PER_S,
             )

@@ -31,7 +31,7 @@ from clusterbench.workloads import (
 )
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
     from clusterbench.records import Trial
 
 SCAN_BYTES_PER_S, PAPER_SCAN_BYTES_PER_S = 500e6, 6e9
@@ -121,12 +121,12 @@ class RetailScan:
     def _rows_read(self, levels: Mapping[str, Level]) -> int:
         return sum(order_lineitems.rows_of(part, int(levels["rows"])) for part in self.partitions())
 
-    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings) | settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
         return {"session_settings": settings, "plan": engine.explain(self._query(trial))}
 
-    def job(self, trial: Trial, engine: Engine) -> Job:
+    def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]
         load = streams.Load([each] * int(trial.levels["streams"]))
         return streams.job(load, engine.endpoint(pooled=False), engine.database)
@@ -147,7 +147,7 @@ class RetailScan:
             details=reading.details | answered,
         )
 
-    def restore(self, trial: Trial, engine: Engine) -> None:  # noqa: ARG002  as every workload has it
+    def restore(self, trial: Trial, engine: Database) -> None:  # noqa: ARG002  as every workload has it
         engine.reset_session()
 
     def _query(self, trial: Trial) -> str:

@@ -17,7 +17,7 @@ from clusterbench import __version__, facts, jobs, lease, telemetry, validation
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
-from clusterbench.datasets import Dataset
+from clusterbench.datasets import Dataset, too_small
 from clusterbench.engines import engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
 from clusterbench.hosts import Fleet
@@ -55,13 +55,10 @@ class Run:
     def bench(self, platform_name: str) -> Iterator[Bench]:
         """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
-        if platform.database is None:
-            raise EngineError(f"platform {platform_name!r}: names no 'database' connection; add it to its file")
+        database = self.connections(platform.database) if platform.database else None
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
         with Fleet.of(platform, self.connections) as fleet:
-            engine = engine_class(platform.engine)(
-                platform, fleet, self.connections(platform.database), known.get("engine")
-            )
+            engine = engine_class(platform.engine)(platform, fleet, database, known.get("engine"))
             yield Bench(platform, fleet, engine, self.archive)
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
@@ -112,12 +109,13 @@ def take_cluster(run: Run, platform: str) -> None:
 def set_up_cluster(run: Run, platform: str) -> None:
     """Read the cluster's facts, compare its settings with the declared ones, and check that all will fit."""
     with run.bench(platform) as bench:
+        bench.engine.set_up()
         engine_facts = bench.engine.facts()
-        bench.engine.reset_session()
         hosts = facts.hosts(bench.fleet)
         declared, found = facts.hardware(bench.platform, hosts)
-        declared |= bench.platform.settings
-        found |= bench.engine.settings(bench.platform.settings)
+        settings = bench.engine.declared_settings()
+        declared |= settings
+        found |= bench.engine.settings(settings)
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
             {
@@ -154,6 +152,9 @@ def _check_space(run: Run, bench: Bench) -> None:
         if dataset.files_bytes or not load_workload(workload).is_generated(dataset, bench.engine)
     )
     free = bench.engine.free_bytes()
+    of_trials = run.plan().made_by_trials(bench.platform.platform, bench.engine.lacks)
+    if free is not None and of_trials and of_trials[0].bytes_expected > free:
+        raise EngineError(too_small(bench.platform.platform, of_trials[0], free))
     if free is not None and needed > free:
         raise EngineError(
             f"platform {bench.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free are "
@@ -275,9 +276,8 @@ def release_cluster(run: Run, platform: str) -> None:
             end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
             bench.engine.start()
             _restore_lost(run, bench, recorded)
-            bench.engine.stop_pooler()
-            bench.engine.reset_session()
         finally:
+            bench.engine.tear_down()
             lease.release(bench.fleet, bench.platform, run.holder)
 
 
@@ -311,6 +311,11 @@ def summarise(run: Run) -> None:
         *validation.validate("platforms", validation.setting_rows(platforms)),
         *validation.validate("measurements", validation.measurement_rows(records)),
         *validation.validate("results", validation.result_rows(found)),
+        *(
+            verdict
+            for suite, rows in validation.fact_rows(records).items()
+            for verdict in validation.validate(suite, rows)
+        ),
         *validation.about_answers(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
     ]

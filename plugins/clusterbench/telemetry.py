@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from clusterbench.hosts import Fleet
+from clusterbench.workloads import Phase
 
 SETTLE_S = 1.1
 """From the start of telemetry to the start of the driver: one whole sample, which shows whether the host was quiet."""
 RAW_FILE = "telemetry.json.gz"
+VIRTUAL = re.compile(
+    r"lo$|bond\d|team\d|br-|br\d|virbr|docker|veth|vnet|tap|tun|dummy|ovs|cni|flannel|cali|[^.]+[.]\d+$"
+)
+"""Interfaces that would count twice what goes through the network's own: bonds, bridges, VLANs; and the loopback."""
+PER_SECOND = (
+    "disk_read_mb_per_s",
+    "disk_write_mb_per_s",
+    "network_received_mb_per_s",
+    "network_sent_mb_per_s",
+    "loopback_mb_per_s",
+)
+COURSE = ("cpu_percent", "cpu_steal_percent", *PER_SECOND)
+POINTS_MAX = 400
+"""Of a course over time: as many as a figure is wide; more would only make records large."""
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
@@ -27,6 +43,7 @@ set -m  # its own process group, and SIGINT not ignored, as it is for ordinary b
 nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/null &
 echo $! >telemetry.pid
 date +%s.%N >telemetry.start
+cat /proc/sys/kernel/random/boot_id >telemetry.boot
 """
 
 STOP = """\
@@ -71,7 +88,7 @@ def stop(fleet: Fleet, name: str) -> None:
 def collect(fleet: Fleet, name: str, into: Path) -> list[str]:
     """Fetch every host's telemetry to ``into/<host>.json.gz``. Returns what is missing, one line a host."""
     places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names}
-    failures = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start"])
+    failures = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start", "telemetry.boot"])
     absent = [host for host in fleet.names if host not in failures and not (into / host / RAW_FILE).exists()]
     return [*failures.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
@@ -85,13 +102,24 @@ def _directory(fleet: Fleet, host: str, name: str) -> str:
     return quote(f"{fleet.work_dir(host)}/{name}")
 
 
-def read(folder: Path, start_s: float | None, end_s: float | None) -> dict[str, Any]:
-    """The summary of one host's collected telemetry, with the collector's own cost."""
+def read(
+    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: bool = False
+) -> dict[str, Any]:
+    """The summary of one host's collected telemetry, with the collector's own cost.
+
+    Of ``phases`` it has the bytes that went through disks and networks, and where ``drawn``, its course over time.
+    ``boot_id`` tells hosts that are one machine, of which each shows all.
+    """
     raw = folder / RAW_FILE
-    begun = folder / "telemetry.start"
+    begun, boot = folder / "telemetry.start", folder / "telemetry.boot"
     start_at_s = float(begun.read_text()) if begun.exists() else None
     rows = samples(gzip.decompress(raw.read_bytes()).decode(), start_at_s) if raw.exists() else []
     found = summary(rows, start_s, end_s)
+    if phases and rows:
+        found["phases"] = {phase.name: totals(rows, phase.start_s, phase.end_s) for phase in phases}
+        found["boot_id"] = boot.read_text().strip() if boot.exists() else ""
+        if drawn:
+            found["course"] = course(rows, phases[0].start_s, phases[-1].end_s)
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
@@ -123,7 +151,9 @@ def _row(entry: Mapping[str, Any]) -> dict[str, float]:
     when = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}").replace(tzinfo=UTC)
     cpu: Mapping[str, Any] = next((c for c in entry.get("cpu-load", []) if c["cpu"] in ("all", "-1")), {})
     disks = [d for d in entry.get("disk", []) if not _is_partition_or_loop(d["disk-device"])]
-    nets = entry.get("network", {}).get("net-dev", [])
+    devices = entry.get("network", {}).get("net-dev", [])
+    nets = [device for device in devices if not VIRTUAL.match(device["iface"])]
+    own = [device for device in devices if device["iface"] == "lo"]
     queue, memory = entry.get("queue", {}), entry.get("memory", {})
     psi = entry.get("psi", {})
     switches = entry.get("process-and-context-switch", {})
@@ -141,6 +171,7 @@ def _row(entry: Mapping[str, Any]) -> dict[str, float]:
         "network_sent_packets_per_s": _total(nets, "txpck"),
         "network_received_mb_per_s": _total(nets, "rxkB") * 1024 / 1e6,
         "network_sent_mb_per_s": _total(nets, "txkB") * 1024 / 1e6,
+        "loopback_mb_per_s": _total(own, "txkB") * 1024 / 1e6,
         "context_switches_per_s": float(switches.get("cswch", 0.0)),
         "interrupts_per_s": _total(entry.get("interrupts", []), "all"),
         "load_1_min": float(queue.get("ldavg-1", 0.0)),
@@ -180,3 +211,25 @@ def summary(rows: list[dict[str, float]], start_s: float | None, end_s: float | 
         "mean": means,
         "cpu_percent_before": before[-1]["cpu_percent"] if before else None,
     }
+
+
+def totals(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, float]:
+    """Bytes through disks and networks between two times; a sample counts as far as its second lies between them."""
+    weights = [max(0.0, min(row["time_s"], end_s) - max(row["time_s"] - 1, start_s)) for row in rows]
+    return {
+        f"{name.removesuffix('_mb_per_s')}_bytes": sum(
+            weight * row.get(name, 0.0) * 1e6 for weight, row in zip(weights, rows, strict=True)
+        )
+        for name in PER_SECOND
+    }
+
+
+def course(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, list[float]]:
+    """Means over spans of equal length, ``POINTS_MAX`` of them at most, with ``second``, counted from ``start_s``."""
+    inside = [row for row in rows if start_s <= row["time_s"] <= end_s + 1]
+    span = max(1, -(-len(inside) // POINTS_MAX))
+    groups = [inside[first : first + span] for first in range(0, len(inside), span)]
+    found = {"second": [round(sum(row["time_s"] for row in group) / len(group) - start_s, 1) for group in groups]}
+    for name in COURSE:
+        found[name] = [round(sum(row.get(name, 0.0) for row in group) / len(group), 2) for group in groups]
+    return found

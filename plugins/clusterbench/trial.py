@@ -11,14 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from clusterbench import caches, telemetry
 from clusterbench.archive import RunArchive
-from clusterbench.engines import Engine
+from clusterbench.engines import Engine, as_database
 from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
 from clusterbench.instances import faults, summary
@@ -95,7 +95,7 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
     if job.state().phase == "new":
         _make_ready(trial, workload, bench, job, name)
     else:
-        log.info("the driver was started before; waiting for it, not starting another")
+        log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
     with bench.phase("driver"):
         state = job.wait()
     with bench.phase("collect"):
@@ -105,7 +105,8 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(bench.fleet, name, output / "telemetry")
     expected = bench.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
-    return _judge(trial, workload, state, output, expected, missing)
+    drawn = next(iter(bench.platform.hosts_with("worker", "segment", "coordinator")), "")
+    return _judge(trial, workload, state, output, expected, missing, drawn)
 
 
 def _look_after(bench: Bench, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +134,9 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
     with bench.phase("cache_state"):
         state = str(trial.levels.get("cache", "warm"))
         relations = workload.relations(trial)
-        before["caches"] = caches.make(state, bench.engine, relations, page_cache=bench.platform.page_cache)
+        before["caches"] = caches.make(
+            state, as_database(bench.engine), relations, page_cache=bench.platform.page_cache
+        )
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
         before["cluster"] = bench.engine.state()
@@ -151,12 +154,15 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     output: Path,
     expected: Mapping[str, Any],
     missing_telemetry: list[str],
+    drawn_host: str,
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
     reading = workload.read(output, trial, expected)
     hosts = {
-        path.name: telemetry.read(path, reading.window_start_s, reading.window_end_s)
+        path.name: telemetry.read(
+            path, reading.window_start_s, reading.window_end_s, reading.phases, drawn=path.name == drawn_host
+        )
         for path in sorted((output / "telemetry").iterdir())
     }
     outcome, reason = _outcome(state, reading, before, output)
@@ -175,6 +181,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
             **_shortened(before),
             "after": _shortened(after),
             "driver": reading.details,
+            **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             "telemetry_missing": missing_telemetry,
         },
         telemetry=hosts,

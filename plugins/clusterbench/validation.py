@@ -126,6 +126,16 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
 
 # What the suites look at: one flat row a trial, one a cell.
 
+
+def fact_rows(records: Sequence[TrialRecord]) -> dict[str, list[dict[str, Any]]]:
+    """Suite -> rows that trials found for it while they ran (``Reading.details["facts"]``)."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        for suite, row in ((record.evidence.get("driver") or {}).get("facts") or {}).items():
+            found.setdefault(suite, []).append(row)
+    return found
+
+
 LATENCY_ORDER = ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999", "latency_ms_max")
 
 

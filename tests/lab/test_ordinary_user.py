@@ -13,7 +13,7 @@ import pytest
 
 from clusterbench.lab import Lab
 from clusterbench.lab.account import Account, server_account
-from clusterbench.lab.temporary import borrow_s3proxy
+from clusterbench.lab.temporary import borrow_programs
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")]
 
@@ -45,7 +45,7 @@ def _up_and_down(lab_dir: Path, account: Account, answers: multiprocessing.Queue
 def test_an_ordinary_user_needs_nothing_of_root() -> None:
     account = server_account()
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
-    borrow_s3proxy(lab_dir)
+    borrow_programs(lab_dir)
     for path in [lab_dir, *lab_dir.rglob("*")]:
         os.chown(path, account.user_id, account.group_id)
     context = multiprocessing.get_context("fork")

@@ -67,15 +67,12 @@ class Engine(Protocol):
     """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
 
     title: str
-    slice_rows_max: int
-    """Rows that one statement generates at most, so that a retry repeats little."""
 
     platform: Platform
     fleet: Fleet
-    database: Connection
 
     def __init__(
-        self, platform: Platform, fleet: Fleet, database: Connection, facts: Mapping[str, Any] | None = None
+        self, platform: Platform, fleet: Fleet, database: Connection | None, facts: Mapping[str, Any] | None = None
     ) -> None:
         """``facts`` are those of set-up: a stopped server cannot be asked where its data and programs are."""
 
@@ -87,14 +84,46 @@ class Engine(Protocol):
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         """As ``lacks``, as far as file and facts tell; without facts it is what the plan can know."""
 
+    def set_up(self) -> None:
+        """Bring the deployment into the state that its file declares; again and again with the same end."""
+
+    def tear_down(self) -> None:
+        """Undo what ``set_up`` and trials did; must not mind a deployment that was never set up."""
+
     def facts(self) -> dict[str, Any]:
         """Version, place of data and programs, settings that differ from their defaults."""
 
+    def declared_settings(self) -> Mapping[str, str]:
+        """Every setting that the platform claims to have."""
+
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The values in force of these settings, as the server prints them; unknown names are left out."""
+        """The values in force of these settings, as the servers tell them; unknown names are left out."""
 
     def free_bytes(self) -> int | None:
         """Bytes that the datasets may take, or None where no host can be asked."""
+
+    def start(self) -> None: ...
+
+    def state(self) -> list[dict[str, Any]]:
+        """Every instance, as its master sees it and as its host does; see ``instances.row`` and ``faults``."""
+
+    def recover(self) -> list[str]:
+        """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""
+
+    def log_excerpt(self, faults: Sequence[str]) -> str:
+        """The last lines of the logs of the masters and of the instances that ``faults`` name."""
+
+    def counters(self) -> dict[str, int]:
+        """Running totals of work that a client does not see, such as transactions on segments."""
+
+
+class Database(Engine, Protocol):
+    """An engine that keeps tables and speaks SQL."""
+
+    slice_rows_max: int
+    """Rows that one statement generates at most, so that a retry repeats little."""
+
+    database: Connection
 
     def parallelism(self) -> int:
         """How many connections generate data at once."""
@@ -151,20 +180,6 @@ class Engine(Protocol):
 
     def stop(self) -> None: ...
 
-    def start(self) -> None: ...
-
-    def state(self) -> list[dict[str, Any]]:
-        """Every instance, as the coordinator sees it and as its host does; see ``instances.row`` and ``faults``."""
-
-    def recover(self) -> list[str]:
-        """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""
-
-    def log_excerpt(self, faults: Sequence[str]) -> str:
-        """The last lines of the logs of the coordinator and of the instances that ``faults`` name."""
-
-    def counters(self) -> dict[str, int]:
-        """Running totals of work that a client does not see, such as transactions on segments."""
-
     def warm(self, relations: Sequence[str]) -> None:
         """Read the relations into the database's cache, as far as they fit."""
 
@@ -178,6 +193,11 @@ class Engine(Protocol):
     def start_pooler(self, mode: str, size: int) -> None: ...
 
     def stop_pooler(self) -> None: ...
+
+
+def as_database(engine: Engine) -> Database:
+    """The engine, where only a database can be meant: its workloads name tables."""
+    return cast(Database, engine)
 
 
 def engine_class(name: str) -> type[Engine]:

@@ -39,8 +39,10 @@ class Postgres:
     slice_rows_max = 1_000_000
 
     def __init__(
-        self, platform: Platform, fleet: Fleet, database: Connection, facts: Mapping[str, Any] | None = None
+        self, platform: Platform, fleet: Fleet, database: Connection | None, facts: Mapping[str, Any] | None = None
     ) -> None:
+        if database is None:
+            raise EngineError(f"platform {platform.platform!r}: names no 'database' connection; add it to its file")
         self.platform, self.fleet, self.database = platform, fleet, database
         self._facts = dict(facts or {})
 
@@ -118,6 +120,13 @@ class Postgres:
         with self.connect() as connection:
             connection.execute(command.encode())
 
+    def set_up(self) -> None:
+        self.reset_session()
+
+    def tear_down(self) -> None:
+        self.stop_pooler()
+        self.reset_session()
+
     def facts(self) -> dict[str, Any]:
         server = self.query(
             "SELECT version() AS version, current_setting('server_version_num')::int AS version_number, "
@@ -141,6 +150,9 @@ class Postgres:
             f'dirname "$(readlink -f /proc/$(head -n 1 {quote(data_directory)}/postmaster.pid)/exe)"',
             f"the login needs to own the server's files in {data_directory}",
         ).strip()
+
+    def declared_settings(self) -> Mapping[str, str]:
+        return self.platform.settings
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         rows = self.query("SELECT name, current_setting(name) AS value FROM pg_settings")

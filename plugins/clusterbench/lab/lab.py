@@ -16,6 +16,7 @@ from clusterbench.lab import processes
 from clusterbench.lab.airflow_servers import Airflow
 from clusterbench.lab.connections import write_connections
 from clusterbench.lab.credentials import Credentials
+from clusterbench.lab.hadoop import HadoopJars
 from clusterbench.lab.layout import HOSTS, Layout
 from clusterbench.lab.postgres import METADATA_SETTINGS, Postgres
 from clusterbench.lab.s3 import S3Server
@@ -34,8 +35,8 @@ def silent(_: str) -> None:
 
 
 class Lab:
-    """Servers are called client, etl, db1, db2 (sshd), db1_postgres, db2_postgres, metadata, s3,
-    api-server, scheduler, dag-processor and triggerer.
+    """Servers are called client, etl, db1, db2, master, worker1 to worker6 (sshd), db1_postgres, db2_postgres,
+    metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
     server.
@@ -63,9 +64,16 @@ class Lab:
         with self._locked():
             parts = self.parts
             make_key(self.layout.client_key, accounts.myself(), comment="clusterbench lab")
-            steps = [self._step(server) for server in parts.outer_servers]
+            steps = [self._hadoop_up, *(self._step(server) for server in parts.outer_servers)]
             _in_parallel([*steps, self._airflow_up] if airflow else steps)
+            for host in parts.hosts:
+                parts.hadoop.link(host.work_dir)
             write_connections(self.layout, parts.hosts, parts.databases, parts.s3)
+
+    def _hadoop_up(self) -> None:
+        started = time.monotonic()
+        done = self.parts.hadoop.up()
+        self._report(f"{self.parts.hadoop.name:<14} {done:<14} {time.monotonic() - started:5.1f} s")
 
     def _airflow_up(self) -> None:
         self._step(self.parts.metadata)()
@@ -197,6 +205,7 @@ class _Parts:
             Postgres("db2_postgres", "db2", layout, account, password=own.db2_password),
         ]
         self.s3 = S3Server(layout, account, own)
+        self.hadoop = HadoopJars(layout, account)
         self.metadata = Postgres(
             "metadata", "metadata", layout, account, password=own.metadata_password, settings=METADATA_SETTINGS
         )

@@ -18,11 +18,13 @@ from clusterbench.lab.account import write_private
 PROJECT_DIR = Path(__file__).resolve().parents[3]
 TEMPLATES_DIR = PROJECT_DIR / "include" / "lab"
 
-HOSTS = ("client", "etl", "db1", "db2")
+WORKERS = tuple(f"worker{number}" for number in range(1, 7))
+HOSTS = ("client", "etl", "db1", "db2", "master", *WORKERS)
 BUCKET = "clusterbench"
 DATABASE = "bench"
 DEFAULT_BLOCK = 1
-_LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2": 22}
+_LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2": 22, "master": 30}
+_LAST_BYTE |= {worker: 30 + number for number, worker in enumerate(WORKERS, 1)}
 _FIRST_PORT = {"ssh": 2222, "postgres": 5432, "s3": 9000, "airflow": 8080}
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import subprocess
 from pathlib import Path
 
 from clusterbench.errors import LabError
-from clusterbench.lab import processes
+from clusterbench.lab import maven, processes
 from clusterbench.lab.account import Account
 from clusterbench.lab.credentials import Credentials
 from clusterbench.lab.layout import BUCKET, TEMPLATES_DIR, Layout
 from clusterbench.lab.processes import Record
-from clusterbench.lab.server import RecordedServer, fingerprint, tail, template
+from clusterbench.lab.server import RecordedServer, fingerprint, template
 
-_MAVEN_LIMIT_SECONDS = 600
 # Small, and quick to start.
 _JVM_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"]
 
@@ -87,41 +84,4 @@ class S3Server(RecordedServer):
         return self.program_dir / "logback.xml"
 
     def _install(self) -> None:
-        """Fetch the program once per pom.xml; the stamp, written last, tells a whole set of files from a part."""
-        pom = TEMPLATES_DIR / "pom.xml"
-        wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
-        stamp = self._library_dir / "pom.sha256"
-        if stamp.exists() and stamp.read_text() == wanted:
-            return
-        shutil.rmtree(self._library_dir, ignore_errors=True)
-        self._run_maven(pom)
-        self._library_dir.chmod(0o755)
-        for jar in self._library_dir.iterdir():
-            jar.chmod(0o644)
-        stamp.write_text(wanted)
-
-    def _run_maven(self, pom: Path) -> None:
-        if (maven := shutil.which("mvn")) is None:
-            raise LabError("s3: no mvn on PATH. Run `make setup`, which installs Maven.")
-        log = self.program_dir / "maven.log"
-        options = ["-DincludeScope=runtime", f"-DoutputDirectory={self._library_dir}"]
-        command = [maven, "-B", "-q", "-C", "-f", str(pom), "dependency:copy-dependencies", *options]
-        with log.open("w") as output:
-            try:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=_MAVEN_LIMIT_SECONDS,
-                    check=False,
-                )
-                failed = done.returncode != 0
-            except subprocess.TimeoutExpired:
-                failed = True
-        if failed:
-            raise LabError(
-                f"s3: Maven could not fetch S3Proxy ({pom}). Last lines of {log}:\n{tail(log, 12)}\n"
-                f"It needs to reach a Maven repository once (settings.xml, proxy and certificates are Maven's "
-                f"own); then run `clusterbench lab up` again."
-            )
+        maven.install("s3", TEMPLATES_DIR / "pom.xml", self._library_dir)

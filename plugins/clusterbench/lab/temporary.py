@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from clusterbench.lab import maven
 from clusterbench.lab.lab import Lab, Report, silent
 from clusterbench.lab.layout import PROJECT_DIR
 
@@ -17,13 +18,13 @@ def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, repo
     """Up on entry; down and removed on exit.
 
     It lies below the system's folder for temporary files and not in pytest's own folder, which lets no other user
-    pass, so that the servers of a lab brought up by root could not reach it. S3Proxy is taken over from the
-    project's own lab, where that has it.
+    pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are taken over
+    from the project's own lab, where that has them.
     """
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
     lab = Lab(lab_dir, block=block, report=report)
     try:
-        borrow_s3proxy(lab_dir)
+        borrow_programs(lab_dir)
         lab.up(airflow=airflow)
         yield lab
     finally:
@@ -32,10 +33,10 @@ def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, repo
             shutil.rmtree(lab_dir, ignore_errors=True)
 
 
-def borrow_s3proxy(lab_dir: Path) -> None:
-    """Take the program over from the project's own lab, and save Maven the way."""
-    there = PROJECT_DIR / ".lab" / "s3proxy" / "lib"
-    here = lab_dir / "s3proxy" / "lib"
-    with contextlib.suppress(OSError):  # another user's lab, or none: Maven fetches it then
-        if (there / "pom.sha256").exists() and not here.exists():
-            shutil.copytree(there, here)
+def borrow_programs(lab_dir: Path) -> None:
+    """Take S3Proxy and Hadoop over from the project's own lab, and save Maven the way."""
+    for library in ("s3proxy/lib", "hadoop/lib"):
+        there, here = PROJECT_DIR / ".lab" / library, lab_dir / library
+        with contextlib.suppress(OSError):  # another user's lab, or none: Maven fetches it then
+            if (there / maven.STAMP).exists() and not here.exists():
+                shutil.copytree(there, here)

@@ -8,10 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from clusterbench.report.resources import Course
 from clusterbench.report.sweeps import Chart, PaperMark, Series, axis_is_log
 from clusterbench.report.words import short_count
 
 WIDTH_PX, HEIGHT_PX = 560, 330
+COURSE_WIDTH_PX = 860
 ROW_PX = 30
 CHARACTER_PX = 6.6
 """Mean width of a character at 12 px; texts are laid out before the reader's font is known."""
@@ -54,6 +56,77 @@ def draw(chart: Chart, key: str) -> str:
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg")
     return _inline(drawn.getvalue(), key, chart.sentence)
+
+
+PANELS = (
+    ("CPU, %", [("all", "cpu_percent"), ("steal", "cpu_steal_percent")]),
+    ("Storage, MB/s", [("read", "disk_read_mb_per_s"), ("write", "disk_write_mb_per_s")]),
+    (
+        "Network, MB/s",
+        [
+            ("received", "network_received_mb_per_s"),
+            ("sent", "network_sent_mb_per_s"),
+            ("loopback", "loopback_mb_per_s"),
+        ],
+    ),
+)
+PANEL_PX = 130
+
+
+def draw_course(course: Course, key: str) -> str:
+    """CPU, storage and network of a host over a trial, one above the other, its phases marked."""
+    import matplotlib as mpl  # noqa: PLC0415  as above
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context({**STYLE, "svg.hashsalt": key}):  # type: ignore[dict-item]  # as above
+        figure = Figure(dpi=72, facecolor="none")
+        FigureCanvasSVG(figure)
+        figure.set_size_inches(COURSE_WIDTH_PX / 72, (PANEL_PX * len(PANELS) + 70) / 72)
+        for number, (title, lines) in enumerate(PANELS):
+            _draw_panel(figure, course, number, title, lines)
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg")
+    phases = "; ".join(f"{name} from {start:.0f} to {end:.0f} s" for name, start, end in course.phases)
+    return _inline(drawn.getvalue(), key, f"CPU, storage and network of {course.host} over {course.cell}. {phases}.")
+
+
+def _draw_panel(figure: Any, course: Course, number: int, title: str, lines: Sequence[tuple[str, str]]) -> None:
+    height_px = PANEL_PX * len(PANELS) + 70
+    bottom = (46 + PANEL_PX * (len(PANELS) - 1 - number)) / height_px
+    box = (58 / COURSE_WIDTH_PX, bottom, 1 - (58 + 84) / COURSE_WIDTH_PX, (PANEL_PX - 30) / height_px)
+    axes = figure.add_axes(box, facecolor="none")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    axes.set_title(title, loc="left", fontsize=12)
+    axes.set_xlim(0, course.phases[-1][2])
+    highest = max((value for _, name in lines for value in course.series.get(name, ())), default=0)
+    axes.set_ylim(0, 105 if title.startswith("CPU") else highest * 1.1 or 1)
+    for shade, (_, start, end) in enumerate(course.phases):
+        axes.axvspan(start, end, color=INK, alpha=0.1 if shade % 2 else 0.05, linewidth=0)
+    for colour, (label, name) in enumerate(lines):
+        values = course.series.get(name, ())
+        if any(values) or colour == 0:
+            axes.plot(course.series["second"], values, color=_colour(colour), linewidth=1.4, linestyle=DASHES[colour])
+            place = (1.01, 0.85 - 0.22 * colour)
+            axes.text(*place, label, color=_colour(colour), transform=axes.transAxes, va="center_baseline")
+    if number == 0:
+        for name, start, end in course.phases:
+            axes.annotate(
+                name,
+                ((start + end) / 2, 1),
+                xycoords=axes.get_xaxis_transform(),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                alpha=0.8,
+                fontsize=11,
+            )
+    if number == len(PANELS) - 1:
+        axes.set_xlabel("seconds")
+    else:
+        axes.tick_params(labelbottom=False)
 
 
 def _axes(figure: Any, height_px: float, left_px: float, right_px: float) -> Any:

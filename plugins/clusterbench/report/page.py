@@ -11,9 +11,11 @@ from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
 from clusterbench.report import tables, words
-from clusterbench.report.charts import draw
+from clusterbench.report.charts import draw, draw_course
 from clusterbench.report.gather import Gathered, gather
+from clusterbench.report.paper_tables import PaperTable, paper_tables
 from clusterbench.report.platforms import Comparison, comparisons
+from clusterbench.report.resources import Course, courses
 from clusterbench.report.sweeps import Chart, SweepView, sweep_views
 
 TEMPLATE = "report.html.j2"
@@ -38,6 +40,8 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             checks=tables.checks(run.verdicts),
             shared_machines=tables.shared_machines(run),
             comparisons=[_comparison(entry) for entry in comparisons(run, views)],
+            paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
+            courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(view) for view in views],
             host_columns=tables.HOST_COLUMNS,
             host_rows=tables.host_rows(run),
@@ -61,6 +65,7 @@ def _environment() -> Environment:
         "number": words.number,
         "interval": words.interval,
         "plain": words.plain,
+        "size": words.size,
         "moment": words.moment,
         "state": tables.state_of_verdict,
     }
@@ -114,6 +119,14 @@ def _comparison(entry: Comparison) -> dict[str, Any]:
         "entry": entry,
         "figures": [(chart, _figure(chart, f"platforms-{entry.name}-{number}")) for number, chart in enumerate(charts)],
     }
+
+
+def _paper_table(table: PaperTable) -> dict[str, Any]:
+    return {"table": table, "figure": _figure(table.ratios, f"paper-{table.name}")}
+
+
+def _course(number: int, course: Course) -> dict[str, Any]:
+    return {"course": course, "figure": Markup(draw_course(course, f"course-{number}"))}  # noqa: S704  as below
 
 
 def _figure(chart: Chart | None, key: str) -> Markup | None:

@@ -149,6 +149,7 @@ HOST_COLUMNS = [
     ("disk write", "MB/s", "disk_write_mb_per_s"),
     ("network in", "MB/s", "network_received_mb_per_s"),
     ("network out", "MB/s", "network_sent_mb_per_s"),
+    ("loopback", "MB/s", "loopback_mb_per_s"),
     ("context switches", "1/s", "context_switches_per_s"),
     ("interrupts", "1/s", "interrupts_per_s"),
     ("memory used", "MB", "memory_used_mb"),
@@ -296,7 +297,7 @@ def _said(fact: str, value: object) -> str:
 
 # All trials.
 
-TRIAL_MEASUREMENTS = ("throughput", "response_time", "_p50", "_p99")
+TRIAL_MEASUREMENTS = ("throughput", "response_time", "_p50", "_p99", "suite_s", "terasort_s")
 """Which of a workload's measurements stand beside each trial, by a part of their names."""
 
 
@@ -324,14 +325,20 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "measurements": [record.measurements.get(name) for name, _ in columns],
             "caches": _caches(record),
             "driver": percent(record.measurements.get("driver_cpu_share")),
-            "reason": "; ".join(filter(None, [record.reason, *_before_it(record)])),
+            "reason": "; ".join(filter(None, [record.reason, *_before_it(record), *_warnings(record)])),
         }
         for record in run.trials
     ]
 
 
 def _before_it(record: TrialRecord) -> list[str]:
-    return [f"before it, {done}" for done in record.evidence.get("recovered") or []]
+    prepared = (record.evidence.get("workload") or {}).get("recovered") or []
+    return [f"before it, {done}" for done in (*(record.evidence.get("recovered") or []), *prepared)]
+
+
+def _warnings(record: TrialRecord) -> list[str]:
+    """What the driver said beside its numbers: tasks that were run again."""
+    return list((record.evidence.get("driver") or {}).get("warnings") or [])
 
 
 def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:

@@ -2,13 +2,14 @@
 
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
 from clusterbench.spec.platform import Platform
-from clusterbench.spec.published import Published, PublishedValue
+from clusterbench.spec.published import Published, PublishedTable, PublishedValue
 
 __all__ = [
     "SCALES",
     "Experiment",
     "Platform",
     "Published",
+    "PublishedTable",
     "PublishedValue",
     "Sweep",
 ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
-Role = Literal["client", "etl", "coordinator", "segment", "namenode", "worker"]
+Role = Literal["client", "etl", "coordinator", "segment", "namenode", "resourcemanager", "worker"]
+COUNT_MAX = 10_000
 Setting = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,200}$")]
 
 
@@ -19,6 +20,9 @@ class Host(Strict):
 
     ssh: ConnectionId
     roles: Annotated[list[Role], Field(min_length=1)]
+    machine: Name | None = None
+    """The physical host, where it is a virtual machine that shares one with others."""
+    rack: Name | None = None
 
 
 class Hardware(Strict):
@@ -28,6 +32,35 @@ class Hardware(Strict):
     """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gb: Annotated[int, Field(ge=1, le=100_000)]
     data_disks: Annotated[int, Field(ge=0, le=1000)] | None = None
+
+
+class Worker(Strict):
+    """What each worker of a Hadoop cluster has, as Table 1 of paper 002; compared with what the hosts tell."""
+
+    cpus: Annotated[int, Field(ge=1, le=10_000)]
+    memory_gib: Annotated[float, Field(gt=0, le=100_000)]
+    data_disks: Annotated[int, Field(ge=1, le=1000)]
+
+
+class Hadoop(Strict):
+    """Where Hadoop is on every host, and how much of it runs at once on a worker."""
+
+    home: Annotated[str, Field(min_length=1)] = "hadoop"
+    """An unpacked distribution, or a folder whose ``lib`` has the jars; from the work folder, if not absolute."""
+    data_dirs: list[Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$")]] = []
+    """A folder on each data disk of a worker; empty: one below the work folder."""
+    slots: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Map tasks, and as many reduce tasks, at once on a worker; else it follows from ``worker``."""
+    worker: Worker | None = None
+    daemon_heap_mb: Annotated[int, Field(ge=64, le=1_000_000)] = 1300
+    java_options: str = ""
+    """Of every daemon and of the client."""
+
+    @model_validator(mode="after")
+    def _slots_are_known(self) -> Hadoop:
+        if self.slots is None and self.worker is None:
+            raise ValueError("name 'worker' (cpus, memory_gib, data_disks), from which slots follow, or 'slots'")
+        return self
 
 
 class Platform(Strict):
@@ -50,10 +83,22 @@ class Platform(Strict):
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
+    hadoop: Hadoop | None = None
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _many_alike(cls, hosts: Any) -> Any:
+        """``worker: {ssh: w, roles: [worker], count: 126}`` stands for worker1 to worker126 with ssh w1 to w126."""
+        if not isinstance(hosts, dict):
+            return hosts
+        written: dict[str, Any] = {}
+        for name, host in hosts.items():
+            written |= _written_out(str(name), host) if isinstance(host, dict) and "count" in host else {name: host}
+        return written
 
     @field_validator("hosts")
     @classmethod
@@ -75,7 +120,7 @@ class Platform(Strict):
     @property
     def without_hosts(self) -> str | None:
         """What cannot be had because only the database connection is known, for plan and report."""
-        if self.database_hosts:
+        if self.database_hosts or not self.database:
             return None
         return (
             "no coordinator or segment host is named: no telemetry of the database's hosts, no cold caches, no pooler, "
@@ -85,3 +130,24 @@ class Platform(Strict):
     @property
     def database_hosts(self) -> list[str]:
         return self.hosts_with("coordinator", "segment")
+
+
+def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
+    """``count`` hosts, spread over ``machines`` in turn, of which ``machines_per_rack`` share a rack."""
+    numbers = {key: host[key] for key in ("count", "machines", "machines_per_rack") if key in host}
+    for key, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= COUNT_MAX:
+            raise ValueError(f"{name}.{key}: must be a whole number from 1 to {COUNT_MAX}, found {number!r}")
+    if "machines_per_rack" in numbers and "machines" not in numbers:
+        raise ValueError(f"{name}.machines_per_rack: says nothing without 'machines', the number of physical hosts")
+    rest = {key: value for key, value in host.items() if key not in numbers}
+    made = {}
+    for number in range(1, numbers["count"] + 1):
+        place: dict[str, str] = {}
+        if "machines" in numbers:
+            machine = (number - 1) % numbers["machines"] + 1
+            place["machine"] = f"machine{machine}"
+            if "machines_per_rack" in numbers:
+                place["rack"] = f"rack{(machine - 1) // numbers['machines_per_rack'] + 1}"
+        made[f"{name}{number}"] = {**rest, **place, "ssh": f"{rest.get('ssh', '')}{number}"}
+    return made

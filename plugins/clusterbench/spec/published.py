@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from clusterbench.errors import suggest
 from clusterbench.spec.experiment import Level, Name
 from clusterbench.spec.loading import Strict
 
@@ -26,6 +27,31 @@ class PublishedValue(Strict):
     source: Annotated[str, Field(min_length=1)]
 
 
+class PublishedTable(Strict):
+    """A table as it is printed: named rows, and columns that are measurements, beside which ours can stand."""
+
+    table: Name
+    title: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+    sweeps: list[Name] = []
+    """Whose cells at ``levels`` stand beside it; none, where a table says what was measured, not what came out."""
+    levels: dict[str, Level] = {}
+    columns: Annotated[list[Name], Field(min_length=1)]
+    rows: Annotated[dict[str, list[float | int]], Field(min_length=1)]
+    ratios_of: list[Name] = []
+    """Columns whose ratio to the first row's the paper draws as a figure."""
+    ratios_title: str = ""
+
+    @model_validator(mode="after")
+    def _is_rectangular(self) -> PublishedTable:
+        for name, values in self.rows.items():
+            if len(values) != len(self.columns):
+                raise ValueError(f"rows.{name}: {len(values)} values for {len(self.columns)} columns")
+        if unknown := [name for name in self.ratios_of if name not in self.columns]:
+            raise ValueError(f"ratios_of: {unknown[0]!r} is not a column{suggest(unknown[0], self.columns)}")
+        return self
+
+
 class Published(Strict):
     """One YAML file in ``include/published``."""
 
@@ -35,3 +61,4 @@ class Published(Strict):
     cluster: str
     """The hardware and software that the paper measured, in its own words."""
     values: list[PublishedValue]
+    tables: list[PublishedTable] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,6 +109,15 @@ class MeasurementKind:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """A part of the measured window, in epoch seconds of the driver's host."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Reading:
     """What was read from a driver's raw output: measurements by name, and what was wrong with it."""
 
@@ -119,6 +129,8 @@ class Reading:
     window_end_s: float | None = None
     invalid: tuple[str, ...] = ()
     """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
+    phases: tuple[Phase, ...] = ()
+    """Where the window has parts that differ: telemetry is then summed over each."""
     details: dict[str, object] = field(default_factory=dict)
 
 
@@ -130,6 +142,11 @@ class Job:
     secrets: Mapping[str, str]
     command: str
     """Lines of bash, run in the job's directory."""
+
+
+def json_of(path: Path) -> dict[str, Any]:
+    """A file of a driver's output; empty where it is not there."""
+    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 class Workload(Protocol):
@@ -185,7 +202,8 @@ class Workload(Protocol):
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         """``expected``: what ``answers`` said, or an earlier run; empty where nobody knows yet.
 
-        What was answered goes to ``details["answer"]``, for later runs.
+        What was answered goes to ``details["answer"]``, for later runs; what must be said beside a number to
+        ``details["warnings"]``; rows for suites of Great Expectations to ``details["facts"]``, by suite.
         """
 
     def restore(self, trial: Trial, engine: Engine) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from clusterbench import generation, load_files, order_lineitems, pgbench, streams
+from clusterbench import generation, load_files, order_lineitems, streams
 from clusterbench.datasets import Dataset
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
@@ -17,11 +17,12 @@ from clusterbench.workloads import (
     Level,
     MeasurementKind,
     Reading,
+    json_of,
     storage_not_applicable,
 )
 
 if TYPE_CHECKING:
-    from clusterbench.engines import BulkLoad, Engine
+    from clusterbench.engines import BulkLoad, Database
     from clusterbench.records import Trial
 
 IN_MEMORY_SHARE_MAX = 0.01
@@ -75,7 +76,7 @@ class DataLoad:
         bytes_per_s = 661e6 if rows >= order_lineitems.PAPER_ROWS_MIN else 60e6
         return 10 + 2 * rows * order_lineitems.FILE_LINE_BYTES / bytes_per_s
 
-    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         """An empty table, and files that are not in memory."""
         dataset = self.dataset(trial.levels, trial.seed)
         engine.set_session(trial.settings)
@@ -85,7 +86,7 @@ class DataLoad:
         in_memory, size = load_files.evict(dataset, engine)
         return {"session_settings": trial.settings, "files_bytes": size, "files_bytes_in_memory": in_memory}
 
-    def job(self, trial: Trial, engine: Engine) -> Job:
+    def job(self, trial: Trial, engine: Database) -> Job:
         dataset = self.dataset(trial.levels, trial.seed)
         how = self._bulk_load(dataset, engine)
         empty = statement("tables", "truncate", table=identifier(dataset.table))
@@ -103,7 +104,7 @@ class DataLoad:
         seconds = reading.measurements.get("response_time_s")
         if not timed or not seconds:
             return reading
-        before = pgbench.json_of(output / "before.json").get("workload") or {}
+        before = json_of(output / "before.json").get("workload") or {}
         size, in_memory = int(before["files_bytes"]), int(before["files_bytes_in_memory"])
         rates = {
             "throughput_mb_per_s": size / 1e6 / seconds,
@@ -121,7 +122,7 @@ class DataLoad:
             details=reading.details | ({} if wrong else {"answer": loaded}),
         )
 
-    def restore(self, trial: Trial, engine: Engine) -> None:
+    def restore(self, trial: Trial, engine: Database) -> None:
         """Whatever became of the trial, no loaded table stays, whole or half."""
         dataset = self.dataset(trial.levels, trial.seed)
         if drop := self._bulk_load(dataset, engine).drop:
@@ -130,7 +131,7 @@ class DataLoad:
         engine.reset_session()
 
     @staticmethod
-    def _bulk_load(dataset: Dataset, engine: Engine) -> BulkLoad:
+    def _bulk_load(dataset: Dataset, engine: Database) -> BulkLoad:
         return engine.bulk_load(dataset.table, load_files.etl_host(engine), load_files.names())
 
 

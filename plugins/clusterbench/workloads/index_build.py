@@ -25,7 +25,7 @@ from clusterbench.workloads import (
 from clusterbench.workloads.key_value import KeyValueData
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
     from clusterbench.records import Trial
 
 
@@ -55,12 +55,12 @@ class IndexBuild(KeyValueData):
         """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""
         return 5 + int(levels["rows"]) / 1e6
 
-    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         engine.execute(statement("key_value", "drop_index", index=self._index(trial)))
         engine.set_session(trial.settings)
         return {"session_settings": dict(trial.settings)}
 
-    def job(self, trial: Trial, engine: Engine) -> Job:
+    def job(self, trial: Trial, engine: Database) -> Job:
         table = identifier(self.dataset(trial.levels, trial.seed).table)
         script = statement("key_value", "index", index=self._index(trial), table=table) + ";\n"
         load = pgbench.Load(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
@@ -75,7 +75,7 @@ class IndexBuild(KeyValueData):
         kept["throughput_rows_per_s"] = int(trial.levels["rows"]) / seconds if seconds else 0.0
         return replace(reading, measurements=kept)
 
-    def restore(self, trial: Trial, engine: Engine) -> None:
+    def restore(self, trial: Trial, engine: Database) -> None:
         engine.execute(statement("key_value", "drop_index", index=self._index(trial)))
         engine.reset_session()
 

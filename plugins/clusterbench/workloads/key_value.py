@@ -30,7 +30,7 @@ from clusterbench.workloads import (
 )
 
 if TYPE_CHECKING:
-    from clusterbench.engines import Engine
+    from clusterbench.engines import Database
     from clusterbench.records import Trial
 
 ROW_BYTES = 570
@@ -74,11 +74,11 @@ class KeyValueData:
         return Dataset("key_value", table, rows, seed, rows * ROW_BYTES, storage)
 
     @staticmethod
-    def is_generated(dataset: Dataset, engine: Engine) -> bool:
+    def is_generated(dataset: Dataset, engine: Database) -> bool:
         return generation.is_generated(dataset, engine)
 
     @staticmethod
-    def generate(dataset: Dataset, engine: Engine) -> None:
+    def generate(dataset: Dataset, engine: Database) -> None:
         """The rows, then the index."""
         table, index = identifier(dataset.table), identifier(index_of(dataset.table))
 
@@ -99,7 +99,7 @@ class KeyValueData:
         return None
 
     @staticmethod
-    def inspect(dataset: Dataset, engine: Engine) -> dict[str, object]:
+    def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
         """One row of facts for the suite ``expectations/key_value.json``: two passes, one of them over the index."""
         table = identifier(dataset.table)
         found = engine.query(statement("key_value", "inspect", table=table))[0]
@@ -194,7 +194,7 @@ class KeyValue(KeyValueData):
             return 5 + lookups * int(levels["rows"]) * ROW_BYTES / 10e9
         return 5 + lookups * 1e-4 + (10 if levels["cache"] != "warm" else 0)
 
-    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings)
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
         if "orca" not in engine.lacks:
@@ -203,7 +203,7 @@ class KeyValue(KeyValueData):
         engine.set_session(settings)
         return {"session_settings": settings, "plan": self._plan(trial, engine)}
 
-    def _plan(self, trial: Trial, engine: Engine) -> str:
+    def _plan(self, trial: Trial, engine: Database) -> str:
         """Of the statement that is measured: of EXECUTE where there is a PREPARE, by SQL or by the protocol."""
         key = str(_keys(trial, 1)[0])
         if trial.levels["statement"] in UNPREPARED:
@@ -213,7 +213,7 @@ class KeyValue(KeyValueData):
     def _prepare(self, trial: Trial) -> str:
         return f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')}"
 
-    def job(self, trial: Trial, engine: Engine) -> Job:
+    def job(self, trial: Trial, engine: Database) -> Job:
         pooled = trial.levels["pooling"] == "pgbouncer"
         clients = int(trial.levels["clients"])
         if pooled:
@@ -239,7 +239,7 @@ class KeyValue(KeyValueData):
             return replace(reading, invalid=(*reading.invalid, wrong))
         return reading
 
-    def restore(self, trial: Trial, engine: Engine) -> None:
+    def restore(self, trial: Trial, engine: Database) -> None:
         if trial.levels["pooling"] == "pgbouncer":
             engine.stop_pooler()
         engine.reset_session()
@@ -272,7 +272,7 @@ def index_of(table: str) -> str:
 
 
 def insert(dataset: Dataset, ids: str) -> str:
-    """The statement that makes the rows of ``ids``, an expression for FROM (``Engine.series``)."""
+    """The statement that makes the rows of ``ids``, an expression for FROM (``Database.series``)."""
     rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(ids))
     return statement("key_value", "insert", table=identifier(dataset.table), rows=raw(rows))
 

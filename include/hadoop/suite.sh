@@ -1,0 +1,68 @@
+# TeraGen, TeraSort and TeraValidate, one after the other, each timed here, on the client host (paper 002).
+# environment.sh has `run CLASS …`; choices.sh says what to run, where, and for whom.
+. ./environment.sh
+. ./choices.sh
+
+# Whatever ends this early also ends what it started on the cluster.
+end_application() {
+  [ -z "${running:-}" ] || {
+    id=$(application "$running") && [ -z "$id" ] ||
+      run org.apache.hadoop.yarn.client.cli.ApplicationCLI application -kill "$id" >>kill.out 2>&1 || true
+  }
+}
+trap 'status=$?; trap "" TERM; end_application; exit $status' EXIT
+trap 'exit 143' TERM INT
+
+application() { sed -n 's/.*Submitted application \(application_[0-9_]*\).*/\1/p' "$1.err" | head -n 1; }
+
+# job NAME ARGUMENTS: one of Hadoop's examples, with its begin and end by this host's clock
+job() {
+  local name=$1 begun ended status=0
+  shift
+  echo "$name" >doing
+  running=$name
+  begun=$(date +%s.%N)
+  TIMEFORMAT='%U %S'
+  { time run org.apache.hadoop.examples.ExampleDriver "$name" "-Dmapreduce.job.tags=$tag" \
+    "-Dmapreduce.client.progressmonitor.pollinterval=200" "$@" >"$name.out" 2>"$name.err" || status=$?; } 2>"$name.cpu"
+  ended=$(date +%s.%N)
+  running=
+  echo "$name $begun $ended $status $(tr '\n' ' ' <"$name.cpu")" >>jobs.txt
+  if [ "$status" != 0 ]; then
+    tail -n 40 "$name.err" | grep -v '^NOTE' | cut -c 1-600 >&2
+    return "$status"
+  fi
+}
+
+# What YARN and MapReduce tell of a job, after it: not in its time.
+history() {
+  local id=$(application "$1")
+  id=job_${id#application_}
+  for _ in $(seq 100); do
+    curl -sf --max-time 60 "$history_url/$id" >"$1.job.json" && break
+    sleep 0.3
+  done
+  curl -sf --max-time 60 "$history_url/$id/counters" >"$1.counters.json"
+  curl -sf --max-time 600 "$history_url/$id/tasks" | gzip >"$1.tasks.json.gz"
+}
+
+# The paper slept between the jobs, so that its figures show them apart; the disks come to rest meanwhile.
+rest() {
+  echo "resting" >doing
+  sleep "$(awk -v ended="$(tail -n 1 jobs.txt | cut -d ' ' -f 3)" -v now="$(date +%s.%N)" -v pause="$pause_s" \
+    'BEGIN {left = ended + pause - now; print (left > 0 ? left : 0)}')"
+}
+
+job teragen "${teragen_options[@]}" "$rows" "$path/input"
+history teragen
+curl -sS --fail --max-time 600 "$namenode_url/fsck?ugi=$user&path=$path/input&files=1&blocks=1&racks=1" | gzip >fsck.txt.gz
+rest
+
+job terasort "${terasort_options[@]}" "$path/input" "$path/output"
+history terasort
+rest
+
+job teravalidate "$path/output" "$path/report"
+history teravalidate
+curl -sS --fail --location --max-time 60 "$namenode_url/webhdfs/v1$path/report/part-r-00000?op=OPEN&user.name=$user" >report.txt
+echo done >doing

@@ -1,0 +1,320 @@
+"""TeraSort on real daemons: a suite whose worker is killed, and what spoils, stops or refuses one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shlex import quote
+from typing import Any, cast
+
+import pytest
+from tests.integration.helpers import new_run
+
+from clusterbench import steps
+from clusterbench.connections import Connections, from_file
+from clusterbench.engines.hadoop import HadoopCluster
+from clusterbench.errors import EngineError
+from clusterbench.hadoop.daemons import NAMENODE
+from clusterbench.hadoop.fsck import placement
+from clusterbench.lab import Lab
+from clusterbench.records import Trial, TrialRecord
+from clusterbench.teragen import checksum
+from clusterbench.trial import Bench, job_of, run_trial
+from clusterbench.workloads import load_workload
+from clusterbench.workloads.terasort import path_of, tag_of
+
+pytestmark = pytest.mark.lab
+PLATFORM = "lab_hadoop1"
+ROWS = 200_000
+SOON_S = 240
+"""What is waited for comes long before, or never."""
+
+
+@pytest.fixture(scope="module")
+def there(lab: Lab) -> Connections:
+    lab.up(airflow=False)
+    return from_file(lab.lab_dir / "connections.json")
+
+
+@pytest.fixture(scope="module")
+def run(there: Connections) -> Iterator[steps.Run]:
+    """A run whose cluster is up, ready for its trials to be measured."""
+    made = new_run(there, "terasort")
+    steps.open_run(made, {"scale": "smoke", "platforms": [PLATFORM]}, {"by": "test"})
+    steps.take_cluster(made, PLATFORM)
+    try:
+        steps.set_up_cluster(made, PLATFORM)
+        steps.generate_data(made, PLATFORM)
+        steps.validate_data(made, PLATFORM)
+        yield made
+    finally:
+        steps.release_cluster(made, PLATFORM)
+
+
+@pytest.fixture
+def bench(run: steps.Run) -> Iterator[Bench]:
+    with run.bench(PLATFORM) as made:
+        made.engine.recover()
+        yield made
+
+
+def cluster_of(bench: Bench) -> HadoopCluster:
+    return cast(HadoopCluster, bench.engine)
+
+
+def trial(name: str, **levels: Any) -> Trial:
+    factors = load_workload("terasort").factors
+    filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
+    filled |= {"rows": ROWS, "pause_s": 0} | levels
+    return Trial(f"{name}.r1", name, PLATFORM, name, "terasort", filled, 1, 7, 600, {})
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + SOON_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {SOON_S} s"
+        time.sleep(0.2)
+    return found
+
+
+def doing(bench: Bench, planned: Trial) -> str:
+    return job_of(planned, bench).doing()
+
+
+def beside(act: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def on_hdfs(bench: Bench, *arguments: str) -> str:
+    """Hadoop's own ``hdfs`` on the client host."""
+    programs = {"dfs": "org.apache.hadoop.fs.FsShell", "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin"}
+    words = " ".join(map(quote, arguments[1:]))
+    script = f"{cluster_of(bench).environment()}run {programs[arguments[0]]} {words}\n"
+    return bench.fleet.run_on(bench.platform.client, script, timeout_s=120).output
+
+
+MEASURE = """\
+import sys
+from pathlib import Path
+from clusterbench import steps
+from clusterbench.connections import from_file
+run = steps.Run("terasort", sys.argv[2], from_file(Path(sys.argv[1])))
+steps.measure(run, sys.argv[3], sys.argv[4])
+"""
+
+
+def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
+    lab: Lab, run: steps.Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As SIGKILL of an Airflow worker while TeraSort runs; nothing is submitted twice."""
+    planned = next(t for t in run.plan().trials[PLATFORM] if t.sweep == "earlier_tests")
+    arguments = [str(lab.lab_dir / "connections.json"), run.run_id, PLATFORM, planned.id]
+    worker = subprocess.Popen([sys.executable, "-c", MEASURE, *arguments])
+    with run.bench(PLATFORM) as bench:
+        try:
+            wait_for(lambda: "terasort, application_" in doing(bench, planned), "TeraSort was submitted")
+        finally:
+            worker.kill()
+            worker.wait()
+        application = doing(bench, planned).split()[-1]
+        with caplog.at_level("INFO"):
+            record = steps.measure(run, PLATFORM, planned.id)
+        told = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
+        assert not cluster_of(bench).exists(path_of(planned))
+
+    assert f"waiting for it, not starting another: terasort, {application}" in caplog.text
+    assert record.outcome == "completed", record.reason
+    assert record.driver_starts == 1
+    assert sorted(app["name"] for app in told) == ["TeraGen", "TeraSort", "TeraValidate"]  # each submitted once
+    driver = record.evidence["driver"]
+    assert {app["id"] for app in told} == {job["application"] for job in driver["jobs"].values()}
+    assert application == driver["jobs"]["terasort"]["application"]
+    check_measurements(record)
+    assert driver["answer"] == {"rows": planned.levels["rows"], "checksum": checksum(int(planned.levels["rows"]))}
+
+
+def check_measurements(record: TrialRecord) -> None:
+    found = record.measurements
+    assert found["map_shuffle_s"] + found["reduce_merge_s"] == pytest.approx(found["terasort_s"])
+    assert 0 < found["reduce_merge_s"] < found["map_shuffle_s"]
+    size_gb = int(record.trial.levels["rows"]) * 100 / 1e9
+    assert found["throughput_gb_per_s"] == pytest.approx(size_gb / found["terasort_s"])
+    assert found["map_output_compression"] > 2
+    placed = record.evidence["driver"]["facts"]["block_placement"]
+    assert placed["bytes"] == size_gb * 1e9
+    assert placed["replicas"] == 2 * placed["blocks"]
+    assert placed["blocks_sharing_a_machine"] == 0
+    assert [phase["name"] for phase in record.evidence["phases"]] == [
+        "TeraGen",
+        "map-shuffle",
+        "reduce-merge",
+        "TeraValidate",
+    ]
+    (seen, *_) = record.telemetry.values()
+    assert seen["phases"]["TeraGen"]["loopback_bytes"] > 2 * size_gb * 1e9  # each replica goes to its DataNode
+    assert record.telemetry["worker1"]["course"]["second"]
+
+
+def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: steps.Run) -> None:
+    facts = run.archive.need_json(f"platforms/{PLATFORM}/facts.json")
+    assert facts["found_settings"] == facts["declared_settings"]
+    assert facts["declared_settings"]["dfs.blocksize"] == "268435456"
+    assert facts["declared_settings"]["dfs.namenode.handler.count"] == "1"
+    assert int(facts["declared_settings"]["yarn.nodemanager.resource.memory-mb"]) > 1000
+    assert facts["engine"]["cluster_slots"] == 4
+
+
+def test_a_daemon_that_runs_with_another_value_is_named(bench: Bench) -> None:
+    cluster = cluster_of(bench)
+    told = {**cluster.declared_settings()}
+    directory = quote(cluster.configuration.directories["worker2"])
+    change = f"sed -i 's/<value>4194304</<value>1048576</' {directory}/conf/hdfs-site.xml"
+    bench.fleet.run_on("worker2", f"{change}; kill $(cat {directory}/DataNode.pid)")
+    wait_for(lambda: any(not row["alive"] for row in cluster.state()), "the DataNode is down")
+    try:
+        assert cluster.recover() == ["DataNode on worker2 was down and was started"]
+        found = cluster.settings(told)
+        assert {name: value for name, value in found.items() if value != told[name]} == {
+            "dfs.datanode.readahead.bytes": "1048576 (DataNode on worker2)"
+        }
+    finally:
+        cluster.set_up()
+
+
+def test_a_corrupt_part_makes_the_trial_invalid(bench: Bench) -> None:
+    """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated."""
+    planned = trial("corrupt", pause_s=20)
+    part = f"{path_of(planned)}/output/part-r-00001"
+
+    def corrupt() -> None:
+        wait_for((job_directory(bench, planned) / "terasort.tasks.json.gz").exists, "TeraSort has ended")
+        local = f"{bench.fleet.work_dir('client')}/part"
+        on_hdfs(bench, "dfs", "-get", "-f", part, local)
+        bench.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
+        on_hdfs(bench, "dfs", "-put", "-f", local, part)
+
+    thread = beside(corrupt)
+    record = run_trial(planned, bench)
+    thread.join()
+    assert record.outcome == "invalid", record.reason
+    assert "the sorted output is not what was generated: TeraValidate's checksum is " in record.reason
+    assert "answer" not in record.evidence["driver"]
+
+
+def job_directory(bench: Bench, planned: Trial) -> Path:
+    return Path(job_of(planned, bench).directory)
+
+
+def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(bench: Bench) -> None:
+    planned = trial("lost")
+    pid_file = Path(cluster_of(bench).configuration.directories["worker3"]) / "DataNode.pid"
+
+    def lose() -> None:
+        wait_for(lambda: "terasort, application_" in doing(bench, planned), "TeraSort was submitted")
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+    thread = beside(lose)
+    record = run_trial(planned, bench)
+    thread.join()
+    assert record.outcome == "failed"
+    assert "DataNode on worker3 went down" in record.reason
+    assert bench.engine.recover() == ["DataNode on worker3 was down and was started"]
+    assert not [row for row in bench.engine.state() if row["status"] == "d" or not row["alive"]]
+
+
+def test_a_cancelled_trial_kills_its_application(bench: Bench) -> None:
+    planned = trial("cancelled")
+    thread = beside(lambda: run_trial(planned, bench) and None)
+    wait_for(lambda: "teragen, application_" in doing(bench, planned), "TeraGen was submitted")
+    job_of(planned, bench).kill()
+    thread.join()
+    record = bench.archive.trial(PLATFORM, planned.id)
+    assert record is not None
+    assert record.outcome == "failed"
+    (told,) = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
+    assert (told["name"], told["state"]) == ("TeraGen", "KILLED")
+
+
+def test_a_leftover_path_is_removed_and_said(bench: Bench) -> None:
+    planned = trial("leftover")
+    on_hdfs(bench, "dfs", "-mkdir", "-p", f"{path_of(planned)}/input")
+    prepared = load_workload("terasort").prepare(planned, bench.engine)
+    assert prepared["recovered"] == [
+        f"HDFS had {path_of(planned)}, left by an earlier try that did not end; it was removed"
+    ]
+    assert not cluster_of(bench).exists(path_of(planned))
+
+
+def test_safe_mode_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbench.engines.hadoop.SAFE_MODE_S", 2)
+    on_hdfs(bench, "dfsadmin", "-safemode", "enter")
+    try:
+        record = run_trial(trial("safe_mode"), bench)
+    finally:
+        on_hdfs(bench, "dfsadmin", "-safemode", "leave")
+    assert record.outcome == "failed"
+    assert "the NameNode is in safe mode and nothing can be written" in record.reason
+    assert "end it with: hdfs dfsadmin -safemode leave" in record.reason
+
+
+def test_a_full_hdfs_is_said(bench: Bench) -> None:
+    planned = trial("full")
+    on_hdfs(bench, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
+    on_hdfs(bench, "dfsadmin", "-setSpaceQuota", "20m", f"/clusterbench/{PLATFORM}")
+    try:
+        record = run_trial(planned, bench)
+    finally:
+        on_hdfs(bench, "dfsadmin", "-clrSpaceQuota", f"/clusterbench/{PLATFORM}")
+    assert record.outcome == "failed"
+    assert (
+        "teragen: HDFS or a local folder of a worker is full: free space there, or choose fewer rows" in record.reason
+    )
+
+
+def test_a_dataset_that_does_not_fit_is_refused_with_what_it_takes(run: steps.Run, bench: Bench) -> None:
+    record = run_trial(trial("large", rows=300_000_000_000), bench)
+    assert record.outcome == "failed"
+    wanted = "takes 195,000.0 GB while it runs (6.5 times its 30,000 GB: 3 copies of the input, 3 of the output"
+    assert wanted in record.reason
+    full = new_run(run.connections, "terasort")
+    steps.open_run(full, {"scale": "full", "platforms": [PLATFORM]}, {"by": "test"})
+    with pytest.raises(EngineError, match=r"too small: a trial on terasort_300000000000 takes 243,000\.0 GB"):
+        steps._check_space(full, Bench(bench.platform, bench.fleet, bench.engine, full.archive))
+
+
+def test_more_replicas_than_hosts_are_not_applicable(bench: Bench) -> None:
+    record = run_trial(trial("five", replicas=5), bench)
+    assert record.outcome == "not_applicable"
+    assert record.reason == "5 replicas cannot be kept apart: the workers are on 4 machines"
+
+
+def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: steps.Run, there: Connections) -> None:
+    """On a real HDFS with two DataNodes on each of three hosts: TeraGen, then fsck. The last: it takes the hosts."""
+    assert run.archive.need_json("plan.json")
+    other = new_run(there, "terasort")
+    with other.bench("lab_hadoop2") as bench:
+        cluster = cluster_of(bench)
+        try:
+            cluster.set_up()
+            teragen = "org.apache.hadoop.examples.ExampleDriver teragen"
+            script = f"{cluster.environment()}run {teragen} -Dmapreduce.job.maps=6 {ROWS} /placed 2>&1\n"
+            bench.fleet.run_on("client", script, timeout_s=300)
+            url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/placed&files=1&blocks=1&racks=1"
+            said = bench.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
+        finally:
+            cluster.tear_down()
+    configuration = cluster.configuration
+    machines = {configuration.addresses[host]: configuration.machine_of(host) for host in configuration.workers}
+    found = placement(said.splitlines(), machines)
+    assert (found.blocks, found.replicas, found.blocks_sharing_a_machine) == (6, 18, 0), said
+    assert len(set(machines.values())) == 3
+    assert "/rack1/machine1/" in said
+    assert "/rack2/machine3/" in said

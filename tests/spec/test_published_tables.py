@@ -1,0 +1,160 @@
+"""Tables of a paper: whole, rectangular, of columns that the workload measures; and those of TeraSort to the digit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clusterbench.catalog import Catalog
+from clusterbench.checks import check_published
+from clusterbench.hadoop.configuration import map_tasks
+from clusterbench.paths import project_root
+from clusterbench.spec import Published
+from clusterbench.spec.published import PublishedTable
+
+CATALOG = Catalog(project_root())
+TIMES = ["teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s"]
+SMALL: dict[str, Any] = {
+    "table": "table_9",
+    "title": "T",
+    "source": "p. 9",
+    "sweeps": ["replication"],
+    "levels": {"replicas": 3},
+    "columns": ["teragen_s", "terasort_s"],
+    "rows": {"native": [1, 2.5], "4 VMs": [3, 4]},
+}
+
+
+def table(**changed: Any) -> PublishedTable:
+    return PublishedTable.model_validate(SMALL | changed)
+
+
+def terasort(name: str) -> PublishedTable:
+    return next(one for one in CATALOG.published("terasort").tables if one.table == name)
+
+
+# What a table must be.
+
+
+def test_rows_are_kept_in_the_order_of_the_paper() -> None:
+    assert list(table().rows.items()) == [("native", [1, 2.5]), ("4 VMs", [3, 4])]
+    assert (table().ratios_of, table().ratios_title) == ([], "")
+
+
+@pytest.mark.parametrize(("values", "count"), [([], 0), ([3], 1), ([3, 4, 5], 3)])
+def test_row_that_is_too_short_or_too_long_is_named(values: list[int], count: int) -> None:
+    with pytest.raises(ValidationError, match=rf"rows\.4 VMs: {count} values for 2 columns"):
+        table(rows={"native": [1, 2], "4 VMs": values})
+
+
+def test_ratio_of_no_column_is_refused_with_the_column_that_was_meant() -> None:
+    said = r"ratios_of: 'terasort' is not a column; did you mean 'terasort_s'\? Allowed: teragen_s, terasort_s"
+    with pytest.raises(ValidationError, match=said):
+        table(ratios_of=["teragen_s", "terasort"])
+
+
+@pytest.mark.parametrize("key", ["columns", "rows", "title", "source"])
+def test_table_without_anything_in_it_is_refused(key: str) -> None:
+    with pytest.raises(ValidationError, match=key):
+        table(**{key: type(SMALL[key])()})
+
+
+def test_text_is_no_number() -> None:
+    with pytest.raises(ValidationError, match="rows"):
+        table(rows={"native": [1, "2"]})
+
+
+# What a table and the experiment must agree on.
+
+
+def wrong(**changed: Any) -> list[str]:
+    published = CATALOG.published("terasort").model_dump() | {"values": [], "tables": [SMALL | changed]}
+    return check_published(CATALOG.experiment("terasort"), Published.model_validate(published))
+
+
+def test_table_that_fits_its_sweeps_has_no_problem() -> None:
+    assert wrong() == []
+    assert wrong(sweeps=["replication", "dataset_size"]) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"sweeps": ["replicatoin"]},
+            "sweeps: experiment 'terasort' has no sweep 'replicatoin'; did you mean 'replication'?",
+        ),
+        (
+            {"columns": ["teragen_s", "terasort"]},
+            "columns: workload 'terasort' has no measurement 'terasort'; did you mean 'terasort_s'?",
+        ),
+        (
+            {"levels": {"replica": 3}},
+            "levels: workload 'terasort' has no factor 'replica'; did you mean 'replicas'?",
+        ),
+    ],
+)
+def test_name_that_the_experiment_does_not_have_is_refused(changed: dict[str, Any], said: str) -> None:
+    (found,) = wrong(**changed)
+    assert found.startswith(f"tables.0.{said}")
+
+
+def test_table_that_belongs_to_no_sweep_may_have_any_columns() -> None:
+    """As Table 1, which says what was measured, not what came out."""
+    assert wrong(sweeps=[], columns=["workers", "cpus"]) == []
+
+
+# TeraSort.
+
+
+def test_elapsed_times_by_platform_are_those_of_the_paper_s_table_2() -> None:
+    found = terasort("table_2")
+    assert found.columns == TIMES
+    assert found.rows == {
+        "native": [1072, 3825, 697, 2616, 1209],
+        "1 VM": [1134, 4292, 728, 2979, 1313],
+        "2 VMs": [1077, 3568, 723, 2343, 1225],
+        "4 VMs": [1072, 3355, 695, 2151, 1204],
+        "10 VMs": [1098, 3460, 649, 2195, 1265],
+        "20 VMs": [1289, 3562, 633, 2083, 1479],
+    }
+    assert next(iter(found.rows)) == "native", "to which the paper's Figure 2 has its ratios"
+    assert found.ratios_of == ["teragen_s", "terasort_s", "teravalidate_s"]
+    assert found.levels["replicas"] == 3
+
+
+@pytest.mark.parametrize("name", ["table_2", "table_3", "table_4", "table_5"])
+def test_phases_of_each_row_sum_up_to_terasort(name: str) -> None:
+    found = terasort(name)
+    assert found.columns[:5] == TIMES
+    for row, (_, whole, _, shuffle, merge, *_) in found.rows.items():
+        assert shuffle + merge == whole, row
+
+
+def test_throughput_by_size_is_the_dataset_by_the_elapsed_time() -> None:
+    found = terasort("table_4")
+    assert found.columns[-1] == "throughput_gb_per_s"
+    for row, values in found.rows.items():
+        assert values[-1] == pytest.approx(int(row.split()[0]) * 1000 / values[1], abs=0.006), row
+
+
+def test_slots_and_map_tasks_of_table_1_follow_from_its_workers() -> None:
+    found = terasort("table_1")
+    assert found.sweeps == []
+    assert len(found.rows) == 6
+    for row, values in found.rows.items():
+        named = dict(zip(found.columns, values, strict=True))
+        assert named["workers"] * named["worker_slots"] == named["cluster_slots"], row
+        assert map_tasks(30 * 10**12, int(named["cluster_slots"]), 256 * 1024 * 1024) == named["map_tasks_30tb"], row
+
+
+def test_rows_that_stand_in_two_tables_are_the_same() -> None:
+    """4 VMs with three replicas is the 30 TB of Table 4."""
+    assert terasort("table_4").rows["30 TB"][:5] == terasort("table_2").rows["4 VMs"]
+
+
+def test_every_table_says_where_it_was_printed() -> None:
+    tables = CATALOG.published("terasort").tables
+    assert [table.source.split(",")[0] for table in tables] == [f"Table {number}" for number in range(1, 6)]
