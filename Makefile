@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
-# `make run EXPERIMENT=… SCALE=…`; without them the main sweeps of every study, as below
+# `make run EXPERIMENT=… SCALE=…`; without them a part of every study, as below
 EXPERIMENT ?=
 SCALE ?= laptop
 export PYTHON
@@ -25,12 +25,13 @@ down:  ## stop the lab; its data stays
 status:  ## how every server of the lab is
 	@$(bin)/clusterbench lab status
 
-run: up  ## the main sweeps of every study on the lab; all of one: EXPERIMENT=retail SCALE=laptop
+run: up  ## a part of every study on the lab; all of one: EXPERIMENT=retail SCALE=laptop
 ifdef EXPERIMENT
 	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
 else
 	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 10
-	$(bin)/clusterbench run retail --scale $(SCALE) --sweep full_scan --sweep partial_scan --sweep data_load --concurrency 1
+	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep partial_scan --concurrency 1
+	$(bin)/clusterbench run terasort --scale $(SCALE) --sweep platforms --repetitions 1
 endif
 
 bench: setup  ## measure clusterbench itself

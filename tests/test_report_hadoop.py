@@ -292,7 +292,7 @@ def test_best_repetition_is_shown() -> None:
 def test_each_cell_of_each_platform_has_its_own() -> None:
     found = drawn(record("one"), record("two"), record("one", 2), record("one", sweep="dataset_size"), record("two", 2))
     assert [(course.cell.split(":")[0], course.platform) for course in found] == [
-        ("dataset_size", "one"), ("replication", "one"), ("replication", "two"),
+        ("replication", "one"), ("replication", "two"), ("dataset_size", "one"),
     ]  # fmt: skip
 
 

@@ -197,3 +197,8 @@ def test_loopback_is_counted_by_itself_and_once() -> None:
 def test_only_the_loopback_itself_is_the_loopback(name: str) -> None:
     assert row_with(name)["loopback_mb_per_s"] == 0
     assert row_with(name)["network_sent_mb_per_s"] > 0
+
+
+def test_bytes_are_not_lost_where_the_collector_missed_seconds() -> None:
+    rows = [{"time_s": 101.0, "disk_write_mb_per_s": 10.0}, {"time_s": 105.0, "disk_write_mb_per_s": 10.0}]
+    assert telemetry.totals(rows, 100.0, 105.0)["disk_write_bytes"] == pytest.approx(50e6)

@@ -18,7 +18,8 @@ SETTLE_S = 1.1
 """From the start of telemetry to the start of the driver: one whole sample, which shows whether the host was quiet."""
 RAW_FILE = "telemetry.json.gz"
 VIRTUAL = re.compile(
-    r"lo$|bond\d|team\d|br-|br\d|virbr|docker|veth|vnet|tap|tun|dummy|ovs|cni|flannel|cali|[^.]+[.]\d+$"
+    r"lo$|bond|team\d|br-|[a-z]*br\d|kube-bridge|docker|podman|veth|vnet|v?lan\d+$|vlan|vxlan|genev|(mac)?v?tap|tun|wg\d|"
+    r"dummy|ovs|cni|flannel|cali|weave|[^.]+[.]\d+$"
 )
 """Interfaces that would count twice what goes through the network's own: bonds, bridges, VLANs; and the loopback."""
 PER_SECOND = (
@@ -214,8 +215,14 @@ def summary(rows: list[dict[str, float]], start_s: float | None, end_s: float | 
 
 
 def totals(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, float]:
-    """Bytes through disks and networks between two times; a sample counts as far as its second lies between them."""
-    weights = [max(0.0, min(row["time_s"], end_s) - max(row["time_s"] - 1, start_s)) for row in rows]
+    """Bytes through disks and networks between two times.
+
+    A sample is the mean since the one before it, mostly of a second, and counts as far as that lies between them.
+    """
+    begins = [rows[0]["time_s"] - 1, *(row["time_s"] for row in rows)] if rows else []
+    weights = [
+        max(0.0, min(row["time_s"], end_s) - max(begun, start_s)) for begun, row in zip(begins, rows, strict=False)
+    ]
     return {
         f"{name.removesuffix('_mb_per_s')}_bytes": sum(
             weight * row.get(name, 0.0) * 1e6 for weight, row in zip(weights, rows, strict=True)

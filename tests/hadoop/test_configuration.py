@@ -131,7 +131,7 @@ def test_container_is_in_whole_steps_and_a_fifth_of_it_is_not_heap(java_options:
 
 @pytest.mark.parametrize("java_options", ["", "-Xms800m", "-XX:+UseSerialGC -Xmn256m", "-Xmxm"])
 def test_options_without_a_heap_are_refused_in_words(java_options: str) -> None:
-    with pytest.raises(EngineError, match="do not say how large the heap may be; add one such as -Xmx800m") as caught:
+    with pytest.raises(EngineError, match="do not say how large the heap may be; add -Xmx800m or so") as caught:
         container_mb(java_options)
     assert repr(java_options) in str(caught.value)
 

@@ -257,3 +257,15 @@ def test_cause_is_said_before_a_connection_that_was_only_tried_again() -> None:
 )
 def test_nothing_is_said_of_an_unknown_cause(said: str) -> None:
     assert jobs.explain(said) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("could only be written to 0 of the 1 minReplication nodes. There are 0 datanode(s) running", "no DataNode is"),
+        ("Could not find any valid local directory for output/attempt_1/spill0.out", "is full"),
+        ("1/1 local-dirs usable space is below configured utilization percentage/no more usable space", "is full"),
+    ],
+)
+def test_real_messages_of_full_disks_and_lost_datanodes_are_told_apart(said: str, words: str) -> None:
+    assert words in jobs.explain(said)

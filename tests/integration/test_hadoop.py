@@ -87,10 +87,23 @@ def doing(bench: Bench, planned: Trial) -> str:
     return job_of(planned, bench).doing()
 
 
-def beside(act: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=act)
+def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: Trial, bench: Bench) -> TrialRecord:
+    """The trial's record, ``act`` being done to it as soon as ``when`` is true; never, where the trial ends before."""
+    ended = threading.Event()
+
+    def wait_and_act() -> None:
+        while not ended.wait(0.2):
+            if when():
+                act()
+                return
+
+    thread = threading.Thread(target=wait_and_act)
     thread.start()
-    return thread
+    try:
+        return run_trial(planned, bench)
+    finally:
+        ended.set()
+        thread.join()
 
 
 def on_hdfs(bench: Bench, *arguments: str) -> str:
@@ -195,22 +208,16 @@ def test_a_corrupt_part_makes_the_trial_invalid(bench: Bench) -> None:
     part = f"{path_of(planned)}/output/part-r-00001"
 
     def corrupt() -> None:
-        wait_for((job_directory(bench, planned) / "terasort.tasks.json.gz").exists, "TeraSort has ended")
         local = f"{bench.fleet.work_dir('client')}/part"
         on_hdfs(bench, "dfs", "-get", "-f", part, local)
         bench.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
         on_hdfs(bench, "dfs", "-put", "-f", local, part)
 
-    thread = beside(corrupt)
-    record = run_trial(planned, bench)
-    thread.join()
+    terasort_has_ended = (Path(job_of(planned, bench).directory) / "terasort.tasks.json.gz").exists
+    record = measured_while(corrupt, terasort_has_ended, planned, bench)
     assert record.outcome == "invalid", record.reason
     assert "the sorted output is not what was generated: TeraValidate's checksum is " in record.reason
     assert "answer" not in record.evidence["driver"]
-
-
-def job_directory(bench: Bench, planned: Trial) -> Path:
-    return Path(job_of(planned, bench).directory)
 
 
 def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(bench: Bench) -> None:
@@ -218,12 +225,9 @@ def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_agai
     pid_file = Path(cluster_of(bench).configuration.directories["worker3"]) / "DataNode.pid"
 
     def lose() -> None:
-        wait_for(lambda: "terasort, application_" in doing(bench, planned), "TeraSort was submitted")
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
-    thread = beside(lose)
-    record = run_trial(planned, bench)
-    thread.join()
+    record = measured_while(lose, lambda: "terasort, application_" in doing(bench, planned), planned, bench)
     assert record.outcome == "failed"
     assert "DataNode on worker3 went down" in record.reason
     assert bench.engine.recover() == ["DataNode on worker3 was down and was started"]
@@ -232,12 +236,8 @@ def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_agai
 
 def test_a_cancelled_trial_kills_its_application(bench: Bench) -> None:
     planned = trial("cancelled")
-    thread = beside(lambda: run_trial(planned, bench) and None)
-    wait_for(lambda: "teragen, application_" in doing(bench, planned), "TeraGen was submitted")
-    job_of(planned, bench).kill()
-    thread.join()
-    record = bench.archive.trial(PLATFORM, planned.id)
-    assert record is not None
+    submitted = lambda: "teragen, application_" in doing(bench, planned)  # noqa: E731
+    record = measured_while(job_of(planned, bench).kill, submitted, planned, bench)
     assert record.outcome == "failed"
     (told,) = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
     assert (told["name"], told["state"]) == ("TeraGen", "KILLED")

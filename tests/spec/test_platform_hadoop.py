@@ -174,3 +174,15 @@ def test_platform_of_another_engine_says_nothing_of_hadoop() -> None:
     data = written(WORKERS, engine="postgres")
     del data["hadoop"]
     assert Platform.model_validate(data).hadoop is None
+
+
+def test_a_host_beside_those_that_a_count_stands_for_is_refused() -> None:
+    hosts = {
+        "client": {"ssh": "c", "roles": ["client", "namenode"]},
+        "worker": {"ssh": "w", "roles": ["worker"], "count": 3},
+        "worker2": {"ssh": "special", "roles": ["worker"]},
+    }
+    with pytest.raises(ValueError, match="'worker2' stands twice: by itself, and as one of those that 'count' stands"):
+        Platform.model_validate(
+            {"platform": "p", "title": "P", "engine": "hadoop", "cluster": "c", "hosts": hosts, "hadoop": {"slots": 1}}
+        )

@@ -20,7 +20,7 @@ SMALL: dict[str, Any] = {
     "table": "table_9",
     "title": "T",
     "source": "p. 9",
-    "sweeps": ["replication"],
+    "sweeps": ["platforms"],
     "levels": {"replicas": 3},
     "columns": ["teragen_s", "terasort_s"],
     "rows": {"native": [1, 2.5], "4 VMs": [3, 4]},
@@ -76,15 +76,15 @@ def wrong(**changed: Any) -> list[str]:
 
 def test_table_that_fits_its_sweeps_has_no_problem() -> None:
     assert wrong() == []
-    assert wrong(sweeps=["replication", "dataset_size"]) == []
+    assert wrong(sweeps=["platforms", "dataset_size"]) == []
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
         (
-            {"sweeps": ["replicatoin"]},
-            "sweeps: experiment 'terasort' has no sweep 'replicatoin'; did you mean 'replication'?",
+            {"sweeps": ["single_replca"]},
+            "sweeps: experiment 'terasort' has no sweep 'single_replca'; did you mean 'single_replica'?",
         ),
         (
             {"columns": ["teragen_s", "terasort"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +23,8 @@ from clusterbench.spec.platform import Platform
 COMMAND_S = 120
 UP_S = 300
 """What the daemons may take to find each other; a NameNode with many blocks reads for minutes."""
+HEARD_S = 20
+"""A DataNode tells of itself every second."""
 SAFE_MODE_S = 60
 """A NameNode leaves it by itself soon after the DataNodes have come; later than this a person must look."""
 KILL_S = 60
@@ -97,13 +100,32 @@ class HadoopCluster:
     def configuration(self) -> Configuration:
         """With the folders as the hosts see them. Raises EngineError where Hadoop is not on a host."""
         places = self._facts.get("places") or self._ask_places()
-        addresses = {host: address.host for host, address in self.fleet.addresses.items()}
+        addresses = self._facts.get("addresses") or self._ask_addresses()
         return Configuration(
             self.platform,
             addresses,
             {host: place[0] for host, place in places.items()},
             {host: place[1] for host, place in places.items()},
         )
+
+    def _ask_addresses(self) -> dict[str, str]:
+        """Host -> IP address, by which the NameNode knows it; names are looked up there."""
+        known = {host: self.fleet.addresses[host].host for host in self._hosts}
+        names = {host: name for host, name in known.items() if not _is_address(name)}
+        if names:
+            (namenode, *_) = self.platform.hosts_with("namenode")
+            look = "\n".join(
+                f"echo {quote(host)} $(getent ahostsv4 {quote(name)} | head -n 1)" for host, name in names.items()
+            )
+            said = self._on_each({namenode: look}, "getent must be there")[namenode]
+            found = {words[0]: words[1] for line in said.splitlines() if len(words := line.split()) > 1}
+            if lost := [f"{host} ({name})" for host, name in names.items() if host not in found]:
+                raise EngineError(
+                    f"{self._where}: host {namenode!r}, of the NameNode, does not know {', '.join(lost[:5])}; add the "
+                    "names to its /etc/hosts, or write addresses into the connections"
+                )
+            known |= found
+        return known
 
     def _ask_places(self) -> dict[str, list[str]]:
         """Host -> the deployment's folder, Hadoop's folder."""
@@ -163,7 +185,7 @@ class HadoopCluster:
         found = self._started_at_s()
         missing = [daemon for daemon in self.daemons if (daemon.host, daemon.kind.name) not in found]
         self._start(missing)
-        self._wait_until_up()
+        self._wait_until_up(missing)
 
     def _start(self, missing: Sequence[Daemon]) -> None:
         here = daemons.by_host(missing)
@@ -174,9 +196,9 @@ class HadoopCluster:
     def daemons(self) -> list[Daemon]:
         return daemons.daemons(self.configuration)
 
-    def _wait_until_up(self) -> None:
+    def _wait_until_up(self, started: Sequence[Daemon]) -> None:
         deadline = time.monotonic() + UP_S
-        while missing := self._missing():
+        while missing := self._missing(started):
             if dead := [row["name"] for row in self.state() if not row["alive"]]:
                 raise EngineError(f"{self._where}: {', '.join(dead)} did not stay up:\n{self.log_excerpt(dead)}")
             if time.monotonic() > deadline:
@@ -184,10 +206,26 @@ class HadoopCluster:
                 raise EngineError(f"{self._where}: not up after {UP_S} s:\n{said}\n{self.log_excerpt(missing)}")
             time.sleep(1)
 
-    def _missing(self) -> list[str]:
+    def _silent(self, started: Sequence[Daemon]) -> list[Daemon]:
+        """Those that do not answer; their masters may still count on one that they were before."""
+        addresses = self.configuration.addresses
+        scripts = {}
+        for host, here in daemons.by_host(started).items():
+            urls = (f"http://{addresses[host]}:{daemon.kind.http_port}/conf?name=fs.defaultFS" for daemon in here)
+            scripts[host] = "".join(f"curl -sf -o /dev/null -m 5 {quote(url)} && echo 1 || echo 0\n" for url in urls)
+        said = self._on_each(scripts, "curl must be there")
+        return [
+            daemon
+            for host, here in daemons.by_host(started).items()
+            for daemon, answered in zip(here, said[host].split(), strict=True)
+            if answered == "0"
+        ]
+
+    def _missing(self, started: Sequence[Daemon]) -> list[str]:
         """What is not as it must be before a job may run, one line each."""
         try:
             problems = [f"{daemon.name}: {why}" for daemon, why in self._unknown().items()]
+            problems += [f"{daemon.name}: its web server does not answer yet" for daemon in self._silent(started)]
             self._get(JOBHISTORY, "/ws/v1/history/info")
             if self._in_safe_mode():
                 problems.append("the NameNode is in safe mode")
@@ -209,6 +247,7 @@ class HadoopCluster:
             "slots_per_worker": configuration.slots,
             "cluster_slots": configuration.cluster_slots,
             "hdfs_capacity_bytes": self._name_system()["CapacityTotal"],
+            "addresses": dict(configuration.addresses),
             "places": {h: [configuration.directories[h], configuration.homes[h]] for h in self._hosts},
         }
         return self._facts
@@ -283,14 +322,14 @@ class HadoopCluster:
 
     def _unknown(self) -> dict[Daemon, str]:
         """Those on workers that their masters do not count on, and why, in the masters' words."""
-        live = {entry["xferaddr"].rsplit(":", 1)[0] for entry in self._data_nodes().values()}
+        live = {node["xferaddr"].rsplit(":", 1)[0]: node for node in self._data_nodes().values()}
         listed = (self._get(RESOURCEMANAGER, "/ws/v1/cluster/nodes").get("nodes") or {}).get("node") or []
         nodes = {node["nodeHostName"]: node for node in listed}  # the newest of a host comes last
         found = {}
         for daemon in self.daemons:
             address = self.configuration.addresses[daemon.host]
-            if daemon.kind == DATANODE and address not in live:
-                found[daemon] = "the NameNode does not hear of it"
+            if daemon.kind == DATANODE and (why := _not_serving(live.get(address))):
+                found[daemon] = why
             node = nodes.get(address, {})
             if daemon.kind == NODEMANAGER and node.get("state") != "RUNNING":
                 state, health = node.get("state", "never registered"), str(node.get("healthReport") or "")
@@ -448,6 +487,26 @@ class HadoopCluster:
             self.fleet.put_each(places)
         except HostError as error:
             raise EngineError(f"{self._where}: {error}") from None
+
+
+def _not_serving(node: Mapping[str, Any] | None) -> str:
+    """Why the NameNode cannot count on a DataNode, from what it tells of it; nothing where it can.
+
+    One that died is told as live for half a minute, one that has come has no space yet.
+    """
+    if node is None:
+        return "the NameNode does not know it"
+    if int(node["lastContact"]) > HEARD_S:
+        return f"the NameNode has not heard of it for {node['lastContact']} s"
+    return "" if int(node["capacity"]) else "the NameNode does not know its space yet"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 ENGINE = HadoopCluster

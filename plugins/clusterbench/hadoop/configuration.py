@@ -33,6 +33,12 @@ ALLOCATION_MB = 256
 """Containers are whole multiples of it (yarn.scheduler.minimum-allocation-mb)."""
 HEAP_SHARE = 0.8
 """Of a container; the rest is for the JVM itself."""
+CONTAINERS = (
+    ("mapreduce.map.memory.mb", "mapreduce.map.java.opts"),
+    ("mapreduce.reduce.memory.mb", "mapreduce.reduce.java.opts"),
+    ("yarn.app.mapreduce.am.resource.mb", "yarn.app.mapreduce.am.command-opts"),
+)
+"""Sizes of containers, and the options that have the heap."""
 OF_ONE_HOST = ("address", "hdfs_dirs", "local_dirs", "directory", "topology_script")
 """Placeholders whose value differs from host to host."""
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -61,12 +67,11 @@ def map_tasks(dataset_bytes: int, files: int, block_bytes: int) -> int:
 
 def container_mb(java_options: str) -> int:
     """What a container must have for the heap that its JVM may take. Raises EngineError where no -Xmx says it."""
-    found = re.search(r"-Xmx(\d+)([mMgG])\b", java_options)
+    found = re.findall(r"-Xmx(\d+)([kKmMgG]?)(?!\S)", java_options)
     if not found:
-        raise EngineError(
-            f"Java options {java_options!r} do not say how large the heap may be; add one such as -Xmx800m"
-        )
-    heap_mb = int(found[1]) * (1024 if found[2] in "gG" else 1)
+        raise EngineError(f"Java options {java_options!r} do not say how large the heap may be; add -Xmx800m or so")
+    number, unit = found[-1]  # as Java takes it
+    heap_mb = int(number) * {"": 2**-20, "k": 2**-10, "m": 1, "g": 1024}[unit.lower()]
     return math.ceil(heap_mb / HEAP_SHARE / ALLOCATION_MB) * ALLOCATION_MB
 
 
@@ -151,6 +156,7 @@ class Configuration:
     def declared(self) -> dict[str, str]:
         """Setting -> value of all that is the same on every host, to be read back from the daemons."""
         own = {name for site in SITES for name, value in _properties(site) if _placeholders(value) & set(OF_ONE_HOST)}
+        own -= set(self.platform.settings)  # what the platform says is the same everywhere
         settings = {name: value for site in self.sites(self.namenode).values() for name, value in site.items()}
         return {name: value for name, value in settings.items() if name not in own}
 
@@ -162,13 +168,15 @@ class Configuration:
         declared = dict(_properties(site_of(name)))
         return self.platform.settings.get(name) or declared[name]
 
+    def _container_mb(self, size: str, options: str) -> int:
+        """As the platform sets it, or as its heap needs it."""
+        chosen = self.platform.settings.get(size)
+        return int(chosen) if chosen else container_mb(self._own(options))
+
     def _values(self, host: str) -> dict[str, object]:
         directory = self.directories[host]
         disks = self.hadoop.data_dirs or [f"{directory}/data"]
-        map_mb, reduce_mb, am_mb = (
-            container_mb(self._own(name))
-            for name in ("mapreduce.map.java.opts", "mapreduce.reduce.java.opts", "yarn.app.mapreduce.am.command-opts")
-        )
+        map_mb, reduce_mb, am_mb = (self._container_mb(size, options) for size, options in CONTAINERS)
         return {
             "directory": directory,
             "address": self.addresses[host],

@@ -57,8 +57,13 @@ KNOWN = (
         "NameNode's folder, or end it with: hdfs dfsadmin -safemode leave",
     ),
     (
+        r"There are 0 datanode",
+        "no DataNode is running, so nothing can be written; see their logs",
+    ),
+    (
         r"could only be written to \d+ of the|No space left on device|DiskOutOfSpaceException|QuotaExceeded|"
-        r"disk\(s\) .* full|local-dirs? .* (bad|full)|No space available in any of the local directories",
+        r"disk\(s\) .* full|local-dirs (usable space|have errors)|Could not find any valid local directory|"
+        r"No space available in any of the local directories",
         "HDFS or a local folder of a worker is full: free space there, or choose fewer rows or replicas",
     ),
     (

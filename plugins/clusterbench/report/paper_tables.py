@@ -59,13 +59,15 @@ def _cells(table: PublishedTable, views: Sequence[SweepView]) -> list[tuple[str,
     for view in views:
         for result in view.results:
             if all(result.levels.get(name) == level for name, level in table.levels.items()):
-                open_factors = [
+                factors = view.workload.factors if view.workload else {}
+                named = [
                     name
-                    for name, factor in (view.workload.factors if view.workload else {}).items()
-                    if factor.is_dataset and name not in table.levels
+                    for name, factor in factors.items()
+                    if name not in table.levels and (factor.is_dataset or name in view.varied)
                 ]
-                said = view.words(result.levels, open_factors)
-                found.setdefault(", ".join(part for part in (result.platform, said) if part), result)
+                label = ", ".join(part for part in (result.platform, view.words(result.levels, named)) if part)
+                if label not in found or (result.completed and not found[label].completed):
+                    found[label] = result
     return list(found.items())
 
 

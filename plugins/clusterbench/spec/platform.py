@@ -97,7 +97,10 @@ class Platform(Strict):
             return hosts
         written: dict[str, Any] = {}
         for name, host in hosts.items():
-            written |= _written_out(str(name), host) if isinstance(host, dict) and "count" in host else {name: host}
+            made = _written_out(str(name), host) if isinstance(host, dict) and "count" in host else {name: host}
+            if twice := [each for each in made if each in written]:
+                raise ValueError(f"{twice[0]!r} stands twice: by itself, and as one of those that 'count' stands for")
+            written |= made
         return written
 
     @field_validator("hosts")
@@ -140,7 +143,12 @@ def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}.{key}: must be a whole number from 1 to {COUNT_MAX}, found {number!r}")
     if "machines_per_rack" in numbers and "machines" not in numbers:
         raise ValueError(f"{name}.machines_per_rack: says nothing without 'machines', the number of physical hosts")
+    if "machines" in numbers and (fixed := [key for key in ("machine", "rack") if key in host]):
+        raise ValueError(f"{name}.{fixed[0]}: follows from 'machines'; leave one of the two out")
     rest = {key: value for key, value in host.items() if key not in numbers}
+    if not isinstance(rest.get("ssh"), str):
+        raise ValueError(f"{name}.ssh: is missing; write the beginning of the connections' names, without the number")
+    Host.model_validate({**rest, "ssh": f"{rest['ssh']}1"})  # so that a mistake is told once, not for each of them
     made = {}
     for number in range(1, numbers["count"] + 1):
         place: dict[str, str] = {}
