@@ -274,8 +274,9 @@ def release_cluster(run: Run, platform: str) -> None:
         try:
             recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
             end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
-            bench.engine.start()
-            _restore_lost(run, bench, recorded)
+            if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
+                bench.engine.start()
+                _restore_lost(run, bench, recorded)
         finally:
             bench.engine.tear_down()
             lease.release(bench.fleet, bench.platform, run.holder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -241,6 +242,8 @@ def test_a_cancelled_trial_kills_its_application(bench: Bench) -> None:
     assert record.outcome == "failed"
     (told,) = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
     assert (told["name"], told["state"]) == ("TeraGen", "KILLED")
+    staged = f"/clusterbench/staging/{told['user']}/.staging/{told['id'].replace('application_', 'job_')}"
+    assert not cluster_of(bench).exists(staged)
 
 
 def test_a_leftover_path_is_removed_and_said(bench: Bench) -> None:
@@ -266,7 +269,7 @@ def test_safe_mode_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_full_hdfs_is_said(bench: Bench) -> None:
-    planned = trial("full")
+    planned = dataclasses.replace(trial("full"), settings={"mapreduce.map.maxattempts": "1"})
     on_hdfs(bench, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
     on_hdfs(bench, "dfsadmin", "-setSpaceQuota", "20m", f"/clusterbench/{PLATFORM}")
     try:

@@ -341,7 +341,8 @@ class HadoopCluster:
         return dict(json.loads(info["LiveNodes"]))
 
     def _name_system(self) -> dict[str, Any]:
-        return self._bean("FSNamesystemState") | self._bean("FSNamesystem")
+        """Of the bean that tells what is; ``FSNamesystem`` tells what was up to ten seconds ago."""
+        return self._bean("FSNamesystemState")
 
     def _bean(self, name: str) -> dict[str, Any]:
         beans = self._get(NAMENODE, f"/jmx?qry=Hadoop:service=NameNode,name={name}")["beans"]
@@ -421,6 +422,15 @@ class HadoopCluster:
             script = f"{self.environment()}run {cli} application -kill {ids} >/dev/null\n"
             self._on_each({self.platform.client: script}, "yarn application -kill does the same by hand")
 
+    def clear(self, tag: str) -> None:
+        """End what still runs of the applications with this tag, and remove what those that were ended have staged."""
+        found = self.applications(f"applicationTags={tag}")
+        self.kill([app["id"] for app in found if app["state"] not in ("FINISHED", "FAILED", "KILLED")])
+        for app in found:
+            if app["state"] != "FINISHED":
+                job = str(app["id"]).replace("application_", "job_")
+                self.delete(f"/clusterbench/staging/{app['user']}/.staging/{job}")
+
     def exists(self, path: str) -> bool:
         return "FileStatus" in self._web_hdfs(path, "GETFILESTATUS")
 
@@ -429,8 +439,11 @@ class HadoopCluster:
         self._web_hdfs(path, "DELETE&recursive=true", method="DELETE")
 
     def settle(self) -> None:
-        """Until what was deleted is gone from the disks and every block has its replicas, so no chore runs beside."""
-        names = ("PendingDeletionBlocks", "UnderReplicatedBlocks", "PendingReplicationBlocks")
+        """Until what was deleted is gone from the disks and no replica is being made, so no chore runs beside.
+
+        A block that cannot have more replicas, as there are no more hosts, is no work.
+        """
+        names = ("PendingDeletionBlocks", "PendingReconstructionBlocks", "ScheduledReplicationBlocks")
         self._wait_while(
             lambda: any(self._name_system()[name] for name in names),
             UP_S,

@@ -191,6 +191,7 @@ class Configuration:
             "flat_topology": str(not self.has_node_groups).lower(),
             "placement_class": NODE_GROUP_PLACEMENT if self.has_node_groups else PLACEMENT,
             "classpath": classpath("$HADOOP_HOME"),  # each NodeManager knows its own
+            "submit_replicas": min(10, len(self.workers)),
             "cluster_slots": self.cluster_slots,
             "map_mb": map_mb,
             "reduce_mb": reduce_mb,

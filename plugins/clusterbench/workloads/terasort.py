@@ -243,9 +243,7 @@ class TeraSort:
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
         cluster = _hadoop(engine)
-        states = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
-        left = cluster.applications(f"states={states}&applicationTags={tag_of(trial)}")
-        cluster.kill([app["id"] for app in left])
+        cluster.clear(tag_of(trial))
         cluster.delete(path_of(trial))
 
 
