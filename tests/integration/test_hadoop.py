@@ -18,6 +18,7 @@ import pytest
 from tests.integration.helpers import new_run
 
 from clusterbench import steps
+from clusterbench.cli import main
 from clusterbench.connections import Connections, from_file
 from clusterbench.engines.hadoop import HadoopCluster
 from clusterbench.errors import EngineError
@@ -184,6 +185,17 @@ def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: steps
     assert facts["declared_settings"]["dfs.namenode.handler.count"] == "1"
     assert int(facts["declared_settings"]["yarn.nodemanager.resource.memory-mb"]) > 1000
     assert facts["engine"]["cluster_slots"] == 4
+
+
+def test_a_cluster_that_a_run_holds_is_not_taken_down_by_hand(
+    lab: Lab, run: steps.Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(lab.lab_dir))
+    assert main(["cluster", "status", PLATFORM]) == 0
+    assert "NameNode on master                       up\n" in capsys.readouterr().out
+    assert main(["cluster", "down", PLATFORM]) == 1
+    assert f"cluster 'lab' is held by run terasort/{run.run_id}" in capsys.readouterr().err
+    assert main(["cluster", "status", PLATFORM]) == 0
 
 
 def test_a_daemon_that_runs_with_another_value_is_named(bench: Bench) -> None:

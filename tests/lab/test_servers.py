@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +19,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from clusterbench.errors import LabError
-from clusterbench.lab import Lab
+from clusterbench.lab import Lab, maven
+from clusterbench.lab.layout import HOSTS, PROJECT_DIR
 from clusterbench.lab.postgres import binary_dir
 from clusterbench.lab.processes import Record, boot_id, facts_of
 
@@ -26,7 +28,7 @@ from .looking import alive, connections, files_with_secrets, listening, processe
 
 pytestmark = pytest.mark.lab
 
-WITHOUT_AIRFLOW = ["client", "etl", "db1", "db2", "db1_postgres", "db2_postgres", "s3"]
+WITHOUT_AIRFLOW = [*HOSTS, "db1_postgres", "db2_postgres", "s3"]
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
@@ -111,7 +113,7 @@ def test_two_at_once_end_in_one_lab(lab: Lab) -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("host", ["client", "etl", "db1", "db2"])
+@pytest.mark.parametrize("host", HOSTS)
 def test_a_host_knows_its_name_and_takes_jobs(lab: Lab, host: str) -> None:
     work_dir = connections(lab)[f"lab_{host}"]["extra"]["work_dir"]
     said = on_host(lab, host, f"echo $CLUSTERBENCH_HOST; cd {work_dir} && touch here && rm here; id -u")
@@ -238,7 +240,7 @@ def test_secrets_are_in_private_files_only(lab: Lab) -> None:
     assert {"credentials.json", "connections.json", "client_key", "s3proxy.properties"} <= names
     assert {f"{path}: {path.stat().st_mode & 0o777:o}" for path in found if path.stat().st_mode & 0o077} == set()
     assert {path for path in found if path.suffix == ".log"} == set()
-    for host in ("client", "etl", "db1", "db2"):
+    for host in HOSTS:
         assert (lab.lab_dir / "hosts" / host / "ssh" / "host_key").stat().st_mode & 0o077 == 0
     others = lab.lab_dir.stat().st_mode & 0o077
     assert others == (0o011 if os.geteuid() == 0 else 0)
@@ -269,6 +271,26 @@ def test_down_leaves_nothing_and_spares_strangers(lab: Lab, stranger: int) -> No
     assert alive(stranger)
     lab.down()
     lab.up(airflow=False)
+
+
+def test_every_host_has_hadoop_where_platforms_look_for_it(lab: Lab) -> None:
+    for host in ("client", "master", "worker1"):
+        jars = on_host(lab, host, f"ls {lab.lab_dir}/hosts/{host}/work/hadoop/lib")
+        assert "hadoop-mapreduce-examples-" in jars
+        assert "clusterbench-lab.jar" in jars
+
+
+def test_another_jar_than_the_one_locked_is_refused(lab: Lab, tmp_path: Path) -> None:
+    """As if a repository had been changed; the pom and the jars are the real ones."""
+    listed = (PROJECT_DIR / "include" / "hadoop" / "jars.sha256").read_text()
+    changed = tmp_path / "jars.sha256"
+    changed.write_text(listed.replace(listed[:8], "00000000", 1))
+    library_dir = tmp_path / "lib"
+    shutil.copytree(lab.lab_dir / "hadoop" / "lib", library_dir)
+    (library_dir / "clusterbench-lab.jar").unlink()
+    with pytest.raises(LabError, match=r"hadoop: Maven brought other files than .*jars\.sha256 lists: FastInfoset"):
+        maven._verify("hadoop", library_dir, changed)
+    assert not library_dir.exists()
 
 
 def test_an_unknown_server_is_named_with_those_there_are(lab: Lab) -> None:
