@@ -30,7 +30,7 @@ ifdef EXPERIMENT
 	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
 else
 	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 10 --repetitions 1
-	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep partial_scan --concurrency 1 --repetitions 1
+	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep data_load
 	$(bin)/clusterbench run terasort --scale $(SCALE) --sweep platforms --repetitions 1
 endif
 

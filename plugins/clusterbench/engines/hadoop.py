@@ -50,7 +50,7 @@ for each in hadoop.*/*.pid; do
   tr '\\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- '-Dclusterbench.daemon=' || continue
   kill "$pid" && echo "$pid" || true
 done | while read -r pid; do
-  for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+  for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
   ! kill -0 "$pid" 2>/dev/null || kill -KILL "$pid"
 done
 rm -f hadoop.*/*.pid
