@@ -1,4 +1,4 @@
-"""Hadoop's daemons: which runs where, and the shell that starts, stops and looks after those of one host. Pure.
+"""Hadoop's daemons: which runs where, and the shell that starts and looks after those of one host. Pure.
 
 They are started by their own classes as whoever logs in; nothing is needed on a host but Java, curl and Hadoop.
 """
@@ -13,8 +13,6 @@ from typing import Any
 from clusterbench.hadoop.configuration import Configuration, classpath
 
 LOG_LINES = 15
-STOP_S = 20
-"""What an orderly stop may take before a daemon is killed."""
 
 
 @dataclass(frozen=True)
@@ -129,16 +127,6 @@ start() {{
 }}
 """
 
-STOP = """\
-stop() {{
-  alive "$1" || {{ rm -f "$1.pid"; return 0; }}
-  kill "$(cat "$1.pid")" 2>/dev/null || true
-  for _ in $(seq {tenths}); do alive "$1" || break; sleep 0.1; done
-  ! alive "$1" || kill -KILL "$(cat "$1.pid")"
-  rm -f "$1.pid"
-}}
-"""
-
 LOOK = """\
 hertz=$(getconf CLK_TCK); booted=$(awk '/^btime/ {{print $2}}' /proc/stat)
 look() {{ ! alive "$1" || printf '%s\\t%s\\n' "$1" "$(awk -v booted="$booted" -v hertz="$hertz" \\
@@ -180,12 +168,6 @@ def start(configuration: Configuration, host: str, chosen: Sequence[Daemon]) -> 
         directory, START, f"{calls}\n", heap_mb=hadoop.daemon_heap_mb, native=native, options=hadoop.java_options
     )
     return environment(configuration, host) + script
-
-
-def stop(configuration: Configuration, host: str, chosen: Sequence[Daemon]) -> str:
-    """All at once, in order, then by force."""
-    calls = " ".join(f"stop {daemon.kind.name} &" for daemon in chosen)
-    return _script(configuration.directories[host], STOP, f"{calls} wait\n", tenths=STOP_S * 10)
 
 
 def look(configuration: Configuration, host: str, chosen: Sequence[Daemon]) -> str:
