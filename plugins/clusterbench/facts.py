@@ -28,7 +28,7 @@ say psql "$(one psql --version)"
 say pgbench "$(one pgbench --version)"
 say pgbouncer "$(PATH=$PATH:/usr/sbin one pgbouncer --version)"
 say sysstat "$(one sadf -V)"
-say java "$(java -version 2>&1 | head -n 1 || true)"
+say java "$(! command -v java >/dev/null || java -version 2>&1 | head -n 1)"
 """
 
 
