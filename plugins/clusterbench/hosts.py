@@ -28,6 +28,12 @@ CONNECT_TIMEOUT_S = 10
 HOSTS_AT_ONCE = 64
 """Hand-shakes cost processor time on both sides; more at once only makes each of them slower."""
 
+DROP_PAGE_CACHE = """\
+sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches
+else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null
+"""
+"""Bash that empties a host's page cache; it needs root, or a line in sudoers."""
+
 T = TypeVar("T")
 
 

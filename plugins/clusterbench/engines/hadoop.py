@@ -17,7 +17,7 @@ from clusterbench.errors import EngineError, HostError
 from clusterbench.hadoop import daemons
 from clusterbench.hadoop.configuration import REPLICAS_MAX, Configuration
 from clusterbench.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER, Daemon, Kind
-from clusterbench.hosts import Fleet
+from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.spec.platform import Platform
 
 COMMAND_S = 120
@@ -454,11 +454,9 @@ class HadoopCluster:
         """On every worker, where the platform's file allows it. Returns what was done, in words."""
         if self.platform.page_cache != "drop_caches":
             return f"left as it was: page_cache is {self.platform.page_cache}"
-        script = (
-            "sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches; "
-            "else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null"
+        self._on_each(
+            dict.fromkeys(self.configuration.workers, DROP_PAGE_CACHE), "dropping the page cache needs root there"
         )
-        self._on_each(dict.fromkeys(self.configuration.workers, script), "dropping the page cache needs root there")
         return f"dropped on {len(self.configuration.workers)} workers"
 
     def _web_hdfs(self, path: str, operation: str, method: str = "GET") -> dict[str, Any]:

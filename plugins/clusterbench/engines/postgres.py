@@ -18,7 +18,7 @@ from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
 from clusterbench.engines import BulkLoad, Endpoint, Residency
 from clusterbench.errors import EngineError, HostError
-from clusterbench.hosts import Fleet
+from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, raw, statement
@@ -353,8 +353,7 @@ class Postgres:
     def empty_file_system_cache(self, relations: Sequence[str]) -> None:  # noqa: ARG002  all of the database's files
         if self.platform.page_cache == "drop_caches":
             self._on_hosts(
-                "sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches; "
-                "else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null",
+                DROP_PAGE_CACHE,
                 "dropping the page cache needs root on the host: allow it in sudoers, or declare "
                 "'page_cache: evict_files' in the platform's file",
             )
