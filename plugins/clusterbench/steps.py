@@ -272,14 +272,22 @@ def release_cluster(run: Run, platform: str) -> None:
     with run.bench(platform) as bench:
         lease.acquire(bench.fleet, bench.platform, run.holder)  # nothing is touched that another run holds
         try:
-            recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
-            end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
-            if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
-                bench.engine.start()
-                _restore_lost(run, bench, recorded)
+            _put_back(run, bench)
         finally:
-            bench.engine.tear_down()
             lease.release(bench.fleet, bench.platform, run.holder)
+
+
+def _put_back(run: Run, bench: Bench) -> None:
+    """What trials left, as far as any began, and what set-up did; the latter whatever became of the former."""
+    platform = bench.platform.platform
+    recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
+    try:
+        end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
+        if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
+            bench.engine.start()
+            _restore_lost(run, bench, recorded)
+    finally:
+        bench.engine.tear_down()
 
 
 def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
