@@ -15,6 +15,16 @@ trap 'exit 143' TERM INT
 
 application() { sed -n 's/.*Submitted application \(application_[0-9_]*\).*/\1/p' "$1.err" | head -n 1; }
 
+# Why the first task that failed did so; a job's client does not always say it.
+failed_attempts() {
+  local job=$(application "$1") task=$(sed -n 's/.*Task failed \(task_[0-9a-z_]*\).*/\1/p' "$1.err" | head -n 1)
+  [ -n "$task" ] || return 0
+  for _ in $(seq 20); do
+    curl -sf --max-time 60 "$history_url/job_${job#application_}/tasks/$task/attempts" | cut -c 1-4000 && break
+    sleep 0.5
+  done
+}
+
 # job NAME ARGUMENTS: one of Hadoop's examples, with its begin and end by this host's clock
 job() {
   local name=$1 begun ended status=0
@@ -29,6 +39,7 @@ job() {
   running=
   echo "$name $begun $ended $status $(tr '\n' ' ' <"$name.cpu")" >>jobs.txt
   if [ "$status" != 0 ]; then
+    failed_attempts "$name" >>"$name.err"
     tail -n 40 "$name.err" | grep -v '^NOTE' | cut -c 1-600 >&2
     return "$status"
   fi

@@ -313,7 +313,8 @@ def _said(output: Path, job: str) -> str:
     """Why a job failed: the cause in words, where it is a known one, and the client's last words."""
     said = (output / f"{job}.err").read_text(errors="replace") if (output / f"{job}.err").exists() else ""
     last = "\n".join(line for line in said.splitlines()[-8:] if line.strip() and not line.startswith("NOTE: "))
-    return "\n".join(part for part in (f"{job}: {hadoop_jobs.explain(said)}".rstrip(": "), last) if part)
+    # The cause comes last: of a long text the end is kept.
+    return "\n".join(part for part in (last, f"{job}: {hadoop_jobs.explain(said)}".rstrip(": ")) if part)
 
 
 def _told(output: Path) -> dict[str, dict[str, Any]]:
