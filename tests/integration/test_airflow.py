@@ -312,11 +312,5 @@ def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, la
     states = {task["task_id"]: task["state"] for task in api.task_instances("weekly", dag_run_id)}
     experiments = ("key_value", "retail", "smoke", "terasort")
     assert states == {**dict.fromkeys(experiments, "failed"), "all_valid": "upstream_failed"}
-    assert store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("") == [
-        "_answers",
-        "_checksums",
-        "key_value",
-        "retail",
-        "smoke",
-        "terasort",
-    ]
+    archived = store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("")
+    assert set(experiments) <= set(archived)
