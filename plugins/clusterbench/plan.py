@@ -115,10 +115,10 @@ def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
 def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
     """All trials of a run. The same experiment and choices give the same trials in the same order."""
     _check_concurrency(experiment, choices)
-    trials = {}
+    trials, engines = {}, catalog.engines_of(experiment)
     for name in dict.fromkeys(choices.platforms):
         platform = catalog.platform(name)
-        _check_engine(experiment, platform, catalog.engines_of(experiment))
+        _check_engine(experiment, platform, engines)
         planned = list(_trials(experiment, choices, platform))
         trials[name] = _in_random_order(planned, choices.seed)
     return Plan(experiment.experiment, choices, trials)

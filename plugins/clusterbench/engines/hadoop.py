@@ -27,7 +27,6 @@ HEARD_S = 20
 """A DataNode tells of itself every second."""
 SAFE_MODE_S = 60
 """A NameNode leaves it by itself soon after the DataNodes have come; later than this a person must look."""
-KILL_S = 60
 PAGES = "webapps/{hdfs,datanode,secondary,cluster,node,jobhistory}"
 
 PLACES = """\
@@ -39,7 +38,7 @@ CHECK = """\
 for program in java curl; do
   command -v $program >/dev/null || {{ echo "no $program on PATH: install a JRE (8, 11 or 17) and curl" >&2; exit 1; }}
 done
-cd {directory}; mkdir -p logs {dirs} pages/{pages}; chmod 700 conf/topology.sh
+cd {directory}; mkdir -p logs {dirs} pages/{pages}
 """
 
 STOP_OTHERS = """\
@@ -158,11 +157,10 @@ class HadoopCluster:
         self._stop_all()
         configuration = self.configuration
         self._put({h: (f"{configuration.directories[h]}/conf", configuration.files(h)) for h in self._hosts})
-        dirs = configuration.hadoop.data_dirs or ["data"]
         scripts = {
             host: CHECK.format(
                 directory=quote(configuration.directories[host]),
-                dirs=" ".join(map(quote, dirs)) if host in configuration.workers else "",
+                dirs=" ".join(map(quote, configuration.data_dirs(host))) if host in configuration.workers else "",
                 pages=PAGES,
             )
             for host in self._hosts
@@ -188,9 +186,7 @@ class HadoopCluster:
         self._wait_until_up(missing)
 
     def _start(self, missing: Sequence[Daemon]) -> None:
-        here = daemons.by_host(missing)
-        scripts = {host: daemons.start(self.configuration, host, chosen) for host, chosen in here.items()}
-        self._on_each(scripts, "its log says why")
+        self._on_daemons(daemons.start, missing, "its log says why")
 
     @cached_property
     def daemons(self) -> list[Daemon]:
@@ -261,13 +257,12 @@ class HadoopCluster:
 
         What only tasks read is told by the JobHistory server, whose defaults are those of a job.
         """
-        wanted = set(names)
+        wanted, declared = set(names), self.declared_settings()
         found: dict[str, str] = {}
         for daemon, told in self._read_back().items():
             for name in wanted & set(told):
-                declared = self.declared_settings().get(name)
-                if name not in found or (told[name] != declared and found[name] == declared):
-                    differs = told[name] != declared
+                differs = told[name] != declared.get(name)
+                if name not in found or (differs and found[name] == declared.get(name)):
                     found[name] = f"{told[name]} ({daemon})" if differs else told[name]
         return found
 
@@ -294,8 +289,7 @@ class HadoopCluster:
         """On HDFS, replicas counted each. DataNodes that share a file system share its space."""
         scripts = {}
         for host in self.configuration.workers:
-            dirs = self.configuration.hadoop.data_dirs or [f"{self.configuration.directories[host]}/data"]
-            named = " ".join(map(quote, dirs))
+            named = " ".join(map(quote, self.configuration.data_dirs(host)))
             free = f"df --block-size=1 --output=source,avail {named} | tail -n +2"
             scripts[host] = f"cat /proc/sys/kernel/random/boot_id; {free}"
         space: dict[tuple[str, str], int] = {}
@@ -316,9 +310,8 @@ class HadoopCluster:
         ]
 
     def _started_at_s(self) -> dict[tuple[str, str], int]:
-        here = daemons.by_host(self.daemons)
-        scripts = {host: daemons.look(self.configuration, host, chosen) for host, chosen in here.items()}
-        return daemons.since(self._on_each(scripts, "the login must be the one that started them"))
+        remedy = "the login must be the one that started them"
+        return daemons.since(self._on_daemons(daemons.look, self.daemons, remedy))
 
     def _unknown(self) -> dict[Daemon, str]:
         """Those on workers that their masters do not count on, and why, in the masters' words."""
@@ -391,9 +384,7 @@ class HadoopCluster:
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
         named = [d for d in self.daemons if d.kind == NAMENODE or any(fault.startswith(d.name) for fault in faults)]
-        here = daemons.by_host(named)
-        scripts = {host: daemons.excerpt(self.configuration, host, chosen) for host, chosen in here.items()}
-        return "\n".join(self._on_each(scripts, "its logs must be readable").values())
+        return "\n".join(self._on_daemons(daemons.excerpt, named, "its logs must be readable").values())
 
     def counters(self) -> dict[str, int]:
         return {}
@@ -405,9 +396,11 @@ class HadoopCluster:
         return daemons.environment(self.configuration, self.platform.client)
 
     def url(self, kind: Kind) -> str:
-        configuration = self.configuration
-        host = configuration.namenode if kind == NAMENODE else configuration.resourcemanager
-        return f"http://{configuration.addresses[host]}:{kind.http_port}"
+        """Of a master's web server."""
+        return f"http://{self.configuration.addresses[self._host_of(kind)]}:{kind.http_port}"
+
+    def _host_of(self, kind: Kind) -> str:
+        return self.configuration.namenode if kind == NAMENODE else self.configuration.resourcemanager
 
     def applications(self, query: str) -> list[dict[str, Any]]:
         """YARN's own account of the applications that ``query`` selects (its REST API's words)."""
@@ -474,8 +467,7 @@ class HadoopCluster:
 
     def _get(self, kind: Kind, path: str) -> dict[str, Any]:
         """What a master's web server answers, asked on its own host."""
-        host = self.configuration.namenode if kind == NAMENODE else self.configuration.resourcemanager
-        url = f"{self.url(kind)}{path}"
+        host, url = self._host_of(kind), f"{self.url(kind)}{path}"
         said = self._on_each(
             {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
         )[host]
@@ -485,6 +477,13 @@ class HadoopCluster:
             raise EngineError(f"{self._where}: {kind.name} on {host!r} answered {url} with: {said[:200]!r}") from None
 
     # Hosts.
+
+    def _on_daemons(
+        self, script: Callable[[Configuration, str, Sequence[Daemon]], str], chosen: Sequence[Daemon], remedy: str
+    ) -> dict[str, str]:
+        """Run what ``script`` makes for the chosen daemons of a host, on all their hosts at once."""
+        here = daemons.by_host(chosen)
+        return self._on_each({host: script(self.configuration, host, found) for host, found in here.items()}, remedy)
 
     def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = COMMAND_S) -> dict[str, str]:
         try:

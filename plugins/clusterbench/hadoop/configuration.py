@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from shlex import quote
 from xml.etree import ElementTree as ET
@@ -111,7 +111,7 @@ class Configuration:
             )
         return found[0]
 
-    @property
+    @cached_property
     def workers(self) -> list[str]:
         return self.platform.hosts_with("worker")
 
@@ -126,11 +126,15 @@ class Configuration:
     @cached_property
     def has_node_groups(self) -> bool:
         """Whether workers share machines, so that replicas must be kept apart by machine."""
-        machines = [self.platform.hosts[name].machine or name for name in self.workers]
+        machines = [self.machine_of(name) for name in self.workers]
         return len(set(machines)) < len(machines)
 
     def machine_of(self, host: str) -> str:
         return self.platform.hosts[host].machine or host
+
+    def data_dirs(self, host: str) -> list[str]:
+        """A folder on each data disk, or one beside the configuration."""
+        return self.hadoop.data_dirs or [f"{self.directories[host]}/data"]
 
     def place_of(self, host: str) -> str:
         """Its network location: /rack, or /rack/machine."""
@@ -148,7 +152,8 @@ class Configuration:
 
     def sites(self, host: str) -> dict[str, dict[str, str]]:
         """File -> setting -> value, for one host."""
-        found = {site: self._settings(site, self._values(host)) for site in SITES}
+        values = self._values(host)
+        found = {site: self._settings(site, values) for site in SITES}
         for name, value in self.platform.settings.items():
             found[site_of(name)][name] = value
         return found
@@ -174,8 +179,7 @@ class Configuration:
         return int(chosen) if chosen else container_mb(self._own(options))
 
     def _values(self, host: str) -> dict[str, object]:
-        directory = self.directories[host]
-        disks = self.hadoop.data_dirs or [f"{directory}/data"]
+        directory, disks = self.directories[host], self.data_dirs(host)
         map_mb, reduce_mb, am_mb = (self._container_mb(size, options) for size, options in CONTAINERS)
         return {
             "directory": directory,
@@ -235,16 +239,15 @@ def _template(name: str) -> str:
     return (project_root() / "include" / "hadoop" / name).read_text()
 
 
-_READ: dict[Path, list[tuple[str, str]]] = {}
-
-
 def _properties(site: str) -> Sequence[tuple[str, str]]:
     """(name, value with its placeholders) of a template, in its order."""
-    path = project_root() / "include" / "hadoop" / site
-    if path not in _READ:
-        root = ET.parse(path).getroot()  # noqa: S314  our own file
-        _READ[path] = [(p.findtext("name") or "", p.findtext("value") or "") for p in root.iter("property")]
-    return _READ[path]
+    return _read(project_root() / "include" / "hadoop" / site)
+
+
+@cache
+def _read(path: Path) -> Sequence[tuple[str, str]]:
+    root = ET.parse(path).getroot()  # noqa: S314  our own file
+    return [(p.findtext("name") or "", p.findtext("value") or "") for p in root.iter("property")]
 
 
 def _xml(settings: Mapping[str, str]) -> str:

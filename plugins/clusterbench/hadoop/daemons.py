@@ -17,44 +17,18 @@ LOG_LINES = 15
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of daemon, where its own web server tells its configuration, and the files that it reads."""
+    """A kind of daemon, and where its own web server tells its configuration."""
 
     name: str
     main_class: str
     http_port: int
-    sites: tuple[str, ...]
 
 
-NAMENODE = Kind(
-    "NameNode",
-    "org.apache.hadoop.hdfs.server.namenode.NameNode",
-    9870,
-    ("core-site.xml", "hdfs-site.xml"),
-)
-DATANODE = Kind(
-    "DataNode",
-    "org.apache.hadoop.hdfs.server.datanode.DataNode",
-    9864,
-    ("core-site.xml", "hdfs-site.xml"),
-)
-RESOURCEMANAGER = Kind(
-    "ResourceManager",
-    "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
-    8088,
-    ("core-site.xml", "yarn-site.xml"),
-)
-NODEMANAGER = Kind(
-    "NodeManager",
-    "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
-    8042,
-    ("core-site.xml", "yarn-site.xml"),
-)
-JOBHISTORY = Kind(
-    "JobHistoryServer",
-    "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
-    19888,
-    ("core-site.xml", "yarn-site.xml", "mapred-site.xml"),
-)
+NAMENODE = Kind("NameNode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 9870)
+DATANODE = Kind("DataNode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 9864)
+RESOURCEMANAGER = Kind("ResourceManager", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 8088)
+NODEMANAGER = Kind("NodeManager", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 8042)
+JOBHISTORY = Kind("JobHistoryServer", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19888)
 
 
 @dataclass(frozen=True)

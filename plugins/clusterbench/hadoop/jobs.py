@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Counters = Mapping[str, int]
-"""Name -> total, of all groups: the names that are used here stand in one group only."""
-
 
 @dataclass(frozen=True)
 class Phases:
@@ -26,13 +23,18 @@ def phases(elapsed_s: float, job: Mapping[str, Any], tasks: Mapping[str, Any]) -
     ``elapsed_s`` is by the client's clock, the job's own times by that of the host which managed it. So the rest is a
     difference of two times of the latter, and no two clocks are ever compared.
     """
-    ends_ms = [int(task["finishTime"]) for task in tasks["tasks"]["task"] if task["type"] == "MAP"]
-    last_map_ms, finished_ms = max(ends_ms), int(job["job"]["finishTime"])
+    last_map_ms = max(int(task["finishTime"]) for task in map_tasks(tasks))
+    finished_ms = int(job["job"]["finishTime"])
     reduce_merge_s = (finished_ms - last_map_ms) / 1000
     return Phases(elapsed_s - reduce_merge_s, reduce_merge_s, last_map_ms / 1000)
 
 
+def map_tasks(tasks: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [task for task in tasks["tasks"]["task"] if task["type"] == "MAP"]
+
+
 def counters(told: Mapping[str, Any]) -> dict[str, int]:
+    """Name -> total, of all groups: the names that are used here stand in one group only."""
     groups = told["jobCounters"].get("counterGroup") or []
     return {
         counter["name"]: int(counter["totalCounterValue"]) for group in groups for counter in group.get("counter") or []

@@ -215,7 +215,7 @@ class TeraSort:
             "suite_s": sum(times.values()),
             "throughput_gb_per_s": dataset_bytes / 1e9 / times["terasort"],
             "map_output_compression": _compression(told["terasort"]),
-            "local_maps_share": told["terasort"].get("DATA_LOCAL_MAPS", 0) / len(_maps(tasks)),
+            "local_maps_share": told["terasort"].get("DATA_LOCAL_MAPS", 0) / len(hadoop_jobs.map_tasks(tasks)),
             "blocks_max_over_mean": found.blocks_of_fullest_worker / found.blocks_per_worker
             if found.blocks_per_worker
             else 0.0,
@@ -328,10 +328,6 @@ def _told(output: Path) -> dict[str, dict[str, Any]]:
 
 def _lines(path: Path) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode(errors="replace").splitlines() if path.exists() else []
-
-
-def _maps(tasks: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [task for task in tasks["tasks"]["task"] if task["type"] == "MAP"]
 
 
 def _compression(sort: Mapping[str, int]) -> float:
