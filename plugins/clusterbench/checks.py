@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
-from clusterbench.spec.published import Published, PublishedTable
+from clusterbench.spec.published import Published
 from clusterbench.workloads import load_workload
 
 
@@ -46,46 +46,32 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
     problems = []
     for number, value in enumerate(published.values):
         where = f"values.{number}"
-        sweep = experiment.sweeps.get(value.sweep)
-        if sweep is None:
-            problems.append(
-                f"{where}.sweep: experiment {experiment.experiment!r} has no sweep {value.sweep!r}"
-                f"{suggest(value.sweep, list(experiment.sweeps))}"
-            )
-            continue
-        workload = load_workload(sweep.workload)
-        if value.measurement not in workload.measurements:
-            names = list(workload.measurements)
-            problems.append(
-                f"{where}.measurement: workload {sweep.workload!r} has no measurement {value.measurement!r}"
-                f"{suggest(value.measurement, names)}"
-            )
-        if value.ratio_to is not None and (value.platform is None or value.unit != "1"):
+        named = [("measurement", "measurement", value.measurement)]
+        named += [(f"levels.{name}", "factor", name) for name in value.levels]
+        problems += [f"{where}.{problem}" for problem in _unknown_names(experiment, "sweep", value.sweep, named)]
+        is_wrong_ratio = value.ratio_to is not None and (value.platform is None or value.unit != "1")
+        if is_wrong_ratio and value.sweep in experiment.sweeps:
             problems.append(f"{where}.ratio_to: a ratio needs a 'platform', and its unit is '1', found {value.unit!r}")
-        problems += [
-            f"{where}.levels.{name}: workload {sweep.workload!r} has no factor {name!r}"
-            f"{suggest(name, list(workload.factors))}"
-            for name in value.levels
-            if name not in workload.factors
-        ]
     for number, table in enumerate(published.tables):
-        for name in table.sweeps:
-            problems += [f"tables.{number}.{problem}" for problem in _check_table(experiment, table, name)]
+        named = [("columns", "measurement", name) for name in table.columns]
+        named += [("levels", "factor", name) for name in table.levels]
+        for sweep in table.sweeps:
+            problems += [f"tables.{number}.{problem}" for problem in _unknown_names(experiment, "sweeps", sweep, named)]
     return problems
 
 
-def _check_table(experiment: Experiment, table: PublishedTable, sweep_name: str) -> list[str]:
+def _unknown_names(experiment: Experiment, key: str, sweep_name: str, named: list[tuple[str, str, str]]) -> list[str]:
+    """Problems of a sweep, named under ``key``, and of what is ``named`` of it: (key, measurement or factor, name)."""
     sweep = experiment.sweeps.get(sweep_name)
     if sweep is None:
         return [
-            f"sweeps: experiment {experiment.experiment!r} has no sweep {sweep_name!r}"
+            f"{key}: experiment {experiment.experiment!r} has no sweep {sweep_name!r}"
             f"{suggest(sweep_name, list(experiment.sweeps))}"
         ]
     workload = load_workload(sweep.workload)
-    unknown = [("columns", "measurement", name, list(workload.measurements)) for name in table.columns]
-    unknown += [("levels", "factor", name, list(workload.factors)) for name in table.levels]
+    known = {"measurement": list(workload.measurements), "factor": list(workload.factors)}
     return [
-        f"{key}: workload {sweep.workload!r} has no {kind} {name!r}{suggest(name, known)}"
-        for key, kind, name, known in unknown
-        if name not in known
+        f"{where}: workload {sweep.workload!r} has no {kind} {name!r}{suggest(name, known[kind])}"
+        for where, kind, name in named
+        if name not in known[kind]
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from clusterbench.report.resources import Course
@@ -45,6 +45,12 @@ STYLE = {
 
 def draw(chart: Chart, key: str) -> str:
     """The figure as an ``<svg>`` element. ``key`` keeps its ids apart from those of other figures on the page."""
+    fill = _draw_numeric if chart.is_numeric else _draw_rows
+    return _svg(lambda figure: fill(figure, chart), key, chart.sentence)
+
+
+def _svg(fill: Callable[[Any], None], key: str, sentence: str) -> str:
+    """What ``fill`` draws into an empty figure; ``sentence`` says it to those who hear it."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import, and only reports need it
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -52,10 +58,10 @@ def draw(chart: Chart, key: str) -> str:
     with mpl.rc_context({**STYLE, "svg.hashsalt": key}):  # type: ignore[dict-item]  # keys are spelt out in its types
         figure = Figure(dpi=72, facecolor="none")
         FigureCanvasSVG(figure)
-        (_draw_numeric if chart.is_numeric else _draw_rows)(figure, chart)
+        fill(figure)
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg")
-    return _inline(drawn.getvalue(), key, chart.sentence)
+    return _inline(drawn.getvalue(), key, sentence)
 
 
 PANELS = (
@@ -71,30 +77,24 @@ PANELS = (
     ),
 )
 PANEL_PX = 130
+COURSE_HEIGHT_PX = PANEL_PX * len(PANELS) + 70
 
 
 def draw_course(course: Course, key: str) -> str:
     """CPU, storage and network of a host over a trial, one above the other, its phases marked."""
-    import matplotlib as mpl  # noqa: PLC0415  as above
-    from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with mpl.rc_context({**STYLE, "svg.hashsalt": key}):  # type: ignore[dict-item]  # as above
-        figure = Figure(dpi=72, facecolor="none")
-        FigureCanvasSVG(figure)
-        figure.set_size_inches(COURSE_WIDTH_PX / 72, (PANEL_PX * len(PANELS) + 70) / 72)
+    def fill(figure: Any) -> None:
+        figure.set_size_inches(COURSE_WIDTH_PX / 72, COURSE_HEIGHT_PX / 72)
         for number, (title, lines) in enumerate(PANELS):
             _draw_panel(figure, course, number, title, lines)
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg")
+
     phases = "; ".join(f"{name} from {start:.0f} to {end:.0f} s" for name, start, end in course.phases)
-    return _inline(drawn.getvalue(), key, f"CPU, storage and network of {course.host} over {course.cell}. {phases}.")
+    return _svg(fill, key, f"CPU, storage and network of {course.host} over {course.cell}. {phases}.")
 
 
 def _draw_panel(figure: Any, course: Course, number: int, title: str, lines: Sequence[tuple[str, str]]) -> None:
-    height_px = PANEL_PX * len(PANELS) + 70
-    bottom = (46 + PANEL_PX * (len(PANELS) - 1 - number)) / height_px
-    box = (58 / COURSE_WIDTH_PX, bottom, 1 - (58 + 84) / COURSE_WIDTH_PX, (PANEL_PX - 30) / height_px)
+    bottom = (46 + PANEL_PX * (len(PANELS) - 1 - number)) / COURSE_HEIGHT_PX
+    box = (58 / COURSE_WIDTH_PX, bottom, 1 - (58 + 84) / COURSE_WIDTH_PX, (PANEL_PX - 30) / COURSE_HEIGHT_PX)
     axes = figure.add_axes(box, facecolor="none")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y")
