@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Any
 
+from clusterbench.facts_read import read
 from clusterbench.hosts import Fleet
+from clusterbench.paths import project_root
 from clusterbench.spec.platform import Hardware, Platform, Worker
 
-PROBE = r"""
-say() { printf '%s\t%s\n' "$1" "$2"; }
-one() { "$@" 2>/dev/null | head -n 1 || true; }
-say clock "$(date +%s.%N)"
-say hostname "$(uname -n)"
-say kernel "$(uname -r)"
-say system "$(. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME")"
-say architecture "$(uname -m)"
-say cpu_model "$(one sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo)"
-say cpus "$(nproc)"
-say memory_bytes "$(awk '/^MemTotal/ {printf "%.0f", $2 * 1024}' /proc/meminfo)"
-say virtualization "$(one systemd-detect-virt)"
-say boot_id "$(cat /proc/sys/kernel/random/boot_id)"
-say disk "$(one df --output=source,size,fstype --block-size=1 . | tail -n 1)"
-say disks "$(lsblk --nodeps --noheadings --output TYPE 2>/dev/null | grep -c disk || true)"
-say psql "$(one psql --version)"
-say pgbench "$(one pgbench --version)"
-say pgbouncer "$(PATH=$PATH:/usr/sbin one pgbouncer --version)"
-say sysstat "$(one sadf -V)"
-say java "$(! command -v java >/dev/null || java -version 2>&1 | head -n 1)"
-"""
+
+def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """Facts by host; ``folders`` beside the work folder are those whose file systems are told.
+
+    ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty.
+    """
+    probe = (project_root() / "include" / "hosts" / "facts.sh").read_text(encoding="utf-8")
+    wanted = list(dict.fromkeys(folders))
+    scripts = {host: f"FOLDERS=({_quoted([fleet.work_dir(host), *wanted])})\n{probe}" for host in fleet.names}
+    answers = fleet.run_each(scripts)
+    clocks = fleet.clocks(fleet.names)
+    return {
+        host: {
+            "address": fleet.addresses[host].host,
+            **read(answer.output),
+            "clock_offset_ms": round(clocks[host].offset_s * 1000, 2),
+            "clock_offset_uncertainty_ms": round(clocks[host].uncertainty_s * 1000, 2),
+        }
+        for host, answer in answers.items()
+    }
 
 
-def hosts(fleet: Fleet) -> dict[str, dict[str, Any]]:
-    """Facts by host. ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty."""
-    before = time.time()
-    answers = fleet.run(fleet.names, PROBE)
-    after = time.time()
-    found = {}
-    for host, answer in answers.items():
-        facts: dict[str, Any] = dict(line.split("\t", 1) for line in answer.output.splitlines() if "\t" in line)
-        clock_s = float(facts.pop("clock"))
-        facts["clock_offset_ms"] = round((clock_s - (before + after) / 2) * 1000, 1)
-        facts["clock_offset_uncertainty_ms"] = round((after - before) / 2 * 1000, 1)
-        found[host] = {"address": fleet.addresses[host].host, **facts}
-    return found
+def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
+    """Where the engine keeps its data, as far as the platform or the engine says; beside the work folders. Pure."""
+    of_instances = [str(instance["data_directory"]) for instance in engine_facts.get("instances") or []]
+    of_server = [str(engine_facts["data_directory"])] if engine_facts.get("data_directory") else []
+    return [*of_server, *of_instances, *(platform.hadoop.data_dirs if platform.hadoop else [])]
+
+
+def _quoted(folders: Iterable[str]) -> str:
+    return " ".join(map(quote, folders))
 
 
 def hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
@@ -73,7 +70,7 @@ def _compare(  # noqa: PLR0917  private, and each argument is a part of the clai
 ) -> None:
     """``memory``: name, claim, and the bytes of its unit."""
     name, wanted_memory, unit_bytes = memory
-    seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts["disks"] or 0)
+    seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts.get("disks") or 0)
     is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
     pairs: list[tuple[str, float, float, bool]] = [("cpus", claim.cpus, int(facts["cpus"]), False)]
     pairs.append((name, wanted_memory, round(seen_memory), is_near))

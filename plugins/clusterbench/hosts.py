@@ -11,6 +11,7 @@ import io
 import shutil
 import tarfile
 import threading
+import time
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,14 @@ sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_ca
 else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null
 """
 """Bash that empties a host's page cache; it needs root, or a line in sudoers."""
+
+CLOCKS_AT_ONCE = 8
+ROUND_TRIPS = 8
+"""Of which the shortest tells how far off a clock is: the longer ones have waited for somebody."""
+TELL_THE_TIME = r"""
+export LC_ALL=C
+while read -r _; do if [ -n "${EPOCHREALTIME-}" ]; then echo "$EPOCHREALTIME"; else date +%s.%N; fi; done
+"""
 
 T = TypeVar("T")
 
@@ -75,6 +84,14 @@ class Answer:
     exit_status: int
     output: str
     error: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A host's clock less this machine's, and how far off that may be: half of the shortest round trip."""
+
+    offset_s: float
+    uncertainty_s: float
 
 
 class Fleet:
@@ -129,6 +146,13 @@ class Fleet:
 
     def run_on(self, host: str, script: str, *, timeout_s: float = 60, check: bool = True) -> Answer:
         return self.run([host], script, timeout_s=timeout_s, check=check)[host]
+
+    def clocks(self, hosts: Iterable[str], *, timeout_s: float = 60) -> dict[str, Clock]:
+        """How far off every host's clock is, by round trips of its own. Raises HostError naming every failure."""
+        clocks = self._wait(self._ask_clocks(list(hosts), timeout_s))
+        if failures := [clock for clock in clocks.values() if isinstance(clock, HostError)]:
+            raise HostError("\n".join(map(str, failures)))
+        return {host: clock for host, clock in clocks.items() if isinstance(clock, Clock)}
 
     def put(self, host: str, directory: str, files: Mapping[str, str]) -> None:
         """Write files into ``directory``, readable by their owner only, through one stream of tar."""
@@ -192,6 +216,34 @@ class Fleet:
             raise HostError(f"host {address}: the connection broke during: {_shorten(script)} ({error})") from None
         status = done.exit_status if done.exit_status is not None else 255
         return Answer(host, status, str(done.stdout), str(done.stderr))
+
+    async def _ask_clocks(self, hosts: list[str], timeout_s: float) -> dict[str, Clock | HostError]:
+        at_once = asyncio.Semaphore(CLOCKS_AT_ONCE)
+
+        async def one(host: str) -> Clock | HostError:
+            async with at_once:
+                try:
+                    return await asyncio.wait_for(self._ask_clock(await self._connect(host)), timeout_s)
+                except HostError as error:
+                    return error
+                except (OSError, asyncssh.Error, TimeoutError, ValueError) as error:
+                    return HostError(f"host {self.addresses[host]}: did not tell the time: {error or 'no answer'}")
+
+        return dict(zip(hosts, await asyncio.gather(*map(one, hosts)), strict=True))
+
+    @staticmethod
+    async def _ask_clock(connection: asyncssh.SSHClientConnection) -> Clock:
+        """As NTP does, over one open channel: the host answered somewhere between question and answer."""
+        clocks = []
+        async with connection.create_process(f"exec bash -c {quote(TELL_THE_TIME)}") as process:
+            for _ in range(ROUND_TRIPS):
+                before = time.time()
+                process.stdin.write("\n")
+                told = float(await process.stdout.readline())
+                after = time.time()
+                clocks.append(Clock(told - (before + after) / 2, (after - before) / 2))
+            process.stdin.write_eof()
+        return min(clocks, key=lambda clock: clock.uncertainty_s)
 
     async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> list[str]:
         at_once = asyncio.Semaphore(HOSTS_AT_ONCE)

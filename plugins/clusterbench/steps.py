@@ -111,7 +111,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
     with run.bench(platform) as bench:
         bench.engine.set_up()
         engine_facts = bench.engine.facts()
-        hosts = facts.hosts(bench.fleet)
+        hosts = facts.hosts(bench.fleet, facts.folders(bench.platform, engine_facts))
         declared, found = facts.hardware(bench.platform, hosts)
         settings = bench.engine.declared_settings()
         declared |= settings

@@ -1,0 +1,145 @@
+# What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.facts.
+#
+# "@FILE" or "@$NAME", then its lines, each behind a space. No root; what is not there is left out. Every program costs
+# a fork on each of many hosts, so what bash can read itself it reads itself. FOLDERS is set before.
+set +eu +o pipefail
+export LC_ALL=C
+PATH=$PATH:/usr/sbin:/sbin
+shopt -s nullglob
+
+# told NAME LINES…
+told() { printf '@%s\n' "$1"; shift; printf ' %s\n' "$@"; }
+
+tell() {
+  local file lines
+  for file; do
+    [[ -f $file && -r $file ]] && mapfile -t lines 2>/dev/null <"$file" && ((${#lines[@]})) && told "$file" "${lines[@]}"
+  done
+}
+
+# tell_some FILE PATTERN…: the lines that match any
+tell_some() {
+  local file=$1 lines line pattern found=()
+  shift
+  [[ -r $file ]] && mapfile -t lines <"$file" || return
+  for line in "${lines[@]}"; do
+    for pattern; do [[ $line == $pattern ]] && { found+=("$line"); break; }; done
+  done
+  ((${#found[@]})) && told "$file" "${found[@]}"
+}
+
+# ask NAME COMMAND…: all it says, if it is there and succeeds
+ask() {
+  local said
+  type -P "$2" >/dev/null && said=$(exec "${@:2}" 2>&1 </dev/null) && told "\$$1" "${said//$'\n'/$'\n '}"
+}
+
+# link NAME PATH: the last part of where a folder's link leads
+link() { cd -P -- "$2" 2>/dev/null && told "$1" "${PWD##*/}"; cd - >/dev/null 2>&1; }
+
+at=$PWD
+told '$bash' "$BASH_VERSION"
+told '$machine_type' "$MACHTYPE"
+tell /proc/sys/kernel/{hostname,osrelease,version,random/boot_id} /proc/cmdline /etc/os-release /usr/lib/os-release
+
+# Processors: of /proc/cpuinfo the first one only, unless lscpu is not there to count them.
+ask lscpu lscpu
+while IFS= read -r line && [[ $line ]]; do
+  case $line in
+    'model name'* | microcode* | vendor_id*) told "/proc/cpuinfo ${line%%[[:space:]]*}" "${line#*: }" ;;
+    flags*) [[ "$line " == *' hypervisor '* ]] && told '/proc/cpuinfo hypervisor' yes || told '/proc/cpuinfo hypervisor' no ;;
+  esac
+done </proc/cpuinfo
+type -P lscpu >/dev/null || tell_some /proc/cpuinfo 'processor*' 'physical id*' 'core id*'
+tell_some /proc/self/status 'Cpus_allowed_list:*'
+cpu=/sys/devices/system/cpu
+tell $cpu/vulnerabilities/* $cpu/cpufreq/policy*/scaling_{governor,driver} $cpu/cpufreq/boost \
+  $cpu/intel_pstate/no_turbo $cpu/smt/{active,control} $cpu/cpuidle/current_driver $cpu/cpu0/microcode/version \
+  /sys/devices/system/clocksource/clocksource0/current_clocksource
+
+tell_some /proc/meminfo 'MemTotal:*' 'SwapTotal:*' 'HugePages_Total:*' 'Hugepagesize:*'
+for node in /sys/devices/system/node/node[0-9]*; do
+  tell "$node/cpulist"
+  tell_some "$node/meminfo" '*MemTotal:*'
+done
+tell /sys/kernel/mm/transparent_hugepage/{enabled,defrag} /proc/sys/vm/swappiness
+
+# A device that is no file of the kernel's own has "device"; md and dm are made of others.
+for disk in /sys/block/*; do
+  name=${disk##*/}
+  case $name in sr* | fd*) continue ;; esac
+  [[ -e $disk/device || $name == md* || $name == dm-* ]] || continue
+  tell "$disk"/{size,hidden,queue/{rotational,scheduler,read_ahead_kb},device/{vendor,model},dm/name,md/level}
+  parts=("$disk"/slaves/*)
+  ((${#parts[@]})) && told "$disk/slaves" "${parts[@]##*/}"
+done
+
+for nic in /sys/class/net/*; do
+  [[ -d $nic ]] || continue
+  tell "$nic"/{mtu,speed,operstate}
+  [[ -e $nic/device ]] && { told "$nic/device" yes; link "$nic/driver" "$nic/device/driver"; }
+done
+cd "$at"
+
+# The file system of each folder that is there, of the first (the work folder) else of what it will be made in: the
+# longest mount point above it, the last of those mounted there.
+mapfile -t mounts </proc/self/mountinfo
+until [[ -d ${FOLDERS[0]} || ${FOLDERS[0]} != */* ]]; do FOLDERS[0]=${FOLDERS[0]%/*}; done
+[[ -d ${FOLDERS[0]} ]] || FOLDERS[0]=$at
+declare -A seen
+for folder in "${FOLDERS[@]}"; do
+  cd "$at" && cd -P -- "$folder" 2>/dev/null || continue
+  longest=-1 found=
+  for mount in "${mounts[@]}"; do
+    read -r _ _ _ _ point _ <<<"$mount"
+    printf -v point %b "${point//\\/\\0}"
+    [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} found=$mount
+  done
+  [[ ${seen[$found]-} ]] || told '$mount' "$found"
+  seen[$found]=yes
+done
+cd "$at"
+
+# Virtual machine, container, and what the container may use of the processors that it sees.
+tell /sys/class/dmi/id/{sys_vendor,product_name,product_version,bios_version,bios_date} /sys/hypervisor/type \
+  /run/systemd/container /proc/1/cgroup
+for file in /.dockerenv /run/.containerenv; do [[ -e $file ]] && told "$file" yes; done
+type -P systemd-detect-virt >/dev/null && told '$container' "$(exec systemd-detect-virt --container 2>/dev/null)"
+while IFS=: read -r _ controllers path; do
+  case ,$controllers, in
+    ,,) roots=(/sys/fs/cgroup /sys/fs/cgroup/unified) files=(cpu.max memory.max) ;;
+    *,cpu,*) roots=(/sys/fs/cgroup/cpu) files=(cpu.cfs_quota_us cpu.cfs_period_us) ;;
+    *,memory,*) roots=(/sys/fs/cgroup/memory) files=(memory.limit_in_bytes) ;;
+    *) continue ;;
+  esac
+  while :; do
+    for root in "${roots[@]}"; do for file in "${files[@]}"; do tell "$root${path%/}/$file"; done; done
+    [[ $path == /?* ]] || break
+    path=${path%/*}
+    path=${path:-/}
+  done
+done </proc/self/cgroup
+
+# Whether anybody keeps the clock right.
+[[ -e /run/systemd/timesync/synchronized ]] && told /run/systemd/timesync/synchronized yes
+[[ -d /run/systemd/system ]] && ask timedatectl timeout 5 timedatectl show
+type -P chronyc >/dev/null && ask chronyc timeout 5 chronyc -c -n tracking
+type -P ntpq >/dev/null && ask ntpq timeout 5 ntpq -n -c rv
+
+# Versions of what takes part. A JVM is dear to start; its folder says which it is.
+ask glibc getconf GNU_LIBC_VERSION
+ask coreutils df --version
+ask util_linux fincore --version
+ask openssl openssl version
+ask psql psql --version
+ask pgbench pgbench --version
+ask pgbouncer pgbouncer --version
+ask sysstat sadf -V
+library=$(type -P gpfdist) && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:${library%/*}/../lib ask gpfdist gpfdist --version
+if java=$(type -P java); then
+  java=$(exec readlink -f "$java")
+  if [[ -r ${java%/bin/java}/release ]]; then tell_some "${java%/bin/java}/release" 'JAVA_*VERSION=*' 'IMPLEMENTOR=*'
+  elif [[ -r ${java%/jre/bin/java}/release ]]; then tell_some "${java%/jre/bin/java}/release" 'JAVA_VERSION=*'
+  else ask java java -version; fi
+fi
+exit 0
