@@ -1,4 +1,4 @@
-"""The command line: ``clusterbench lint | plan | run | verify | report | cluster | release | pools | bench | lab``."""
+"""The command line: ``clusterbench lint | plan | run | results | compare | report | verify | …``."""
 
 from __future__ import annotations
 
@@ -78,6 +78,13 @@ def _parser() -> argparse.ArgumentParser:
         if name == "report":
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
+
+    compare = commands.add_parser("compare", help="two archived runs: which facts differ, then the results as ratios")
+    compare.add_argument("run_a", metavar="RUN_A", help="EXPERIMENT/RUN_ID, or the run id alone; ratios are to it")
+    compare.add_argument("run_b", metavar="RUN_B")
+    compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
+    compare.add_argument("--json", action="store_true", help="everything, as JSON")
+    compare.set_defaults(command=_compare)
 
     cluster = commands.add_parser("cluster", help="start, stop or look at a platform's servers by hand, as a run does")
     cluster.add_argument("action", choices=["up", "down", "status"])
@@ -252,6 +259,19 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _results(options: argparse.Namespace) -> int:
     _print_results(_archive_of(options.run).need_json("results.json")["results"])
+    return OK
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from clusterbench.compare import compare, read_run  # noqa: PLC0415
+    from clusterbench.compare_shown import show  # noqa: PLC0415
+
+    run_a, run_b = (read_run(_archive_of(run)) for run in (options.run_a, options.run_b))
+    found = compare(run_a, run_b, options.platform)
+    if options.json:
+        print(json.dumps(found.as_json(), indent=1, sort_keys=True))
+    else:
+        show(found, Console(width=max(150, Console().width)), SHOWN)
     return OK
 
 

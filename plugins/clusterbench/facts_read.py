@@ -168,7 +168,8 @@ def _disks(told: Told) -> Facts:
         for name, parts in blocks.items()
         if int(parts.get("size") or 0) and parts.get("hidden") != "1"
     }
-    return {"disks": sum("kind" not in disk for disk in found.values()), "disk": found}
+    count = sum("kind" not in disk for disk in found.values())
+    return {"disks": count if blocks else None, "disk": found}
 
 
 def _disk(name: str, parts: Mapping[str, str]) -> Facts:
