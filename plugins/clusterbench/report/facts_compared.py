@@ -40,6 +40,7 @@ CLOCK_STEPS_MS = (10.0, 100.0, 1000.0)
 PASSING_NICS = re.compile(r"lo|(veth|docker|br-|virbr|cali|cni|flannel|ifb|tun|tap|dummy|vnet|lxc).*")
 ID_OF_A_DISK = re.compile(r"\b(root|resume|BOOT_IMAGE|rd\.[a-z.]+)=\S+ ?")
 RANGES_SHOWN = 4
+VALUES_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -170,16 +171,18 @@ def _merged(name: str, pairs: Iterable[tuple[str, Values, Values]]) -> list[Diff
             for value, hosts in values.items():
                 into[value] = list(dict.fromkeys([*into.get(value, []), *hosts]))
     return [
-        Difference(name, ", ".join(roles), _folded(a), _folded(b), _decides(name)) for roles, a, b in grouped.values()
+        Difference(name, ", ".join(roles), folded(a), folded(b), _decides(name)) for roles, a, b in grouped.values()
     ]
 
 
-def _folded(values: Values) -> str:
+def folded(values: Values) -> str:
     """ "4 hosts: 2.3 GHz"; where they differ, which."""
     if len(values) == 1:
         ((value, hosts),) = values.items()
         return value if len(hosts) == 1 else f"{plural(len(hosts), 'host')}: {value}"
-    return "; ".join(f"{named(hosts)}: {value}" for value, hosts in values.items())
+    ordered = sorted(values.items(), key=lambda item: -len(item[1]))
+    said = "; ".join(f"{named(hosts)}: {value}" for value, hosts in ordered[:VALUES_SHOWN])
+    return said + (f"; and {plural(len(values) - VALUES_SHOWN, 'other value')}" if len(values) > VALUES_SHOWN else "")
 
 
 def named(hosts: Sequence[str]) -> str:
@@ -215,16 +218,21 @@ def comparable(facts: Mapping[str, Any]) -> dict[str, str]:
         found["kernel_command_line"] = ID_OF_A_DISK.sub("", found["kernel_command_line"]).strip()
     if "clock_offset_ms" in facts:
         found["clock"] = clock(facts)
-    found |= _counted("disk", facts.get("disk") or {}, disk_text)
-    found |= _counted("nic", facts.get("nic") or {}, nic_text)
-    virtual = facts.get("virtual_nic") or {}
-    found |= _counted("virtual_nic", {n: v for n, v in virtual.items() if not PASSING_NICS.fullmatch(n)}, nic_text)
-    found |= _counted("file_system", facts.get("file_system") or {}, file_system_text)
-    nodes = facts.get("numa_node") or {}
-    found |= {f"numa_node.{name}": numa_text(node) for name, node in nodes.items()}
+    found |= _counted("disk", _group(facts, "disk"), disk_text)
+    found |= _counted("nic", _group(facts, "nic"), nic_text)
+    virtual = {n: nic for n, nic in _group(facts, "virtual_nic").items() if not PASSING_NICS.fullmatch(n)}
+    found |= _counted("virtual_nic", virtual, nic_text)
+    found |= _counted("file_system", _group(facts, "file_system"), file_system_text)
+    found |= {f"numa_node.{name}": numa_text(node) for name, node in _group(facts, "numa_node").items()}
     for group in ("mitigation", "version"):
-        found |= {f"{group}.{name}": str(value) for name, value in (facts.get(group) or {}).items()}
+        found |= {f"{group}.{name}": str(value) for name, value in _group(facts, group).items()}
     return found
+
+
+def _group(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Empty in an archive of before there were groups, where "disk" was a line of text."""
+    group = facts.get(name)
+    return group if isinstance(group, dict) else {}
 
 
 def engine_texts(facts: Mapping[str, Any]) -> dict[str, str]:

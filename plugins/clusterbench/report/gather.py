@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -14,6 +14,7 @@ from clusterbench.catalog import Catalog
 from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
+from clusterbench.report.facts_compared import Side
 from clusterbench.spec import Experiment, Published, Sweep
 from clusterbench.statistics import Result, results
 from clusterbench.validation import Verdict
@@ -41,6 +42,8 @@ class Gathered:
     verdicts: list[Verdict]
     errors: list[dict[str, Any]]
     trials: list[TrialRecord]
+    sides: Mapping[str, Side] = field(default_factory=dict)
+    """Facts again, with the roles of the hosts, by platform: for comparison."""
 
     @property
     def platforms(self) -> list[str]:
@@ -73,6 +76,7 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
     now = _declared_now(archive.experiment, catalog)
     experiment = _as_run(archive) or now
     platforms = list(plan.trials) if plan else []
+    facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -82,7 +86,8 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         declared_now=now,
         published=_published(experiment, catalog),
         plan=plan,
-        facts={name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms},
+        facts=facts,
+        sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
         results_are_final=results_json is not None,
@@ -108,6 +113,10 @@ def _as_run(archive: RunArchive) -> Experiment | None:
         return Experiment.model_validate(yaml.safe_load(raw)) if raw else None
     except (yaml.YAMLError, ValidationError):
         return None
+
+
+def _platform(archive: RunArchive, name: str) -> bytes | None:
+    return archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml")
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

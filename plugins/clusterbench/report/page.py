@@ -10,7 +10,7 @@ from markupsafe import Markup
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
-from clusterbench.report import tables, words
+from clusterbench.report import host_facts, tables, words
 from clusterbench.report.charts import draw, draw_course
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.paper_tables import PaperTable, paper_tables
@@ -38,11 +38,13 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             not_run=tables.not_run(run),
             head=_head(run),
             checks=tables.checks(run.verdicts),
+            platform_differences=host_facts.platform_differences(run),
             shared_machines=tables.shared_machines(run),
             comparisons=[_comparison(entry) for entry in comparisons(run, views)],
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(view) for view in views],
+            host_fact_columns=host_facts.COLUMNS,
             host_columns=tables.HOST_COLUMNS,
             host_rows=tables.host_rows(run),
             plans=tables.plans(run),

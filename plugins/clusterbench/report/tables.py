@@ -12,6 +12,7 @@ from typing import Any
 from clusterbench.instances import content_name
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered, workload_or_none
+from clusterbench.report.host_facts import host_facts
 from clusterbench.report.sweeps import state_of
 from clusterbench.report.words import ABSENT, named_counts, number, percent, plural, size, without_sweep
 from clusterbench.validation import Verdict
@@ -228,13 +229,11 @@ INSTANCES_SHOWN = 9
 
 def facts(run: Gathered) -> list[dict[str, Any]]:
     """By platform: what the engine is, what each host is, settings, datasets."""
-    return [_facts(name, run.facts.get(name) or {}, run.data.get(name) or {}) for name in run.platforms]
+    return [_facts(name, run, run.facts.get(name) or {}, run.data.get(name) or {}) for name in run.platforms]
 
 
-def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(name: str, run: Gathered, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     engine = found.get("engine") or {}
-    hosts: Mapping[str, Mapping[str, Any]] = found.get("hosts") or {}
-    names = list(dict.fromkeys(fact for host in hosts.values() for fact in host))
     declared, read_back = found.get("declared_settings") or {}, found.get("found_settings") or {}
     return {
         "platform": name,
@@ -246,8 +245,7 @@ def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict
             (setting, _differing(values))
             for setting, values in sorted((engine.get("settings_that_differ") or {}).items())
         ],
-        "hosts": list(hosts),
-        "host_facts": [(_title(fact), [_said(fact, host.get(fact)) for host in hosts.values()]) for fact in names],
+        "hosts": host_facts(run.sides[name]) if name in run.sides and found.get("hosts") else None,
         "declared": [(setting, value, read_back.get(setting)) for setting, value in declared.items()],
         "settings": sorted((engine.get("settings") or {}).items()),
         "datasets": [_dataset(kind, rows) for kind, rows in (data.get("datasets") or {}).items()],
