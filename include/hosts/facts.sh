@@ -95,7 +95,8 @@ for folder in "${FOLDERS[@]}"; do
     printf -v point %b "${point//\\/\\0}"
     [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} found=$mount
   done
-  [[ ${seen[$found]-} ]] || told '$mount' "$found"
+  [[ $found && ! ${seen[$found]-} ]] || continue
+  told '$mount' "$found"
   seen[$found]=yes
 done
 cd "$at"
@@ -135,8 +136,12 @@ ask psql psql --version
 ask pgbench pgbench --version
 ask pgbouncer pgbouncer --version
 ask sysstat sadf -V
-library=$(type -P gpfdist) && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:${library%/*}/../lib ask gpfdist gpfdist --version
-if java=$(type -P java); then
+if type -P gpfdist >/dev/null; then
+  library=$(type -P gpfdist)
+  LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:${library%/*}/../lib ask gpfdist gpfdist --version
+fi
+if type -P java >/dev/null; then
+  java=$(type -P java)
   java=$(exec readlink -f "$java")
   if [[ -r ${java%/bin/java}/release ]]; then tell_some "${java%/bin/java}/release" 'JAVA_*VERSION=*' 'IMPLEMENTOR=*'
   elif [[ -r ${java%/jre/bin/java}/release ]]; then tell_some "${java%/jre/bin/java}/release" 'JAVA_VERSION=*'

@@ -22,8 +22,7 @@ from clusterbench.spec import Platform
 DECIDING = (
     *("hosts", "cpu", "numa", "smt", "turbo", "memory", "disk", "kernel", "hypervisor", "container", "machine"),
     *("file_system", "nic", "huge_page", "transparent_huge_page", "mitigation", "microcode", "architecture"),
-    *("engine", "product", "version_number", "settings", "segments", "mirrors", "slots", "workers", "page_cache"),
-    *("experiment", "seed", "scale"),
+    *("engine", "experiment", "seed", "scale"),
 )
 """What a fact's name begins with that makes numbers incomparable, or nearly so."""
 OF_THE_HOST_ALONE = {"address", "hostname", "boot_id", "clock_offset_ms", "clock_offset_uncertainty_ms", *GROUPS}
@@ -35,9 +34,11 @@ OF_THE_PLACE = {
     *("settings.config_file", "settings.cluster_name"),
 }
 """Where an engine is, not what it is: two of them on one machine differ in these."""
+LIMITS = ("cpu_limit", "memory_limit_bytes")
 CLOCK_STEPS_MS = (10.0, 100.0, 1000.0)
 """Hosts are sampled once a second: less than the first says nothing of a run."""
-PASSING_NICS = re.compile(r"lo|(veth|docker|br-|virbr|cali|cni|flannel|ifb|tun|tap|dummy|vnet|lxc).*")
+CARRYING_NICS = re.compile(r"(bond|team|vlan|eth|en|em|ib)\d*[^:]*")
+"""Of the virtual ones: bonds, VLANs, and what a container has for a network. Bridges and veths come and go."""
 ID_OF_A_DISK = re.compile(r"\b(root|resume|BOOT_IMAGE|rd\.[a-z.]+)=\S+ ?")
 RANGES_SHOWN = 4
 VALUES_SHOWN = 6
@@ -93,7 +94,7 @@ def differences(a: Side, b: Side) -> list[Difference]:
 def count_of_facts(*sides: Side) -> int:
     """How many facts of each host, and of the engine, were compared."""
     names = {name for side in sides for host in side.hosts.values() for name in comparable(host)}
-    return len(names | {f"engine {name}" for side in sides for name in engine_texts(side.facts)})
+    return len(names | {name for side in sides for name in engine_texts(side.facts)})
 
 
 def of_texts(a: Mapping[str, str], b: Mapping[str, str], where: str) -> list[Difference]:
@@ -107,7 +108,7 @@ def of_texts(a: Mapping[str, str], b: Mapping[str, str], where: str) -> list[Dif
 
 def declared_differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
     """Of the settings that two platform files declare; ``host: what`` is folded, as hosts have other names."""
-    return of_texts(_without_hosts(a), _without_hosts(b), "declared")
+    return of_texts(_without_hosts(a), _without_hosts(b), "platform file")
 
 
 def _without_hosts(declared: Mapping[str, str]) -> dict[str, str]:
@@ -142,7 +143,7 @@ def _of_hosts(a: Side, b: Side) -> list[Difference]:
         elif both:
             only["a" if has_a else "b"].append(name)
     return found + [
-        Difference("told by one only", "hosts", *((said, ABSENT) if side == "a" else (ABSENT, said)), False)
+        Difference("known of one only", "hosts", *((said, ABSENT) if side == "a" else (ABSENT, said)), False)
         for side, those in only.items()
         if (said := ", ".join(those))
     ]
@@ -218,9 +219,11 @@ def comparable(facts: Mapping[str, Any]) -> dict[str, str]:
         found["kernel_command_line"] = ID_OF_A_DISK.sub("", found["kernel_command_line"]).strip()
     if "clock_offset_ms" in facts:
         found["clock"] = clock(facts)
+    if "clock_synchronised" in facts:  # every host that was asked for its limits has that, too
+        found = {**dict.fromkeys(LIMITS, "none"), **found}
     found |= _counted("disk", _group(facts, "disk"), disk_text)
     found |= _counted("nic", _group(facts, "nic"), nic_text)
-    virtual = {n: nic for n, nic in _group(facts, "virtual_nic").items() if not PASSING_NICS.fullmatch(n)}
+    virtual = {n: nic for n, nic in _group(facts, "virtual_nic").items() if CARRYING_NICS.fullmatch(n)}
     found |= _counted("virtual_nic", virtual, nic_text)
     found |= _counted("file_system", _group(facts, "file_system"), file_system_text)
     found |= {f"numa_node.{name}": numa_text(node) for name, node in _group(facts, "numa_node").items()}
@@ -244,7 +247,7 @@ def engine_texts(facts: Mapping[str, Any]) -> dict[str, str]:
         found["settings_that_differ"] = json.dumps(differing, sort_keys=True)
     if facts.get("page_cache"):
         found["page_cache"] = str(facts["page_cache"])
-    return {name: value for name, value in found.items() if name not in OF_THE_PLACE}
+    return {f"engine.{name}": value for name, value in found.items() if name not in OF_THE_PLACE}
 
 
 def clock(facts: Mapping[str, Any]) -> str:

@@ -55,10 +55,14 @@ def _texts(facts: Mapping[str, Any], said: Mapping[str, str]) -> list[str]:
         said.get("file_system", ABSENT),
         "; ".join(said[name] for name in ("nic", "virtual_nic") if name in said) or ABSENT,
         _listed(said.get("system"), said.get("kernel"), said.get("machine")),
-        _listed(said.get("hypervisor"), said.get("container")) if "hypervisor" in said else _listed(
-            said.get("container") or said.get("virtualization")
-        ),
-    ]  # fmt: skip
+        _virtualisation(said),
+    ]
+
+
+def _virtualisation(said: Mapping[str, str]) -> str:
+    """ "none" only where the host said so; ``virtualization`` is that of an older archive."""
+    told = [said[name] for name in ("hypervisor", "container", "virtualization") if name in said]
+    return _listed(*(name for name in told if name != "none")) if set(told) != {"none"} else "none"
 
 
 def _processors(facts: Mapping[str, Any]) -> str:
