@@ -146,7 +146,14 @@ def test_mistake_is_told_in_a_sentence(project: Path, capsys: Output, arguments:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["verify", "smoke/x"], ["results", "smoke/x"], ["report", "smoke/x"], ["compare", "x", "y"], ["release", "lab_db1", "x"]]
+    "arguments",
+    [
+        ["verify", "smoke/x"],
+        ["results", "smoke/x"],
+        ["report", "smoke/x"],
+        ["compare", "x", "y"],
+        ["release", "lab_db1", "x"],
+    ],
 )
 def test_absent_lab_is_told_with_what_to_do(project: Path, capsys: Output, arguments: list[str]) -> None:
     said = refused(capsys, *arguments)
@@ -186,7 +193,19 @@ def test_help_names_every_command(capsys: Output) -> None:
         main(["--help"])
     assert ended.value.code == 0
     said = capsys.readouterr().out
-    for command in ("lint", "plan", "run", "verify", "results", "compare", "report", "release", "pools", "bench", "lab"):
+    for command in (
+        "lint",
+        "plan",
+        "run",
+        "verify",
+        "results",
+        "compare",
+        "report",
+        "release",
+        "pools",
+        "bench",
+        "lab",
+    ):
         assert re.search(rf"^ +{command} +\S", said, re.MULTILINE), command
 
 

@@ -172,6 +172,8 @@ def test_six_hundred_hosts_alike_are_one_row() -> None:
     assert told.groups[1].texts[0] == (
         "64 × Intel(R) Xeon(R) CPU E5-2698 v3 @ 2.30GHz (2 sockets, 32 cores, 64 threads), limited to 12.5"
     )
+    assert told.groups[0].texts[1] == "25.3\u202fGB"
+    assert told.groups[1].texts[1] == "270\u202fGB, swap 4.29\u202fGB"
     assert told.groups[1].texts[-1] == "none"
     assert told.clocks == "The clock of 641 hosts that is furthest from the worker's is sdw640's: 6.5 ms, ± 0.5 ms."
     assert all(len(value) < 700 for _, value in told.details)

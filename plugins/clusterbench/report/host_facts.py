@@ -79,8 +79,9 @@ def _processors(facts: Mapping[str, Any]) -> str:
 
 def _memory(said: Mapping[str, str]) -> str:
     limit, swap = said.get("memory_limit_bytes"), said.get("swap_bytes")
-    has_swap = swap and swap != size(0)
-    return _listed(said.get("memory_bytes"), limit and f"limited to {limit}", f"swap {swap}" if has_swap else None)
+    is_limited, has_swap = limit not in (None, "none"), swap not in (None, size(0))
+    limited, swapping = f"limited to {limit}" if is_limited else None, f"swap {swap}" if has_swap else None
+    return _listed(said.get("memory_bytes"), limited, swapping)
 
 
 def _listed(*parts: str | None) -> str:
