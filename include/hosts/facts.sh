@@ -84,16 +84,22 @@ cd "$at"
 # The file system of each folder that is there, of the first (the work folder) else of what it will be made in: the
 # longest mount point above it, the last of those mounted there.
 mapfile -t mounts </proc/self/mountinfo
+set -f
+points=()
+for mount in "${mounts[@]}"; do
+  parts=($mount)
+  printf -v "points[${#points[@]}]" %b "${parts[4]//\\/\\0}"
+done
+set +f
 until [[ -d ${FOLDERS[0]} || ${FOLDERS[0]} != */* ]]; do FOLDERS[0]=${FOLDERS[0]%/*}; done
 [[ -d ${FOLDERS[0]} ]] || FOLDERS[0]=$at
 declare -A seen
 for folder in "${FOLDERS[@]}"; do
   cd "$at" && cd -P -- "$folder" 2>/dev/null || continue
   longest=-1 found=
-  for mount in "${mounts[@]}"; do
-    read -r _ _ _ _ point _ <<<"$mount"
-    printf -v point %b "${point//\\/\\0}"
-    [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} found=$mount
+  for number in "${!points[@]}"; do
+    point=${points[number]}
+    [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} found=${mounts[number]}
   done
   [[ $found && ! ${seen[$found]-} ]] || continue
   told '$mount' "$found"

@@ -15,9 +15,10 @@ from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
+from clusterbench.report.facts_compared import Side, differences
 
 pytestmark = pytest.mark.lab
-PLATFORM = Catalog(project_root()).platform("lab_db1")
+PLATFORM, OTHER = (Catalog(project_root()).platform(name) for name in ("lab_db1", "lab_db2"))
 
 
 def said(*command: str) -> str:
@@ -54,9 +55,7 @@ def test_disks_network_and_file_systems_are_those_of_this_machine(found: dict[st
         if "kind" not in disk:
             assert disk["bytes"] == sizes[name][0]
             assert disk.get("scheduler") in (None, *sizes[name][1])
-    assert set(host["nic"]) | set(host["virtual_nic"]) == {
-        p.name for p in Path("/sys/class/net").iterdir() if p.is_dir()
-    }
+    assert set(host["nic"]) == {nic.name for nic in Path("/sys/class/net").iterdir() if (nic / "device").exists()}
     assert host["virtual_nic"]["lo"]["mtu"] == 65536
     shm = host["file_system"]["/dev/shm"]
     assert shm["type"] == said("stat", "--file-system", "--format=%T", "/dev/shm") == "tmpfs"
@@ -79,3 +78,15 @@ def test_clock_of_this_machine_is_its_own_within_the_uncertainty(found: dict[str
     for host in found.values():
         assert abs(host["clock_offset_ms"]) <= host["clock_offset_uncertainty_ms"] + 0.01  # both are rounded
         assert host["clock_offset_uncertainty_ms"] > 0
+
+
+def test_one_machine_is_never_unlike_itself(found: dict[str, dict[str, Any]], connections: Connections) -> None:
+    """Read again, and as another platform's hosts: what always differs is no difference."""
+    with Fleet.of(OTHER, connections) as fleet:
+        again = facts.hosts(fleet, ["/dev/shm", "/not there"])
+    assert set(again) != set(found)
+    ours, others = (
+        Side({"hosts": hosts}, {name: host.roles for name, host in platform.hosts.items()})
+        for platform, hosts in ((PLATFORM, found), (OTHER, again))
+    )
+    assert differences(ours, others) == []
