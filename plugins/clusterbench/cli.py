@@ -19,9 +19,11 @@ from clusterbench.catalog import Catalog
 from clusterbench.connections import local_connections
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
+from clusterbench.placement import placed
+from clusterbench.placement_rules import judge
 from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import pool_of, run_id_from
-from clusterbench.spec import SCALES
+from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
 
 OK, FAILED, MISUSED = 0, 1, 2
@@ -137,7 +139,13 @@ def _plan(options: argparse.Namespace) -> int:
     estimates = estimate(plan, catalog)
     if options.json:
         lacking = {name: catalog.platform(name).without_hosts for name in plan.trials}
-        said = {**plan.as_json(), "estimates": [asdict(one) for one in estimates], "without_hosts": lacking}
+        placements = {name: _placement_as_json(catalog.platform(name)) for name in plan.trials}
+        said = {
+            **plan.as_json(),
+            "estimates": [asdict(one) for one in estimates],
+            "without_hosts": lacking,
+            "placements": placements,
+        }
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
     table = Table(title=f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}")
@@ -157,11 +165,28 @@ def _plan(options: argparse.Namespace) -> int:
     for name in plan.trials:
         if note := catalog.platform(name).without_hosts:
             print(f"{name}: {note}")
+    for name in plan.trials:
+        _print_placement(catalog.platform(name))
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):
                 print(f"{name} {number:4d} {trial.id:60} {trial.label}")
     return OK
+
+
+def _print_placement(platform: Platform) -> None:
+    """Where its hosts are, and what the papers' best practices say of that, what is not good first."""
+    if not (one := placed(platform)):
+        return
+    print(f"\n{platform.platform}: {one.say()}")
+    for level in ("against", "mind", "good"):
+        for judged in (judged for judged in judge(one) if judged.level == level):
+            print(f"  {level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
+
+
+def _placement_as_json(platform: Platform) -> dict[str, Any] | None:
+    one = placed(platform)
+    return {**one.as_json(), "judgements": [asdict(judged) for judged in judge(one)]} if one else None
 
 
 def _run(options: argparse.Namespace) -> int:

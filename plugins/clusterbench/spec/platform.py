@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
+from clusterbench.spec.placement import Placement
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
 Role = Literal["client", "etl", "coordinator", "segment", "namenode", "resourcemanager", "worker"]
@@ -84,6 +85,7 @@ class Platform(Strict):
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
     hadoop: Hadoop | None = None
+    placement: Placement | None = None
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     template: bool = False
