@@ -20,7 +20,7 @@ from clusterbench.connections import local_connections
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
-from clusterbench.placement_rules import judge
+from clusterbench.placement_rules import described, judge
 from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
@@ -139,7 +139,7 @@ def _plan(options: argparse.Namespace) -> int:
     estimates = estimate(plan, catalog)
     if options.json:
         lacking = {name: catalog.platform(name).without_hosts for name in plan.trials}
-        placements = {name: _placement_as_json(catalog.platform(name)) for name in plan.trials}
+        placements = {name: described(catalog.platform(name)) for name in plan.trials}
         said = {
             **plan.as_json(),
             "estimates": [asdict(one) for one in estimates],
@@ -175,18 +175,12 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _print_placement(platform: Platform) -> None:
-    """Where its hosts are, and what the papers' best practices say of that, what is not good first."""
+    """Where its hosts are, and what the papers' best practices say of that."""
     if not (one := placed(platform)):
         return
     print(f"\n{platform.platform}: {one.say()}")
-    for level in ("against", "mind", "good"):
-        for judged in (judged for judged in judge(one) if judged.level == level):
-            print(f"  {level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
-
-
-def _placement_as_json(platform: Platform) -> dict[str, Any] | None:
-    one = placed(platform)
-    return {**one.as_json(), "judgements": [asdict(judged) for judged in judge(one)]} if one else None
+    for judged in judge(one):
+        print(f"  {judged.level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from clusterbench.placement import MEMORY_PERCENT, Placed, counted, density
+from clusterbench.placement import MEMORY_PERCENT, Placed, counted, density, placed
+from clusterbench.spec.platform import Platform
 
 Level = Literal["good", "mind", "against"]
+LEVELS = ("against", "mind", "good")
 
 MEMORY_PERCENT_FOR_GIB = 256
 """The machine for which the percentage was found; larger ones bear a little more, smaller ones should give less."""
@@ -28,9 +30,18 @@ class Judgement:
 
 
 def judge(one: Placed) -> list[Judgement]:
-    """Every best practice that can be told from what the platform's file says."""
+    """Every best practice that can be told from what the platform's file says; what is not good comes first."""
     rules = (_numa_cpus, _numa_memory, _memory, _density, _hypervisor, _disks, _datanode, _hadoop_vms)
-    return [judgement for rule in rules if (judgement := rule(one))]
+    found = [judgement for rule in rules if (judgement := rule(one))]
+    return sorted(found, key=lambda judgement: LEVELS.index(judgement.level))
+
+
+def described(platform: Platform) -> dict[str, Any] | None:
+    """Placement and judgements for the archive and ``clusterbench plan --json``; None without a placement."""
+    one = placed(platform)
+    if one is None:
+        return None
+    return {"says": one.say(), **one.as_json(), "judgements": [asdict(judgement) for judgement in judge(one)]}
 
 
 def _numa_cpus(one: Placed) -> Judgement | None:

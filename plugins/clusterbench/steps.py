@@ -22,6 +22,7 @@ from clusterbench.engines import engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
+from clusterbench.placement_rules import described
 from clusterbench.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
@@ -125,6 +126,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "found_settings": found,
                 "page_cache": bench.platform.page_cache,
                 "without_hosts": bench.platform.without_hosts,
+                "placement": described(bench.platform),
             },
         )
         _check_settings(bench.platform, declared, found)

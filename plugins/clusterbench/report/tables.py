@@ -241,6 +241,7 @@ def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
         "page_cache": found.get("page_cache"),
         "without_hosts": found.get("without_hosts"),
+        "placement": found.get("placement"),
         "instances": [_instance(row) for row in engine.get("instances") or []],
         "differing": [
             (setting, _differing(values))
