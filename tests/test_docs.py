@@ -9,12 +9,16 @@ import pytest
 from clusterbench.paths import project_root
 from clusterbench.spec import Experiment, Platform, Published, PublishedValue, Sweep
 from clusterbench.spec.platform import Hardware
+from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
 
 REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 
-@pytest.mark.parametrize("model", [Experiment, Sweep, Platform, Hardware, Published, PublishedValue])
+MODELS = [Experiment, Sweep, Platform, Hardware, Setup, HostSettings, Disk, Mount, Published, PublishedValue]
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_every_key_is_in_the_reference(model: type) -> None:
     missing = [name for name in model.model_fields if f"`{name}`" not in REFERENCE]  # type: ignore[attr-defined]
     assert missing == []
