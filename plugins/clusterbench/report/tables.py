@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from clusterbench.conformance import AS_DECLARED, Row, fold
 from clusterbench.instances import content_name
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered, workload_or_none
@@ -228,14 +229,25 @@ INSTANCES_SHOWN = 9
 
 def facts(run: Gathered) -> list[dict[str, Any]]:
     """By platform: what the engine is, what each host is, settings, datasets."""
-    return [_facts(name, run.facts.get(name) or {}, run.data.get(name) or {}) for name in run.platforms]
+    return [
+        _facts(name, run.facts.get(name) or {}, run.data.get(name) or {}) | _declared(run.conformance.get(name) or [])
+        for name in run.platforms
+    ]
+
+
+def _declared(rows: Sequence[Row]) -> dict[str, Any]:
+    """What was declared and found, hosts alike as one: first what differs, and how many are as declared."""
+    folded = fold(rows)
+    return {
+        "deviations": [each for each in folded if each.row.verdict != AS_DECLARED],
+        "declared": [each for each in folded if each.row.verdict == AS_DECLARED],
+    }
 
 
 def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     engine = found.get("engine") or {}
     hosts: Mapping[str, Mapping[str, Any]] = found.get("hosts") or {}
     names = list(dict.fromkeys(fact for host in hosts.values() for fact in host))
-    declared, read_back = found.get("declared_settings") or {}, found.get("found_settings") or {}
     return {
         "platform": name,
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
@@ -249,7 +261,6 @@ def _facts(name: str, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict
         ],
         "hosts": list(hosts),
         "host_facts": [(_title(fact), [_said(fact, host.get(fact)) for host in hosts.values()]) for fact in names],
-        "declared": [(setting, value, read_back.get(setting)) for setting, value in declared.items()],
         "settings": sorted((engine.get("settings") or {}).items()),
         "datasets": [_dataset(kind, rows) for kind, rows in (data.get("datasets") or {}).items()],
     }
