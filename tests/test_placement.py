@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clusterbench.catalog import Catalog
+from clusterbench.host_settings import items
 from clusterbench.paths import project_root
 from clusterbench.placement import Placed, contradictions, density, even_share, placed
 from clusterbench.placement_rules import Judgement, judge
@@ -253,3 +254,50 @@ def test_a_density_without_vms_is_refused() -> None:
 
 def test_hosts_without_a_machine_of_their_own_name_are_a_machine_each() -> None:
     assert (of_template("native").machines, of_template("hadoop_vm1").machines) == (4, 31)
+
+
+# Settings of the appendices.
+
+
+def settings_of(name: str, role: str) -> dict[str, str]:
+    """Setting -> declared value of the first host with ``role``, without those of one data disk."""
+    platform = PLATFORMS[name]
+    declared = items(platform)[platform.hosts_with(role)[0]]
+    return {item.setting: item.declared for item in declared if "/data" not in item.setting}
+
+
+@pytest.mark.parametrize(
+    ("paper", "role", "count", "some"),
+    [
+        (
+            *(["native", "vm1", "vm2", "vm4"], "segment", 20),
+            {"kernel.sem": "250 512000 100 2048", "vm.overcommit_memory": "2", "limit nofile": "65536"},
+        ),
+        (
+            *([name for name in TEMPLATES if name.startswith("hadoop_")], "worker", 13),
+            {"net.ipv4.tcp_rmem": "4096 87380 16777216", "mtu": "9000", "limit nproc": "32768"},
+        ),
+        (
+            *(["order_entry_native", "order_entry_vm"], "coordinator", 16),
+            {"vm.nr_hugepages": "225500", "kernel.perf_event_paranoid": "-1"},
+        ),
+    ],
+    ids=["000", "002", "003"],
+)
+def test_platforms_of_a_paper_have_the_settings_of_its_appendix(
+    paper: list[str], role: str, count: int, some: dict[str, str]
+) -> None:
+    first = settings_of(paper[0], role)
+    assert len(first) == count
+    assert first.items() >= some.items()
+    assert [name for name in paper if settings_of(name, role) != first] == []
+
+
+@pytest.mark.parametrize("name", [name for name in TEMPLATES if PLATFORMS[name].setup.hosts])
+def test_every_data_disk_of_a_host_that_does_the_work_is_mounted_as_the_paper_says(name: str) -> None:
+    platform, one = PLATFORMS[name], of_template(name)
+    working = next(hosts for role in ("worker", "segment", "coordinator") if (hosts := platform.hosts_with(role)))
+    mounts = [item for item in items(platform)[working[0]] if item.kind == "mount_type"]
+    assert len(mounts) == (0 if name.startswith("order_entry") else one.size.data_disks)
+    if platform.hadoop:
+        assert [item.name for item in mounts] == platform.hadoop.data_dirs
