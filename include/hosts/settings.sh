@@ -72,9 +72,10 @@ look() {
 
 limit_letter() {
   case $1 in
-    core) echo -c ;; data) echo -d ;; fsize) echo -f ;; memlock) echo -l ;; nofile) echo -n ;;
-    nproc) echo -u ;; rss) echo -m ;; stack) echo -s ;;
+    core) set c ;; data) set d ;; fsize) set f ;; memlock) set l ;; nofile) set n ;;
+    nproc) set u ;; rss) set m ;; stack) set s ;;
   esac
+  printf '%s' "-$1"
 }
 
 # What has to be written to have it as it was: of a limit its line in our file, not what a login has.
@@ -88,10 +89,15 @@ former() {
 change() {
   mkdir -p "$(dirname "$before")"
   touch "$before"
+  local noted=no
   if ! grep -qF "$1"$'\t'"$2"$'\t' "$before"; then
+    noted=now
     printf '%s\t%s\t%s\n' "$1" "$2" "$(former "$1" "$2")" >>"$before"
   fi
-  write "$1" "$2" "$3" || { echo "$1 $2: could not be set to '$3'" >&2; failed=1; }
+  write "$1" "$2" "$3" && return
+  echo "$1 $2: could not be set to '$3'" >&2
+  failed=1
+  if [ $noted = now ]; then sed -i '$d' "$before"; fi
 }
 
 write() {
@@ -101,10 +107,20 @@ write() {
     transparent_huge_pages) put $pages_file "$3" ;;
     scheduler) put "$(disk_file "$2" scheduler)" "$3" ;;
     read_ahead_kib) put "$(disk_file "$2" read_ahead_kb)" "$3" ;;
-    mount_options) as_root mount -o "remount,$3" "$2" ;;
+    mount_options) as_root mount -o "remount,$(opposites "$3")$3" "$2" ;;
     mtu) put "$(mtu_file)" "$3" ;;
     service) write_service "$2" "$([ "$3" = running ] && echo start || echo stop)" ;;
   esac
+}
+
+# All that a file system was mounted with begins with rw or ro. An option like noatime that came later stays unless its
+# opposite is named.
+opposites() {
+  local option
+  case $1 in rw,* | ro,*) ;; *) return 0 ;; esac
+  for option in atime diratime dev exec suid; do
+    case ,$1, in *",no$option,"*) ;; *) printf '%s,' $option ;; esac
+  done
 }
 
 # One line a limit, for this login only; an empty value takes the line out.

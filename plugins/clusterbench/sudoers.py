@@ -17,7 +17,8 @@ SUDOERS_HEAD = """\
 """
 REMOUNTS = """\
 # How a file system is mounted today only its host knows. To put it back at release, add for each mount point a line
-# as those above with what `findmnt -no OPTIONS MOUNTPOINT` prints now; or put 'keep: true' into the platform's file.
+# like those above with `remount,atime,diratime,dev,exec,suid,` and what `findmnt -no OPTIONS MOUNTPOINT` prints now,
+# without those of the five whose opposite (noatime, …) it prints; or put 'keep: true' into the platform's file.
 """
 
 
