@@ -105,12 +105,12 @@ def _density(one: Placed) -> Judgement | None:
         return None
     machine = one.machine
     level, found = {
-        "ideal": ("good", "ideal: {cpus} vCPUs on {cores} cores, each has one to itself"),
-        "base": ("mind", "base: {cores} cores < {cpus} vCPUs <= {threads} threads, some share a core"),
+        "ideal": ("good", "ideal: {cpus} vCPUs on {cores}, each has one to itself"),
+        "base": ("mind", "base: {cores} < {cpus} vCPUs <= {threads} threads, some share a core"),
         "oversubscribed": ("against", "oversubscribed: {cpus} vCPUs on {threads} threads, 1:{ratio}"),
     }[density(machine, one.cpus)]
     ratio = f"{one.cpus / machine.threads:.3g}"
-    found = found.format(cpus=one.cpus, cores=machine.cores, threads=machine.threads, ratio=ratio)
+    found = found.format(cpus=one.cpus, cores=counted(machine.cores, "core"), threads=machine.threads, ratio=ratio)
     return Judgement("no oversubscription", level, found, "004, VM Density Scenarios")  # type: ignore[arg-type]
 
 
