@@ -115,6 +115,24 @@ def test_choices_on_the_command_line_are_those_of_the_form(capsys: Output) -> No
     assert {trial["repetition"] for trial in trials} == {1}
 
 
+def test_plan_judges_the_placement_as_the_page_about_it_shows(capsys: Output) -> None:
+    assert main(["plan", "terasort", "--scale", "full", "--platform", "hadoop_vm2"]) == 0
+    said = capsys.readouterr().out
+    page = (ROOT / "docs/platforms.md").read_text().split("```\n")[1]
+    assert said.endswith(f"\n{page}")
+
+
+def test_plan_as_json_has_placement_and_judgements_of_each_platform(capsys: Output) -> None:
+    chosen = ["--platform", "density_base", "--platform", "vm2", "--platform", "lab_db1"]
+    assert main(["plan", "retail", "--scale", "full", "--json", *chosen]) == 0
+    placements = json.loads(capsys.readouterr().out)["placements"]
+    assert placements["lab_db1"] is None
+    assert placements["vm2"]["host"] == {"cpus": 8, "memory_gib": 46, "data_disks": 8}
+    assert (placements["density_base"]["density"], placements["density_base"]["machines"]) == ("base", 2)
+    levels = {judged["rule"]: judged["level"] for judged in placements["density_base"]["judgements"]}
+    assert levels["no oversubscription"] == "mind"
+
+
 def test_plan_touches_no_host(project: Path, capsys: Output) -> None:
     """There is no lab, and so no address of any host."""
     assert not (project / "lab").exists()

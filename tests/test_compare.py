@@ -15,6 +15,7 @@ from tests.test_report import CAPTURED, CATALOG, Folder, edit, text_of
 from clusterbench import cli
 from clusterbench.archive import RunArchive, Store
 from clusterbench.compare import Comparison, compare, read_run
+from clusterbench.conformance import AS_DECLARED, Row
 from clusterbench.errors import ArchiveError
 from clusterbench.report import render_report
 from clusterbench.statistics import ratio
@@ -28,8 +29,10 @@ def put_facts(
     below = folder / "platforms" / platform
     below.mkdir(parents=True, exist_ok=True)
     hosts = {"client": facts_of(1, GUEST), host: facts_of(2, GUEST, **changed)}
-    settings = {"declared_settings": declared or {"work_mem": "8MB"}}
-    (below / "facts.json").write_text(json.dumps({"hosts": hosts, "engine": ENGINE, **settings}))
+    (below / "facts.json").write_text(json.dumps({"hosts": hosts, "engine": ENGINE}))
+    settings = {"work_mem": "8MB", **(declared or {})}
+    rows = [Row(each, what, value, value, AS_DECLARED) for each in hosts for what, value in settings.items()]
+    (below / "conformance.json").write_text(json.dumps({"rows": [row.as_json() for row in rows]}))
     (below / "platform.yaml").write_text(
         f"{{platform: {platform}, title: T, engine: postgres, cluster: c, hosts: "
         f"{{client: {{ssh: c, roles: [client]}}, {host}: {{ssh: d, roles: [coordinator]}}}}}}"

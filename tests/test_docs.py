@@ -8,13 +8,21 @@ import pytest
 
 from clusterbench.paths import project_root
 from clusterbench.spec import Experiment, Platform, Published, PublishedValue, Sweep
+from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
+from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
 
 REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 
-@pytest.mark.parametrize("model", [Experiment, Sweep, Platform, Hardware, Published, PublishedValue])
+MODELS = [
+    *(Experiment, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
+    *(Published, PublishedValue),
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_every_key_is_in_the_reference(model: type) -> None:
     missing = [name for name in model.model_fields if f"`{name}`" not in REFERENCE]  # type: ignore[attr-defined]
     assert missing == []
@@ -30,7 +38,7 @@ def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> Non
             assert f"`{choice}`" in row, f"{name}: {choice}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/archive.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/archive.md", "docs/platforms.md"])
 def test_every_file_a_page_links_to_is_there(page: str) -> None:
     path = project_root() / page
     links = re.findall(r"\]\(([^)#:]+)\)", path.read_text())

@@ -14,7 +14,6 @@ from clusterbench.report.facts_compared import (
     Side,
     comparable,
     count_of_facts,
-    declared_differences,
     differences,
     named,
 )
@@ -134,12 +133,6 @@ def test_facts_that_only_one_knows_are_one_line() -> None:
     b = Side.of({"hosts": {"h": GUEST}}, None)
     (one,) = (each for each in differences(a, b) if each.a != "–")
     assert one == Difference("known of one only", "hosts", "psql", "–", False)
-
-
-def test_declared_settings_are_folded_over_hosts() -> None:
-    a = {"sdw1: cpus": "16", "sdw2: cpus": "16", "work_mem": "8MB"}
-    b = {"w1: cpus": "16", "work_mem": "4MB"}
-    assert [(one.what, one.a, one.b) for one in declared_differences(a, b)] == [("work_mem", "8MB", "4MB")]
 
 
 def test_platform_of_which_nothing_was_read_has_no_hosts() -> None:

@@ -140,12 +140,16 @@ def test_every_group_has_a_name_that_a_fact_can_have() -> None:
     assert {name for name, value in found("two_sockets").items() if isinstance(value, dict)} == set(GROUPS)
 
 
-def test_facts_as_read_are_what_hardware_compares() -> None:
+def test_facts_as_read_are_what_claims_are_compared_with() -> None:
     claim = {"cpus": 64, "memory_gb": 256, "data_disks": 3}
     hosts = {"c": {"ssh": "c", "roles": ["client"]}, "s": {"ssh": "s", "roles": ["segment"]}}
     said = {"platform": "p", "title": "P", "engine": "greenplum", "cluster": "p", "hosts": hosts, "segment_host": claim}
-    declared, seen = facts.hardware(Platform.model_validate(said), {"s": found("two_sockets")})
-    assert declared == seen and len(seen) == 3
+    claims = facts.claims(Platform.model_validate(said), {"s": found("two_sockets")})
+    assert [(what, as_declared) for _, what, _, _, as_declared in claims] == [
+        ("cpus", True),
+        ("memory_gb", True),
+        ("data_disks", True),
+    ]
 
 
 def test_folders_are_those_that_platform_and_engine_name() -> None:

@@ -196,7 +196,7 @@ def test_another_number_of_segments_than_declared_is_said() -> None:
     with pytest.raises(EngineError) as caught:
         engine._check_segments_per_host(cluster())
     assert str(caught.value) == (
-        "platform 'greenplum_cluster': declared are 8 segments per host, found 1 on sdw1, 1 on sdw2; change "
+        "platform 'greenplum_cluster': declared are 12 segments per host, found 1 on sdw1, 1 on sdw2; change "
         "'segments_per_host' in its file, or the cluster"
     )
 

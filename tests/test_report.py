@@ -16,6 +16,7 @@ import pytest
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
+from clusterbench.placement_rules import described
 from clusterbench.report import render_report, words
 
 CAPTURED = Path(__file__).parent / "fixtures" / "runs"
@@ -256,6 +257,17 @@ def test_it_opens_in_a_browser_without_a_request_or_a_complaint(run: Run, tmp_pa
 )
 def test_numbers_read_as_people_write_them(value: float | None, read: str) -> None:
     assert words.number(value) == read
+
+
+def test_placement_is_said_and_judged_among_the_facts(run: Run) -> None:
+    placement = described(Catalog(project_root()).platform("density_base"))
+
+    def on_vms(facts: dict[str, Any]) -> None:
+        facts["placement"] = placement
+
+    page = text_of(run(lambda folder: edit(folder, "platforms/lab_db1/facts.json", on_vms)))
+    assert "2 machines with 2 x 24 cores, 96 threads; 4 VMs on each, of 16 vCPUs, 128 GiB." in page
+    assert "no oversubscription mind base: 48 cores < 64 vCPUs <= 96 threads, some share a core 004, VM Density" in page
 
 
 # Greenplum.

@@ -51,6 +51,7 @@ def gathered(
         published=paper if published else None,
         plan=None,
         facts={},
+        conformance={},
         data={},
         results=[],
         results_are_final=True,

@@ -10,6 +10,7 @@ import pytest
 
 from clusterbench import validation
 from clusterbench.catalog import Catalog
+from clusterbench.conformance import Row
 from clusterbench.paths import project_root
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.statistics import results
@@ -65,12 +66,9 @@ def data_rows(**changed: Any) -> list[dict[str, Any]]:
 
 
 def setting_rows(**changed: Any) -> list[dict[str, Any]]:
-    facts = {
-        "engine": {"version": "PostgreSQL 15.18"},
-        "declared_settings": {"fsync": "on"},
-        "found_settings": {"fsync": "on"},
-    }
-    rows = validation.setting_rows({"lab_db1": facts})
+    facts = {"engine": {"version": "PostgreSQL 15.18"}}
+    row = Row("engine", "fsync", "on", "on", "as declared")
+    rows = validation.conformance_rows({"lab_db1": facts}, {"lab_db1": {"rows": [row.as_json()]}})
     return [*rows[:-1], rows[-1] | changed]
 
 
@@ -98,8 +96,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("measurements", {"smallest_measurement": -0.001}, "No measurement is negative"),
     ("measurements", {"latencies_in_order": False}, "Percentiles of latency rise"),
     ("measurements", {"hosts_without_telemetry": 1}, "Every host was watched"),
-    ("platforms", {"found": "off"}, "Settings read back from the server are those declared"),
-    ("platforms", {"found": None}, "Settings read back from the server are those declared"),
+    ("platforms", {"verdict": "different"}, "Settings read back from hosts and servers are those declared"),
     ("results", {"recorded": 2}, "Every planned trial has a record"),
     ("results", {"completed_or_explained": 2}, "What did not complete has its reason"),
     ("results", {"median_inside_interval": False}, "Every median lies inside its 95 % interval"),
@@ -265,7 +262,7 @@ def test_an_invalid_trial_s_reason_is_its_caches_or_its_answers() -> None:
 
 
 def test_platform_that_was_never_set_up_is_not_valid() -> None:
-    assert not validation.passed(validate("platforms", validation.setting_rows({"lab_db1": {}})))
+    assert not validation.passed(validate("platforms", validation.conformance_rows({"lab_db1": {}}, {})))
 
 
 def test_cell_that_did_not_complete_needs_a_reason() -> None:

@@ -787,19 +787,18 @@ def hosts(**changed: Any) -> dict[str, dict[str, Any]]:
 
 
 def differing(platform: Platform, found: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    declared, seen = facts.hardware(platform, found)
-    assert declared.keys() == seen.keys()
-    return {what: (declared[what], seen[what]) for what in declared if declared[what] != seen[what]}
+    claims = facts.claims(platform, found)
+    return {f"{host}: {what}": (declared, seen) for host, what, declared, seen, holds in claims if not holds}
 
 
 def test_hardware_as_declared_is_equal() -> None:
-    declared, found = facts.hardware(VM1, hosts())
-    assert declared == found
-    assert len(declared) == 4 * 3
-    assert {what: declared[what] for what in declared if what.startswith("sdw3")} == {
-        "sdw3: cpus": "16",
-        "sdw3: memory_gb": "92",
-        "sdw3: data_disks": "16",
+    claims = facts.claims(VM1, hosts())
+    assert all(holds for *_, holds in claims)
+    assert len(claims) == 4 * 3
+    assert {what: declared for host, what, declared, *_ in claims if host == "sdw3"} == {
+        "cpus": "16",
+        "memory_gb": "92",
+        "data_disks": "16",
     }
 
 
@@ -829,13 +828,13 @@ def test_memory_within_a_tenth_and_more_disks_are_as_declared(changed: dict[str,
 
 def test_disks_that_are_not_declared_are_not_compared() -> None:
     claim = VM1.model_copy(update={"segment_host": Hardware(cpus=16, memory_gb=92)})
-    assert set(facts.hardware(claim, hosts(disks="0"))[0]) == {
-        f"sdw{n}: {what}" for n in (1, 2, 3, 4) for what in ("cpus", "memory_gb")
+    assert {(host, what) for host, what, *_ in facts.claims(claim, hosts(disks="0"))} == {
+        (f"sdw{n}", what) for n in (1, 2, 3, 4) for what in ("cpus", "memory_gb")
     }
 
 
 def test_platform_that_claims_nothing_is_not_compared() -> None:
-    assert facts.hardware(LAB_DB1, {}) == ({}, {})
+    assert facts.claims(LAB_DB1, {}) == []
 
 
 # Answers of a whole run.

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from clusterbench.checks import check_experiment, check_published
+from clusterbench.checks import check_experiment, check_platform, check_published
 from clusterbench.errors import ClusterbenchError, SpecError, suggest
+from clusterbench.placement import contradictions
 from clusterbench.spec.experiment import Experiment
 from clusterbench.spec.loading import load, located
 from clusterbench.spec.platform import Platform
@@ -66,6 +67,8 @@ class Catalog:
             engines = sorted(file.stem for file in (Path(__file__).parent / "engines").glob("[a-z]*.py"))
             problem = f"engine: unknown engine {platform.engine!r}{suggest(platform.engine, engines)}"
             raise SpecError([located(path, problem)])
+        if problems := check_platform(platform) + contradictions(platform):
+            raise SpecError([located(path, problem) for problem in problems])
         return platform
 
     def platforms_for(self, experiment: Experiment) -> list[Platform]:

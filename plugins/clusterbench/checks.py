@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
+from clusterbench.host_settings import items
+from clusterbench.spec import Platform
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
 from clusterbench.spec.published import Published
 from clusterbench.workloads import load_workload
@@ -38,6 +40,31 @@ def _check_sweep(sweep: Sweep) -> list[str]:
         problems += [
             f"factors.{name}: {problem}" for level in sorted(levels, key=str) if (problem := factor.problem(level))
         ]
+    return problems
+
+
+HARDWARE = ("cpus", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
+"""What is declared of hosts besides their settings."""
+
+
+def check_platform(platform: Platform) -> list[str]:
+    """What is accepted must be declared, and what is to be changed must be within reach."""
+    problems = []
+    if "engine" in platform.setup.apply and platform.engine != "hadoop" and not platform.database_hosts:
+        problems.append(
+            "setup.apply: 'engine' needs a host with the role 'coordinator' or 'segment': settings are written into "
+            "the server's own files; name its hosts, or take 'engine' out to compare only"
+        )
+    if platform.engine == "hadoop":
+        return problems  # its templates have settings that no file names
+    of_hosts = {item.setting for declared in items(platform).values() for item in declared}
+    known = {*of_hosts, *HARDWARE, *platform.settings}
+    for accepted in platform.setup.accepted:
+        host, _, setting = accepted.rpartition(": ")
+        if host and host not in platform.hosts:
+            problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.hosts)}")
+        elif setting not in known:
+            problems.append(f"setup.accepted: {setting!r} is declared nowhere{suggest(setting, known)}")
     return problems
 
 

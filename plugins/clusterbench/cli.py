@@ -1,4 +1,4 @@
-"""The command line: ``clusterbench lint | plan | run | results | compare | report | verify | …``."""
+"""The command line: ``clusterbench lint | plan | run | setup | cluster | lab`` and more; ``--help`` lists them all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from rich.table import Table
 
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
+from clusterbench.conformance import Folded
 from clusterbench.connections import local_connections
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
+from clusterbench.placement import placed
+from clusterbench.placement_rules import described, judge
 from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import pool_of, run_id_from
-from clusterbench.spec import SCALES
+from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
 
 OK, FAILED, MISUSED = 0, 1, 2
@@ -91,6 +94,18 @@ def _parser() -> argparse.ArgumentParser:
     cluster.add_argument("platform")
     cluster.set_defaults(command=_cluster)
 
+    setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
+    setup.add_argument("platform")
+    how = setup.add_mutually_exclusive_group()
+    how.add_argument("--apply", action="store_true", help="apply what 'setup.apply' allows, as a run does")
+    how.add_argument("--undo", action="store_true", help="put back what was applied")
+    setup.add_argument("--all", action="store_true", help="print also what is as declared")
+    setup.set_defaults(command=_setup)
+
+    sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
+    sudoers.add_argument("platform")
+    sudoers.set_defaults(command=_sudoers)
+
     release = commands.add_parser("release", help="free a cluster whose run died")
     release.add_argument("platform")
     release.add_argument("holder", help="the run that holds it, as the refusal names it")
@@ -144,7 +159,13 @@ def _plan(options: argparse.Namespace) -> int:
     estimates = estimate(plan, catalog)
     if options.json:
         lacking = {name: catalog.platform(name).without_hosts for name in plan.trials}
-        said = {**plan.as_json(), "estimates": [asdict(one) for one in estimates], "without_hosts": lacking}
+        placements = {name: described(catalog.platform(name)) for name in plan.trials}
+        said = {
+            **plan.as_json(),
+            "estimates": [asdict(one) for one in estimates],
+            "without_hosts": lacking,
+            "placements": placements,
+        }
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
     table = Table(title=f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}")
@@ -164,11 +185,22 @@ def _plan(options: argparse.Namespace) -> int:
     for name in plan.trials:
         if note := catalog.platform(name).without_hosts:
             print(f"{name}: {note}")
+    for name in plan.trials:
+        _print_placement(catalog.platform(name))
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):
                 print(f"{name} {number:4d} {trial.id:60} {trial.label}")
     return OK
+
+
+def _print_placement(platform: Platform) -> None:
+    """Where its hosts are, and what the papers' best practices say of that."""
+    if not (one := placed(platform)):
+        return
+    print(f"\n{platform.platform}: {one.say()}")
+    for judged in judge(one):
+        print(f"  {judged.level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -319,6 +351,60 @@ def _cluster(options: argparse.Namespace) -> int:
         print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
     wanted = options.action != "down"
     return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
+
+
+def _setup(options: argparse.Namespace) -> int:
+    """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
+    from clusterbench import conformance, lease, steps  # noqa: PLC0415
+
+    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    with run.bench(options.platform) as bench:
+        if options.apply or options.undo:
+            lease.acquire(bench.fleet, bench.platform, run.holder)
+            try:
+                steps.apply_setup(bench) if options.apply else steps.undo_setup(bench)
+            finally:
+                lease.release(bench.fleet, bench.platform, run.holder)
+        if options.undo:
+            print("put back")
+            return OK
+        rows = steps.conformance_now(bench)
+        platform = bench.platform
+    shown = [each for each in conformance.fold(rows) if options.all or each.row.verdict != conformance.AS_DECLARED]
+    table = Table("setting", "where", "declared", "found", "", title=platform.title)
+    for each in shown:
+        row = each.row
+        table.add_row(row.setting, each.where, row.declared, row.found or "not known there", _will(platform, each))
+    if shown:
+        Console(width=max(150, Console().width)).print(table)
+    differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
+    print(f"{len(rows)} declared settings, {differ or 'none'} not as declared")
+    return FAILED if differ else OK
+
+
+def _will(platform: Platform, each: Folded) -> str:
+    """What set-up does about a setting."""
+    from clusterbench.conformance import DIFFERENT, ENGINE  # noqa: PLC0415
+    from clusterbench.host_settings import ONLY_READ  # noqa: PLC0415
+
+    if each.row.verdict != DIFFERENT:
+        return f"{each.row.verdict}: {each.row.reason}" if each.row.reason else each.row.verdict
+    if remedy := ONLY_READ.get(each.row.setting.split()[0]):
+        return remedy
+    part = "engine" if each.hosts[0] == ENGINE else "hosts"
+    return "set-up will change it" if part in platform.setup.apply else f"stops a run: {part!r} is not in setup.apply"
+
+
+def _sudoers(options: argparse.Namespace) -> int:
+    from clusterbench.sudoers import sudoers  # noqa: PLC0415
+
+    platform = Catalog(project_root()).platform(options.platform)
+    logins = ["LOGIN"]
+    if not platform.template:
+        connections = local_connections(lab_dir())
+        logins = [connections(host.ssh).login for host in platform.hosts.values()]
+    print(sudoers(platform, logins), end="")
+    return OK
 
 
 def _pools(_options: argparse.Namespace) -> int:

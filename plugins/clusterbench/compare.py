@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clusterbench.archive import RunArchive
+from clusterbench.conformance import from_json
 from clusterbench.errors import ArchiveError, suggest
 from clusterbench.report.facts_compared import (
     Difference,
     Side,
     count_of_facts,
-    declared_differences,
     differences,
     of_texts,
 )
@@ -21,11 +21,12 @@ from clusterbench.statistics import Result, Summary, ratio
 
 @dataclass(frozen=True)
 class OneRun:
-    """What of a run is compared. ``sides`` and ``results`` by platform."""
+    """What of a run is compared, by platform; ``declared``: setting -> what the platform file says of it."""
 
     name: str
     opened: Mapping[str, Any]
     sides: Mapping[str, Side]
+    declared: Mapping[str, Mapping[str, str]]
     results: Sequence[Result]
 
     def results_on(self, platform: str) -> dict[str, Result]:
@@ -92,7 +93,16 @@ def read_run(archive: RunArchive) -> OneRun:
         )
         for name in platforms
     }
-    return OneRun(f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json"), sides, results)
+    declared = {name: _declared(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms}
+    return OneRun(f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json"), sides, declared, results)
+
+
+def _declared(conformance: Mapping[str, Any] | None) -> dict[str, str]:
+    """Hosts of the same setting as one: they have other names in other runs."""
+    found: dict[str, dict[str, None]] = {}
+    for row in from_json((conformance or {}).get("rows") or []):
+        found.setdefault(row.setting, {})[row.declared] = None
+    return {setting: ", ".join(sorted(values)) for setting, values in found.items()}
 
 
 def compare(a: OneRun, b: OneRun, asked: Sequence[str] = ()) -> Comparison:
@@ -131,14 +141,13 @@ def _of_the_run(run: OneRun) -> dict[str, str]:
 
 def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
     side_a, side_b = a.sides[name_a], b.sides[name_b]
-    declared = [side.facts.get("declared_settings") or {} for side in (side_a, side_b)]
     return Pair(
         name_a,
         name_b,
         count_of_facts(side_a, side_b),
         (len(side_a.hosts), len(side_b.hosts)),
         differences(side_a, side_b),
-        declared_differences(*declared),
+        of_texts(a.declared[name_a], b.declared[name_b], "platform file"),
         _cells(a.results_on(name_a), b.results_on(name_b)),
     )
 

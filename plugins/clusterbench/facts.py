@@ -44,38 +44,49 @@ def _quoted(folders: Iterable[str]) -> str:
     return " ".join(map(quote, folders))
 
 
-def hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """What the platform claims of its hosts, and what was found there, both as ``host: what`` -> value. Pure.
+Claim = tuple[str, str, str, str, bool]
+"""Host, what, declared, found, and whether that is as declared."""
+
+
+def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """What the platform claims of its hosts beside what they tell. Pure.
 
     A little memory is kept by firmware and kernel, so a tenth less is as declared; more disks than declared, too.
     """
-    declared: dict[str, str] = {}
-    found: dict[str, str] = {}
+    found: list[Claim] = []
     if claim := platform.segment_host:
         for host in platform.hosts_with("segment"):
-            _compare(host, hosts[host], claim, ("memory_gb", claim.memory_gb, 1e9), declared, found)
+            found += _hardware(host, hosts[host], claim, ("memory_gb", claim.memory_gb, 1e9))
     if platform.hadoop and (worker := platform.hadoop.worker):
         for host in platform.hosts_with("worker"):
-            _compare(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30), declared, found)
-    return declared, found
+            found += _hardware(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30))
+    return found + _clocks(platform, hosts)
 
 
-def _compare(  # noqa: PLR0917  private, and each argument is a part of the claim
-    host: str,
-    facts: Mapping[str, Any],
-    claim: Hardware | Worker,
-    memory: tuple[str, float, float],
-    declared: dict[str, str],
-    found: dict[str, str],
-) -> None:
+def _hardware(
+    host: str, facts: Mapping[str, Any], claim: Hardware | Worker, memory: tuple[str, float, float]
+) -> list[Claim]:
     """``memory``: name, claim, and the bytes of its unit."""
     name, wanted_memory, unit_bytes = memory
     seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts.get("disks") or 0)
     is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
-    pairs: list[tuple[str, float, float, bool]] = [("cpus", claim.cpus, int(facts["cpus"]), False)]
-    pairs.append((name, wanted_memory, round(seen_memory), is_near))
+    cpus = int(facts["cpus"])
+    found = [
+        (host, "cpus", str(claim.cpus), str(cpus), cpus == claim.cpus),
+        (host, name, str(wanted_memory), str(round(seen_memory)), is_near),
+    ]
     if claim.data_disks is not None:
-        pairs.append(("data_disks", claim.data_disks, disks, disks >= claim.data_disks))
-    for what, wanted, seen, as_declared in pairs:
-        declared[f"{host}: {what}"] = str(wanted)
-        found[f"{host}: {what}"] = str(wanted if as_declared else seen)
+        found.append((host, "data_disks", str(claim.data_disks), str(disks), disks >= claim.data_disks))
+    return found
+
+
+def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """An offset is as declared where it may be, in view of its uncertainty."""
+    roles = {name: list(host.roles) for name, host in platform.hosts.items()}
+    found = []
+    for host, groups in platform.setup.declared(roles).items():
+        for most in [group.clock_offset_ms_max for group in groups if group.clock_offset_ms_max is not None][-1:]:
+            offset, unsure = (float(hosts[host][f"clock_offset{name}_ms"]) for name in ("", "_uncertainty"))
+            seen = f"{offset:+.1f} ± {unsure:.1f}"
+            found.append((host, "clock_offset_ms", f"at most {most:g}", seen, abs(offset) - unsure <= most))
+    return found

@@ -115,7 +115,7 @@ class Fleet:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._wait(self._close())
+        self._wait(self._close(self._connections.values()))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
         self._loop.close()
@@ -177,6 +177,10 @@ class Fleet:
         """As ``fetch``, from many hosts at once: host -> (directory there, folder here). Returns failures by host."""
         patterns = " ".join(name if _is_plain_pattern(name) else quote(name) for name in names)
         return self._wait(self._fetch_all(places, patterns, timeout_s))
+
+    def reconnect(self, hosts: Iterable[str]) -> None:
+        """Log in anew when next needed: limits are those of a login."""
+        self._wait(self._close([self._connections.pop(host) for host in set(hosts) if host in self._connections]))
 
     def forget_unreachable(self) -> None:
         """Try hosts again that could not be reached before; for whoever waits on purpose."""
@@ -322,10 +326,11 @@ class Fleet:
         self._connections[host] = connection
         return connection
 
-    async def _close(self) -> None:
-        for connection in self._connections.values():
+    async def _close(self, connections: Iterable[asyncssh.SSHClientConnection]) -> None:
+        closing = list(connections)
+        for connection in closing:
             connection.close()
-        await asyncio.gather(*(c.wait_closed() for c in self._connections.values()), return_exceptions=True)
+        await asyncio.gather(*(connection.wait_closed() for connection in closing), return_exceptions=True)
 
 
 def _packed(files: Mapping[str, str]) -> bytes:

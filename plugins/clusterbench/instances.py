@@ -181,6 +181,29 @@ start() {
 all start
 """
 
+CONFIGURE = """\
+wanted={wanted}
+# Our settings are one block at the end, where the last word is. The new file takes the old one's place when the server
+# has read it without a complaint, so a value that it refuses never keeps it from starting.
+configure() {{
+  local file new
+  file={config_file}; file=$(readlink -f "${{file:-$1/postgresql.conf}}"); new=$file.clusterbench
+  grep -q {replaced} "$file" || [ -n "$wanted" ] || return 0
+  sed -n '/^# clusterbench begin/,/^# clusterbench end/ s/^\\([a-z_.]*\\) = .*/\\1/p' "$file"
+  cp -p "$file" "$new"
+  {{ sed '/^# clusterbench begin/,/^# clusterbench end/d' "$file"; printf %s "$wanted"; }} >"$new"
+  "$program/postgres" -D "$1" --config-file="$new" -C port >/dev/null || {{ rm -f "$new"; return 1; }}
+  if cmp -s "$new" "$file"; then rm -f "$new"; else mv "$new" "$file"; echo changed; fi
+}}
+all configure
+"""
+KEPT, RELEASED = "# clusterbench begin: kept", "# clusterbench begin: until the cluster is released"
+
+RELOAD = """\
+reload() { ! alive "$1" || "$program/pg_ctl" -D "$1" reload >/dev/null; }
+all reload
+"""
+
 LOOK = """\
 look() { ! alive "$1" || printf '%s\\t%s\\n' "$1" "$(sed -n 3p "$1/postmaster.pid")"; }
 all look
@@ -213,6 +236,12 @@ def script(body: str, program: str, instances: Sequence[Instance]) -> str:
     """``body``, with the installation's programs and ``all``, which runs a function on every data directory at once."""
     directories = " ".join(quote(instance.data_directory) for instance in instances)
     return PROGRAM.format(program=quote(program), directories=directories) + body
+
+
+def configuration(settings: Mapping[str, str], *, keep: bool) -> str:
+    """The block of these settings for postgresql.conf; nothing for none."""
+    lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
+    return "\n".join([KEPT if keep else RELEASED, *lines, "# clusterbench end", ""]) if lines else ""
 
 
 def free_for_rows(lines: Iterable[str], primaries: int) -> int:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from clusterbench import __version__, facts, jobs, lease, telemetry, validation
+from clusterbench import __version__, conformance, facts, host_settings, host_setup, jobs, lease, telemetry, validation
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
@@ -22,6 +22,7 @@ from clusterbench.engines import engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
+from clusterbench.placement_rules import described
 from clusterbench.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
@@ -107,41 +108,57 @@ def take_cluster(run: Run, platform: str) -> None:
 
 
 def set_up_cluster(run: Run, platform: str) -> None:
-    """Read the cluster's facts, compare its settings with the declared ones, and check that all will fit."""
+    """Bring hosts and engine into their declared state, read back that they are, and check that all will fit.
+
+    Any difference that the platform's file does not accept is an error, so nothing is measured on another platform.
+    """
     with run.bench(platform) as bench:
-        bench.engine.set_up()
+        apply_setup(bench)
         engine_facts = bench.engine.facts()
         hosts = facts.hosts(bench.fleet, facts.folders(bench.platform, engine_facts))
-        declared, found = facts.hardware(bench.platform, hosts)
-        settings = bench.engine.declared_settings()
-        declared |= settings
-        found |= bench.engine.settings(settings)
+        rows = _conformance(bench, hosts)
+        run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
             {
                 "engine": engine_facts,
                 "hosts": hosts,
-                "declared_settings": declared,
-                "found_settings": found,
                 "page_cache": bench.platform.page_cache,
                 "without_hosts": bench.platform.without_hosts,
+                "placement": described(bench.platform),
             },
         )
-        _check_settings(bench.platform, declared, found)
+        if problem := conformance.problem(bench.platform, rows):
+            raise EngineError(problem)
         _check_space(run, bench)
 
 
-def _check_settings(platform: Platform, declared_settings: Mapping[str, str], found: Mapping[str, str]) -> None:
-    differences = [
-        f"  {name}: declared {declared!r}, found {found.get(name, 'no such setting')!r}"
-        for name, declared in declared_settings.items()
-        if found.get(name) != declared
+def apply_setup(bench: Bench) -> None:
+    """Hosts before the engine, which starts with what they allow."""
+    host_setup.set_up(bench.platform, bench.fleet)
+    bench.engine.set_up()
+
+
+def undo_setup(bench: Bench) -> None:
+    """What ``apply_setup`` and trials did; of the hosts also where the engine's part fails."""
+    try:
+        bench.engine.tear_down()
+    finally:
+        host_setup.put_back(bench.platform, bench.fleet)
+
+
+def _conformance(bench: Bench, hosts: Mapping[str, Mapping[str, Any]]) -> list[conformance.Row]:
+    declared, settings = host_settings.items(bench.platform), bench.engine.declared_settings()
+    return [
+        *conformance.of_hardware(bench.platform, facts.claims(bench.platform, hosts)),
+        *conformance.of_engine(bench.platform, settings, bench.engine.settings(settings)),
+        *conformance.of_hosts(bench.platform, declared, host_setup.read(bench.fleet, declared)),
     ]
-    if differences:
-        raise EngineError(
-            f"platform {platform.platform!r} is not what its file says:\n" + "\n".join(differences) + "\n"
-            "Change the cluster, or what the file declares"
-        )
+
+
+def conformance_now(bench: Bench) -> list[conformance.Row]:
+    """As the cluster is, changing nothing: the dry run of ``set_up_cluster``."""
+    return _conformance(bench, facts.hosts(bench.fleet))
 
 
 def _check_space(run: Run, bench: Bench) -> None:
@@ -287,7 +304,7 @@ def _put_back(run: Run, bench: Bench) -> None:
             bench.engine.start()
             _restore_lost(run, bench, recorded)
     finally:
-        bench.engine.tear_down()
+        undo_setup(bench)
 
 
 def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
@@ -311,13 +328,14 @@ def summarise(run: Run) -> None:
     plan, records = run.plan(), run.archive.trials()
     found = results(plan.trials, records)
     platforms = {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+    conforming = {name: run.archive.get_json(f"platforms/{name}/conformance.json") or {} for name in plan.trials}
     verdicts = [
         *(
             validation.Verdict(**verdict)
             for name in plan.trials
             for verdict in (run.archive.get_json(f"platforms/{name}/data.json") or {}).get("verdicts", [])
         ),
-        *validation.validate("platforms", validation.setting_rows(platforms)),
+        *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
         *validation.validate("measurements", validation.measurement_rows(records)),
         *validation.validate("results", validation.result_rows(found)),
         *(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from clusterbench import conformance
 from clusterbench.paths import project_root
 from clusterbench.records import FINDINGS, TrialRecord
 from clusterbench.spec import Experiment
@@ -174,16 +175,22 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     }
 
 
-def setting_rows(platforms: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Declared and found value of every setting that a platform declares, and its version, which is always there."""
+def conformance_rows(
+    platforms: Mapping[str, Mapping[str, Any]], found: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Every setting that a platform declares, hosts alike as one, and its version, which is always there.
+
+    ``platforms``: the facts of each; ``found``: its conformance, as archived.
+    """
     rows = []
     for name, facts in platforms.items():
-        engine = facts.get("engine") or {}
-        version = engine.get("version", "unknown: the platform was never set up")
-        rows.append({"what": f"{name}: version", "declared": version, "found": engine.get("version")})
-        for setting, declared in (facts.get("declared_settings") or {}).items():
-            found = (facts.get("found_settings") or {}).get(setting)
-            rows.append({"what": f"{name}: {setting}", "declared": declared, "found": found})
+        version = (facts.get("engine") or {}).get("version")
+        verdict = conformance.AS_DECLARED if version else conformance.DIFFERENT
+        told = version or "the platform was never set up"
+        rows.append({"what": f"{name}: version", "found": told, "verdict": verdict})
+        for each in conformance.fold(conformance.from_json((found.get(name) or {}).get("rows") or [])):
+            what = f"{name}, {each.where}: {each.row.setting}"
+            rows.append({"what": what, "found": each.row.found, "verdict": each.row.verdict})
     return rows
 
 

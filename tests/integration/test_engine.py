@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from tests.integration.helpers import bench_on, changed, dataset, new_run
@@ -11,6 +12,7 @@ from clusterbench import caches, steps, validation
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset
 from clusterbench.errors import DatasetError, EngineError
+from clusterbench.spec.setup import Setup
 from clusterbench.trial import Bench
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value import expected_checksum, index_of
@@ -145,3 +147,56 @@ def test_a_large_table_is_compared_with_that_of_the_first_run(
             bench.engine.execute("UPDATE datajson_10000 SET jsonraw = replace(jsonraw::text, 'Click', 'x')::json")
         with pytest.raises(DatasetError, match=r"(?s)the data is not valid:\n  The checksum is.*Nothing was measured"):
             steps.validate_data(run, platform)
+
+
+@contextmanager
+def applied(connections: Connections, **settings: str) -> Iterator[Bench]:
+    """A platform that applies these settings."""
+    setup = Setup.model_validate({"apply": ["engine"]})
+    with bench_on(new_run(connections), setup=setup, settings=settings) as bench:
+        yield bench
+
+
+def now(bench: Bench, *names: str) -> list[str]:
+    found = bench.engine.settings(names)
+    return [found[name] for name in names]
+
+
+def test_settings_are_applied_by_a_reload_or_a_restart_and_put_back(connections: Connections, bench: Bench) -> None:
+    names = ("work_mem", "max_connections", "search_path")
+    before, started = now(bench, *names), bench.engine.state()[0]["started_at_s"]
+    with applied(connections, work_mem="5MB", search_path='"it\'s", public') as reloaded:
+        reloaded.engine.set_up()
+        assert now(bench, "work_mem", "search_path") == ["5MB", '"it\'s", public']
+        assert bench.engine.state()[0]["started_at_s"] == started, "a reload was enough"
+        reloaded.engine.tear_down()
+        assert now(bench, *names) == before
+    with applied(connections, max_connections="210") as restarted:
+        restarted.engine.set_up()
+        restarted.engine.set_up()
+        assert now(bench, "max_connections") == ["210"]
+        restarted.engine.tear_down()
+        assert now(bench, *names) == before
+
+
+def test_settings_that_a_lost_run_left_are_put_back_by_the_next_set_up(connections: Connections, bench: Bench) -> None:
+    before = now(bench, "work_mem")
+    with applied(connections, work_mem="6MB") as lost:
+        lost.engine.set_up()
+    assert now(bench, "work_mem") == ["6MB"]
+    bench.engine.set_up()
+    assert now(bench, "work_mem") == before
+
+
+@pytest.mark.parametrize(("name", "value"), [("work_mem", "lots"), ("work_mum", "5MB"), ("port", "0'; x = 'y")])
+def test_value_that_the_server_refuses_changes_nothing(
+    connections: Connections, bench: Bench, name: str, value: str
+) -> None:
+    before = now(bench, "work_mem", "port")
+    with applied(connections, **{name: value}) as wrong:
+        with pytest.raises(EngineError, match=f"{name}(.|\n)*nothing was changed there: the server refuses a value"):
+            wrong.engine.set_up()
+        assert now(bench, "work_mem", "port") == before
+        wrong.engine.stop()
+        wrong.engine.start()
+        assert now(bench, "work_mem", "port") == before

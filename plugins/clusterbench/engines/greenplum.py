@@ -125,6 +125,9 @@ class Greenplum(Postgres):
             self.facts()
         return [Instance(**row) for row in self._facts["instances"]]
 
+    def _config_file(self) -> str:
+        return ""
+
     def _known_instances(self) -> list[Instance]:
         """As the coordinator sees them now; as it saw them at set-up while it is down."""
         hosts = {(i.content, i.preferred_role): i.host for i in self.instances()}

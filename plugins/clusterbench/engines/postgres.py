@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from shlex import quote
@@ -25,6 +26,9 @@ from clusterbench.sql import identifier, raw, statement
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
+
+RELOAD_S = 5
+SETTING_NAME = re.compile(r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$")
 
 LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 """Of load files; Greenplum's external tables have the same words in another order."""
@@ -122,15 +126,57 @@ class Postgres:
 
     def set_up(self) -> None:
         self.reset_session()
+        self._configure(self.platform.settings if "engine" in self.platform.setup.apply else {})
 
     def tear_down(self) -> None:
         self.stop_pooler()
         self.reset_session()
+        if not self.platform.setup.keep:
+            self._configure({})
+
+    # The server's own settings.
+
+    def _configure(self, settings: Mapping[str, str]) -> None:
+        """Have exactly these in our block of every instance's postgresql.conf, and in force.
+
+        Nothing takes out what another platform's file says is to be kept; this platform's own settings replace it.
+        """
+        if not self.platform.database_hosts:
+            return
+        if wrong := [name for name in settings if not SETTING_NAME.match(name)]:
+            raise EngineError(f"{self._where}: {wrong[0]!r} is no name of a setting; mend 'settings' in its file")
+        block = instances.configuration(settings, keep=self.platform.setup.keep)
+        body = instances.CONFIGURE.format(
+            wanted=quote(block), config_file=quote(self._config_file()), replaced=quote(f"^{instances.RELEASED}")
+        )
+        refused = (
+            "nothing was changed there: the server refuses a value of 'settings', or the login does not own the file"
+        )
+        said = self._on_instances(body, self._known_instances(), refused).values()
+        words = {word for output in said for word in output.splitlines()}
+        if "changed" in words:
+            self._put_in_force((words - {"changed"}) | set(settings), settings)
+
+    def _config_file(self) -> str:
+        """Of the only server; where there are several instances, each has its own beside its data."""
+        return self._fact("config_file")
+
+    def _put_in_force(self, names: Collection[str], settings: Mapping[str, str]) -> None:
+        """Reload; restart where one of the settings is read at start only."""
+        rows = self.query("SELECT name FROM pg_settings WHERE context = 'postmaster'")
+        if {row["name"] for row in rows} & set(names):
+            self.stop()
+            self.start()
+            return
+        self._on_instances(instances.RELOAD, self._known_instances(), "the login must own the server's files")
+        until = time.monotonic() + RELOAD_S  # it is told, and reads when it comes to it
+        while self.settings(settings) != dict(settings) and time.monotonic() < until:
+            time.sleep(0.1)
 
     def facts(self) -> dict[str, Any]:
         server = self.query(
             "SELECT version() AS version, current_setting('server_version_num')::int AS version_number, "
-            "current_setting('data_directory') AS data_directory, "
+            "current_setting('data_directory') AS data_directory, current_setting('config_file') AS config_file, "
             "(SELECT oid FROM pg_database WHERE datname = current_database())::bigint AS database_oid"
         )[0]
         self._facts = {"engine": "postgres", **server, "settings": self._changed_settings()}

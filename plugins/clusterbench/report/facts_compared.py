@@ -106,18 +106,6 @@ def of_texts(a: Mapping[str, str], b: Mapping[str, str], where: str) -> list[Dif
     ]
 
 
-def declared_differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
-    """Of the settings that two platform files declare; ``host: what`` is folded, as hosts have other names."""
-    return of_texts(_without_hosts(a), _without_hosts(b), "platform file")
-
-
-def _without_hosts(declared: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, dict[str, None]] = {}
-    for name, value in declared.items():
-        found.setdefault(name.rpartition(": ")[2], {})[str(value)] = None
-    return {name: ", ".join(values) for name, values in found.items()}
-
-
 # Hosts.
 
 Values = dict[str, list[str]]

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
+from clusterbench.conformance import Row, from_json
 from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
@@ -34,6 +35,7 @@ class Gathered:
     published: Published | None
     plan: Plan | None
     facts: Mapping[str, Mapping[str, Any]]
+    conformance: Mapping[str, list[Row]]
     data: Mapping[str, Mapping[str, Any]]
     results: list[Result]
     results_are_final: bool
@@ -88,6 +90,7 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         plan=plan,
         facts=facts,
         sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
+        conformance={name: _conformance(archive, name) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
         results_are_final=results_json is not None,
@@ -96,6 +99,10 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         errors=archive.errors(),
         trials=trials,
     )
+
+
+def _conformance(archive: RunArchive, platform: str) -> list[Row]:
+    return from_json((archive.get_json(f"platforms/{platform}/conformance.json") or {}).get("rows") or [])
 
 
 def workload_or_none(name: str) -> Workload | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from clusterbench.conformance import AS_DECLARED, Row, fold
 from clusterbench.instances import content_name
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered, workload_or_none
@@ -229,24 +230,33 @@ INSTANCES_SHOWN = 9
 
 def facts(run: Gathered) -> list[dict[str, Any]]:
     """By platform: what the engine is, what each host is, settings, datasets."""
-    return [_facts(name, run, run.facts.get(name) or {}, run.data.get(name) or {}) for name in run.platforms]
+    return [_facts(name, run) | _declared(run.conformance.get(name) or []) for name in run.platforms]
 
 
-def _facts(name: str, run: Gathered, found: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def _declared(rows: Sequence[Row]) -> dict[str, Any]:
+    """What was declared and found, hosts alike as one: first what differs, and how many are as declared."""
+    folded = fold(rows)
+    return {
+        "deviations": [each for each in folded if each.row.verdict != AS_DECLARED],
+        "declared": [each for each in folded if each.row.verdict == AS_DECLARED],
+    }
+
+
+def _facts(name: str, run: Gathered) -> dict[str, Any]:
+    found, data = run.facts.get(name) or {}, run.data.get(name) or {}
     engine = found.get("engine") or {}
-    declared, read_back = found.get("declared_settings") or {}, found.get("found_settings") or {}
     return {
         "platform": name,
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
         "page_cache": found.get("page_cache"),
         "without_hosts": found.get("without_hosts"),
+        "placement": found.get("placement"),
         "instances": [_instance(row) for row in engine.get("instances") or []],
         "differing": [
             (setting, _differing(values))
             for setting, values in sorted((engine.get("settings_that_differ") or {}).items())
         ],
         "hosts": host_facts(run.sides[name]) if name in run.sides and found.get("hosts") else None,
-        "declared": [(setting, value, read_back.get(setting)) for setting, value in declared.items()],
         "settings": sorted((engine.get("settings") or {}).items()),
         "datasets": [_dataset(kind, rows) for kind, rows in (data.get("datasets") or {}).items()],
     }

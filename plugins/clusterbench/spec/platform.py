@@ -8,11 +8,12 @@ from pydantic import Field, field_validator, model_validator
 
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
+from clusterbench.spec.placement import Placement
+from clusterbench.spec.roles import Role
+from clusterbench.spec.setup import Setting, Setup
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
-Role = Literal["client", "etl", "coordinator", "segment", "namenode", "resourcemanager", "worker"]
 COUNT_MAX = 10_000
-Setting = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,200}$")]
 
 
 class Host(Strict):
@@ -84,8 +85,11 @@ class Platform(Strict):
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
     hadoop: Hadoop | None = None
+    placement: Placement | None = None
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
+    setup: Setup = Setup()
+    """What hosts are set to, and what of hosts and engine clusterbench may change."""
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 
