@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -151,7 +153,9 @@ PG_CTL = """\
 #!/bin/bash
 echo "$*" >>"{calls}"
 case "$*" in
-  *start*) setsid "{program}/postgres" 60 >/dev/null 2>&1 </dev/null & printf '%s\\nx\\n17\\n' $! >"$2/postmaster.pid";;
+  *start*) setsid "{program}/postgres" 600 >/dev/null 2>&1 </dev/null &
+    until [ "$(cat /proc/$!/comm)" = postgres ]; do sleep 0.01; done  # as -w does; until then it has a shell's name
+    printf '%s\\nx\\n17\\n' $! >"$2/postmaster.pid";;
   *stop*) kill "$(head -n 1 "$2/postmaster.pid")"; rm "$2/postmaster.pid";;
 esac
 """
@@ -203,12 +207,28 @@ def test_stopping_what_is_stopped_does_nothing(tmp_path: Path, segments: list[In
     assert (tmp_path / "calls").read_text() == ""
 
 
+def kill_and_wait(pid: int) -> None:
+    """The signal is on its way when kill returns; what is left may be a zombie until somebody reaps it."""
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while "State:\tZ" not in status_of(pid):
+        assert time.monotonic() < deadline, f"process {pid} did not end"
+        time.sleep(0.01)
+
+
+def status_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return "State:\tZ (gone)"
+
+
 def test_what_runs_is_seen_and_what_was_killed_is_not(tmp_path: Path, segments: list[Instance]) -> None:
     """What was killed stays as a zombie for a while, or leaves its number to another process."""
     run(instances.START, tmp_path, segments)
     both = [f"{segment.data_directory}\t17" for segment in segments]
     assert sorted(run(instances.LOOK, tmp_path, segments).stdout.splitlines()) == both
-    os.kill(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    kill_and_wait(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]))
     assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
     (Path(segments[0].data_directory) / "postmaster.pid").write_text(f"{os.getpid()}\nx\n17\n")
     assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
@@ -223,3 +243,134 @@ def test_one_instance_that_fails_fails_all_with_its_log(tmp_path: Path, segments
     done = run(slow, tmp_path, segments)
     assert done.returncode == 1
     assert "seg's 1:" in done.stderr and "FATAL: no space" in done.stderr
+
+
+# Settings in a server's configuration file: the shell, run for real with a postgres that reads what it is given.
+
+POSTGRES = """\
+#!/bin/bash
+# postgres -D DATA --config-file=FILE -C port: refuses what a server would refuse
+if [ "$1" != -D ] || ! [ -d "$2" ]; then echo "called with $*" >&2; exit 1; fi
+if grep "^wrong" "${3#--config-file=}" >&2; then exit 1; fi
+"""
+WRITTEN = "port = 6101\n# their own: fsync = on\n"
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> list[Instance]:
+    program = tmp_path / "gp 6" / "bin"
+    program.mkdir(parents=True)
+    (program / "postgres").write_text(POSTGRES)
+    (program / "postgres").chmod(0o755)
+    made = []
+    for content in (0, 1):
+        data = tmp_path / f"seg's {content}"
+        data.mkdir()
+        (data / "postgresql.conf").write_text(WRITTEN)
+        (data / "postgresql.conf").chmod(0o600)
+        made.append(Instance(content, "one", "one", 6101 + content, str(data)))
+    return made
+
+
+def configure(
+    tmp_path: Path, servers: list[Instance], settings: dict[str, str], *, keep: bool = False, config_file: str = ""
+) -> subprocess.CompletedProcess[str]:
+    body = instances.CONFIGURE.format(
+        wanted=quote(instances.configuration(settings, keep=keep)),
+        config_file=quote(config_file),
+        replaced=quote(f"^{instances.RELEASED}"),
+    )
+    return run(body, tmp_path, servers)
+
+
+def texts(servers: list[Instance]) -> list[str]:
+    assert all(len(list(Path(each.data_directory).iterdir())) == 1 for each in servers), "no file is left beside it"
+    return [(Path(each.data_directory) / "postgresql.conf").read_text() for each in servers]
+
+
+@pytest.mark.parametrize(
+    ("settings", "keep", "block"),
+    [
+        ({}, False, ""),
+        (
+            {"fsync": "on"},
+            False,
+            "# clusterbench begin: until the cluster is released\nfsync = 'on'\n# clusterbench end\n",
+        ),
+        ({"fsync": "on"}, True, "# clusterbench begin: kept\nfsync = 'on'\n# clusterbench end\n"),
+        (
+            {"log_line_prefix": "it's \\t%m' "},
+            True,
+            "# clusterbench begin: kept\nlog_line_prefix = 'it''s \\\\t%m'' '\n# clusterbench end\n",
+        ),
+    ],
+)
+def test_settings_are_written_as_one_block(settings: dict[str, str], keep: bool, block: str) -> None:
+    assert instances.configuration(settings, keep=keep) == block
+
+
+def test_the_block_is_added_replaced_and_taken_out_again(tmp_path: Path, configured: list[Instance]) -> None:
+    settings = {"fsync": "on", "work_mem2.x": "1MB"}
+    done = configure(tmp_path, configured, settings)
+    assert (done.stdout.splitlines(), done.stderr) == (["changed", "changed"], "")
+    assert texts(configured) == [WRITTEN + instances.configuration(settings, keep=False)] * 2
+    again = configure(tmp_path, configured, settings)
+    assert sorted(again.stdout.splitlines()) == ["fsync", "fsync", "work_mem2.x", "work_mem2.x"], "nothing changed"
+    done = configure(tmp_path, configured, {"fsync": "off"})
+    assert set(done.stdout.splitlines()) == {"changed", "fsync", "work_mem2.x"}, (
+        "what was in it is told, to be reloaded"
+    )
+    assert texts(configured) == [WRITTEN + instances.configuration({"fsync": "off"}, keep=False)] * 2
+    assert sorted(configure(tmp_path, configured, {}).stdout.splitlines()) == ["changed", "changed", "fsync", "fsync"]
+    assert texts(configured) == [WRITTEN] * 2
+    assert configure(tmp_path, configured, {}).stdout == ""
+
+
+def test_what_is_to_be_kept_is_left_alone_until_others_are_wanted(tmp_path: Path, configured: list[Instance]) -> None:
+    configure(tmp_path, configured, {"fsync": "on"}, keep=True)
+    kept = texts(configured)
+    assert configure(tmp_path, configured, {}).stdout == ""
+    assert texts(configured) == kept == [WRITTEN + instances.configuration({"fsync": "on"}, keep=True)] * 2
+    configure(tmp_path, configured, {"fsync": "off"})
+    assert texts(configured) == [WRITTEN + instances.configuration({"fsync": "off"}, keep=False)] * 2
+
+
+def test_hostile_values_stay_values(tmp_path: Path, configured: list[Instance]) -> None:
+    hostile = {"a": "'; port = 1 #", "b": "$(touch hacked)", "c": "`touch hacked` {wanted} %s \\n", "d": "a\\"}
+    assert configure(tmp_path, configured, hostile).returncode == 0
+    assert texts(configured)[0].splitlines()[3:] == [
+        "a = '''; port = 1 #'",
+        "b = '$(touch hacked)'",
+        "c = '`touch hacked` {wanted} %s \\\\n'",
+        "d = 'a\\\\'",
+        "# clusterbench end",
+    ]
+    assert not list(tmp_path.rglob("hacked"))
+
+
+def test_a_file_without_an_end_of_line_gets_one_and_its_last_setting_stays(
+    tmp_path: Path, configured: list[Instance]
+) -> None:
+    for each in configured:
+        (Path(each.data_directory) / "postgresql.conf").write_text(WRITTEN.rstrip())
+    configure(tmp_path, configured, {"fsync": "on"})
+    assert texts(configured) == [WRITTEN + instances.configuration({"fsync": "on"}, keep=False)] * 2
+    configure(tmp_path, configured, {})
+    assert texts(configured) == [WRITTEN] * 2
+
+
+def test_a_value_that_the_server_refuses_changes_nothing(tmp_path: Path, configured: list[Instance]) -> None:
+    done = configure(tmp_path, configured, {"wrong": "x"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "wrong = 'x'" in done.stderr
+    assert texts(configured) == [WRITTEN] * 2
+
+
+def test_rights_stay_and_a_link_is_followed(tmp_path: Path, configured: list[Instance]) -> None:
+    server = configured[0]
+    real, link = Path(server.data_directory) / "postgresql.conf", tmp_path / "etc's" / "link.conf"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    assert configure(tmp_path, [server], {"fsync": "on"}, config_file=str(link)).stdout == "changed\n"
+    assert link.is_symlink() and "fsync = 'on'" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o600

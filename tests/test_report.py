@@ -321,3 +321,33 @@ def test_a_measurement_that_no_cell_has_gets_no_empty_figure(run: Run) -> None:
     plots = CATALOG.experiment("key_value").sweeps["statement"].plots
     assert "segment_transactions_per_transaction" in plots
     assert "Transactions on segments" not in text_of(run())
+
+
+def test_settings_that_are_all_as_declared_are_counted_and_folded_away(run: Run) -> None:
+    page = run()
+    assert "Settings declared and read back All 4 are as declared." in text_of(page)
+    assert "<details><summary>4 settings that are as declared</summary>" in page
+
+
+def test_deviations_come_first_with_where_both_values_and_the_reason(run: Run) -> None:
+    def row(host: str, *values: str) -> dict[str, str]:
+        return {"host": host, **dict(zip(("setting", "declared", "found", "verdict", "reason"), values, strict=True))}
+
+    def deviate(folder: Path) -> None:
+        many = [row(f"sdw{n}", "mtu", "9000", "1500", "accepted", "no <jumbo> frames") for n in range(1, 9)]
+        one = row("sdw3", "vm.swappiness", "0", "", "different", "")
+        edit(folder, "platforms/lab_db1/conformance.json", lambda data: data["rows"].extend([*many, one]))
+
+    page = run(deviate)
+    table = text_of(page[page.index("Settings declared and read back") :]).split("4 settings that are as declared")[0]
+    assert "All 4 are as declared" not in table
+    different, accepted = re.search(r"vm\.swappiness (.*?) mtu (.*)", table).groups()  # type: ignore[union-attr]
+    assert different.startswith("sdw3 0 – ") and "fail" in different
+    assert accepted.startswith("8 hosts: sdw1, sdw2, sdw3, sdw4, sdw5, … 9000 1500 ")
+    assert "accepted no <jumbo> frames" in accepted
+
+
+def test_a_run_that_was_never_set_up_has_no_table_of_settings(run: Run) -> None:
+    assert "Settings declared and read back" not in run(
+        lambda folder: (folder / "platforms/lab_db1/conformance.json").unlink()
+    )

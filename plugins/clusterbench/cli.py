@@ -384,15 +384,20 @@ def _setup(options: argparse.Namespace) -> int:
 
 def _will(platform: Platform, each: Folded) -> str:
     """What set-up does about a setting."""
+    from clusterbench.checks import HARDWARE  # noqa: PLC0415
     from clusterbench.conformance import DIFFERENT, ENGINE  # noqa: PLC0415
     from clusterbench.host_settings import ONLY_READ  # noqa: PLC0415
 
     if each.row.verdict != DIFFERENT:
         return f"{each.row.verdict}: {each.row.reason}" if each.row.reason else each.row.verdict
-    if remedy := ONLY_READ.get(each.row.setting.split()[0]):
+    kind = each.row.setting.split()[0]
+    if remedy := ONLY_READ.get(kind):
         return remedy
+    if kind in HARDWARE:
+        return "stops a run: it is what the host is made of"
     part = "engine" if each.hosts[0] == ENGINE else "hosts"
-    return "set-up will change it" if part in platform.setup.apply else f"stops a run: {part!r} is not in setup.apply"
+    changes = part in platform.setup.apply or (part == "engine" and platform.engine == "hadoop")
+    return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
 
 
 def _sudoers(options: argparse.Namespace) -> int:

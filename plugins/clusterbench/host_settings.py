@@ -18,7 +18,7 @@ ONLY_READ = {
     "mount_type": "a file system is made by mkfs, by hand",
     "xfs_agcount": "it is fixed by mkfs.xfs -d agcount, by hand",
     "clock_synchronised": "install chrony, and declare it in 'services' as running",
-    "clock_offset_ms_max": "see that the hosts' clocks follow the same servers",
+    "clock_offset_ms": "see that the hosts' clocks follow the same servers",
 }
 """Kinds that cannot be applied, and what a person can do."""
 

@@ -189,9 +189,9 @@ configure() {{
   local file new
   file={config_file}; file=$(readlink -f "${{file:-$1/postgresql.conf}}"); new=$file.clusterbench
   grep -q {replaced} "$file" || [ -n "$wanted" ] || return 0
-  sed -n '/^# clusterbench begin/,/^# clusterbench end/ s/^\\([a-z_.]*\\) = .*/\\1/p' "$file"
+  sed -n '/^# clusterbench begin/,/^# clusterbench end/ s/^\\([a-z0-9_.]*\\) = .*/\\1/p' "$file"
   cp -p "$file" "$new"
-  {{ sed '/^# clusterbench begin/,/^# clusterbench end/d' "$file"; printf %s "$wanted"; }} >"$new"
+  {{ sed '/^# clusterbench begin/,/^# clusterbench end/d; $a\\' "$file"; printf %s "$wanted"; }} >"$new"
   "$program/postgres" -D "$1" --config-file="$new" -C port >/dev/null || {{ rm -f "$new"; return 1; }}
   if cmp -s "$new" "$file"; then rm -f "$new"; else mv "$new" "$file"; echo changed; fi
 }}
@@ -239,8 +239,12 @@ def script(body: str, program: str, instances: Sequence[Instance]) -> str:
 
 
 def configuration(settings: Mapping[str, str], *, keep: bool) -> str:
-    """The block of these settings for postgresql.conf; nothing for none."""
-    lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
+    """The block of these settings for postgresql.conf; nothing for none.
+
+    In that file a quote is written twice, and a backslash, which begins an escape there, too.
+    """
+    written = {name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()}
+    lines = [f"{name} = '{value}'" for name, value in written.items()]
     return "\n".join([KEPT if keep else RELEASED, *lines, "# clusterbench end", ""]) if lines else ""
 
 

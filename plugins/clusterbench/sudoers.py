@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection
 
+from clusterbench.errors import ClusterbenchError
 from clusterbench.host_settings import Item, items
 from clusterbench.spec.platform import Platform
 
@@ -11,6 +13,8 @@ TEE = "/usr/bin/tee"
 DISKS = ("sd[a-z]", "sd[a-z][a-z]", "vd[a-z]", "nvme[0-9]n[0-9]")
 """Of a disk known by its mount point only: one character for each bracket, so that no pattern reaches further."""
 INTERFACES = ("eth[0-9]", "eno[0-9]", "ens[0-9]", "ens[0-9][0-9]", "ens[0-9][0-9][0-9]", "enp[0-9]s[0-9]", "bond[0-9]")
+LOGIN = re.compile(r"^[a-z_][A-Za-z0-9_.-]*\Z|^LOGIN\Z")
+"""What begins with a capital letter is an alias to sudo; ``LOGIN`` stands in a template's file, to be filled in."""
 SUDOERS_HEAD = """\
 # What clusterbench needs root for on the hosts of platform {platform}, and nothing else. Put it into a file of
 # /etc/sudoers.d on each of its hosts (visudo -c -f FILE checks it). `tee` writes what it is given to the named file.
@@ -22,8 +26,16 @@ REMOUNTS = """\
 """
 
 
-def sudoers(platform: Platform, logins: Iterable[str]) -> str:
-    """A sudoers file that allows these logins what the platform's setup and flush do, file by file."""
+def sudoers(platform: Platform, logins: Collection[str]) -> str:
+    """A sudoers file that allows these logins what the platform's setup and flush do, file by file.
+
+    A name that means more than one login there (``%wheel``, ``ALL``) is refused.
+    """
+    if strange := [login for login in logins if not LOGIN.match(login)]:
+        raise ClusterbenchError(
+            f"login {strange[0]!r} of a host's connection: sudoers would read it otherwise; allowed are letters, "
+            "digits, '.', '_' and '-', beginning with a small letter or '_'; write the lines for it by hand"
+        )
     commands = [f"{TEE} /proc/sys/vm/drop_caches"] if platform.page_cache == "drop_caches" else []
     if "hosts" in platform.setup.apply:
         commands += [command for own in items(platform).values() for item in own for command in _as_root(item)]
@@ -33,7 +45,7 @@ def sudoers(platform: Platform, logins: Iterable[str]) -> str:
         for command in dict.fromkeys(commands)
     ]
     nothing = "# Nothing: no page cache is dropped, and 'setup.apply' does not name 'hosts'.\n"
-    remounts = "remount," in "".join(lines)
+    remounts = any(" -o remount" in line for line in lines)
     return SUDOERS_HEAD.format(platform=platform.platform) + ("".join(lines) or nothing) + REMOUNTS * remounts
 
 
@@ -46,7 +58,8 @@ def _as_root(item: Item) -> list[str]:
     if item.kind == "mount_options":
         return [f"/usr/bin/mount -o remount,{item.declared} {name}"]
     if item.kind == "service":
-        return [f"/usr/bin/systemctl {action} {name}" for action in ("start", "stop")]
+        started_by = ("/usr/bin/systemctl {action} {name}", "/usr/sbin/service {name} {action}")
+        return [how.format(name=name, action=action) for how in started_by for action in ("start", "stop")]
     one = {
         "sysctl": f"/proc/sys/{name.replace('.', '/')}",
         "limit": "/etc/security/limits.d/90-clusterbench.conf",

@@ -133,7 +133,9 @@ def located(path: Path, problem: str) -> str:
 
 
 def _is_union_tag(part: str | int) -> bool:
-    return isinstance(part, str) and ("[" in part or part in {"int", "str", "bool", "float", "none"})
+    return isinstance(part, str) and (
+        "[" in part or part.startswith("constrained-") or part in {"int", "str", "bool", "float", "none"}
+    )
 
 
 def _line_of(location: FieldPath, lines: dict[FieldPath, int]) -> int:

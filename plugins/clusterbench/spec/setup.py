@@ -20,6 +20,7 @@ MountPoint = Annotated[str, Field(pattern=r"^/$|^(/[A-Za-z0-9_.-]+)+$")]
 Service = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@_.-]{0,99}$")]
 NUMBERED = re.compile(r"^(?P<before>[^\[\]]*)\[(?P<first>[a-z]|\d+)-(?P<last>[a-z]|\d+)\](?P<after>[^\[\]]*)$")
 """``/data[1-16]`` or ``sd[b-q]``, as clush and pdsh write it."""
+NUMBERED_MAX = 1000
 
 
 class Disk(Strict):
@@ -91,14 +92,18 @@ class Setup(Strict):
 def numbered(name: str) -> list[str]:
     """``sd[b-d]`` -> sdb, sdc, sdd; a name without brackets stands for itself."""
     found = NUMBERED.match(name)
+    if found is None and "[" in name:
+        raise ValueError(f"{name!r}: write one range of numbers or letters, as in '/data[1-16]' or 'sd[b-q]'")
     if found is None:
         return [name]
     first, last = found["first"], found["last"]
     if first.isdigit() != last.isdigit():
         raise ValueError(f"{name!r}: a range goes from number to number or from letter to letter")
     numbers = range(int(first), int(last) + 1) if first.isdigit() else range(ord(first), ord(last) + 1)
-    if not numbers or len(numbers) > 1000:
-        raise ValueError(f"{name!r}: the range stands for {len(numbers)} names; write the smaller end first")
+    if not numbers:
+        raise ValueError(f"{name!r}: the range is empty; write the smaller end first")
+    if len(numbers) > NUMBERED_MAX:
+        raise ValueError(f"{name!r}: the range stands for {len(numbers)} names; at most {NUMBERED_MAX} are allowed")
     width = len(first) if first.startswith("0") else 0
     each = (f"{number:0{width}d}" if first.isdigit() else chr(number) for number in numbers)
     return [f"{found['before']}{one}{found['after']}" for one in each]
