@@ -208,3 +208,15 @@ def test_what_set_up_will_do_is_said(each: Row, apply: list[str], said: str) -> 
 def test_a_hadoop_is_always_configured() -> None:
     each = row(ENGINE, "different", "1", setting="dfs.replication")
     assert _will(Catalog(project_root()).platform("lab_hadoop1"), Folded(each, [ENGINE])) == "set-up will change it"
+
+
+def test_size_that_only_a_placement_states_is_compared_with_the_host() -> None:
+    platform = Catalog(project_root()).platform("order_entry_vm")
+    as_declared = {"cpus": "64", "memory_bytes": str(470 * 2**30), "disks": "18"}
+    assert {claim[1:4] for claim in facts.claims(platform, {"db": as_declared})} == {
+        ("cpus", "64", "64"),
+        ("memory_gib", "475", "470"),
+        ("data_disks", "16", "18"),
+    }
+    smaller = facts.claims(platform, {"db": {**as_declared, "cpus": "32", "memory_bytes": str(256 * 2**30)}})
+    assert [what for _, what, _, _, holds in smaller if not holds] == ["cpus", "memory_gib"]

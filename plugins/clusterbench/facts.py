@@ -9,6 +9,8 @@ from typing import Any
 from clusterbench.facts_read import read
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
+from clusterbench.placement import placed, working_hosts
+from clusterbench.spec.placement import Size
 from clusterbench.spec.platform import Hardware, Platform, Worker
 
 
@@ -60,21 +62,24 @@ def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[C
     if platform.hadoop and (worker := platform.hadoop.worker):
         for host in platform.hosts_with("worker"):
             found += _hardware(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30))
+    if not found and (placement := placed(platform)):
+        size = placement.size
+        for host in working_hosts(platform):
+            found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
     return found + _clocks(platform, hosts)
 
 
 def _hardware(
-    host: str, facts: Mapping[str, Any], claim: Hardware | Worker, memory: tuple[str, float, float]
+    host: str, facts: Mapping[str, Any], claim: Hardware | Worker | Size, memory: tuple[str, float | None, float]
 ) -> list[Claim]:
-    """``memory``: name, claim, and the bytes of its unit."""
+    """``memory``: name, claim, and the bytes of its unit. What a file leaves out is not compared."""
     name, wanted_memory, unit_bytes = memory
     seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts.get("disks") or 0)
-    is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
     cpus = int(facts["cpus"])
-    found = [
-        (host, "cpus", str(claim.cpus), str(cpus), cpus == claim.cpus),
-        (host, name, str(wanted_memory), str(round(seen_memory)), is_near),
-    ]
+    found = [(host, "cpus", str(claim.cpus), str(cpus), cpus == claim.cpus)]
+    if wanted_memory is not None:
+        is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
+        found.append((host, name, f"{wanted_memory:g}", str(round(seen_memory)), is_near))
     if claim.data_disks is not None:
         found.append((host, "data_disks", str(claim.data_disks), str(disks), disks >= claim.data_disks))
     return found

@@ -104,8 +104,7 @@ def placed(platform: Platform) -> Placed | None:
     placement = platform.placement
     if placement is None or (size := _size(platform, placement)) is None:
         return None
-    roles = ("worker", "segment", "coordinator")  # whoever does the work: segments where there are any
-    hosts = next((found for role in roles if (found := platform.hosts_with(role))), [platform.client])
+    hosts = working_hosts(platform)
     return Placed(
         placement=placement,
         size=size,
@@ -113,6 +112,12 @@ def placed(platform: Platform) -> Placed | None:
         machines=len({platform.hosts[host].machine or host for host in hosts}),
         slots=slots(platform.hadoop) if platform.hadoop else None,
     )
+
+
+def working_hosts(platform: Platform) -> list[str]:
+    """Those that do the work, and whose size is the placement's: segments where there are any."""
+    roles = ("worker", "segment", "coordinator")
+    return next((found for role in roles if (found := platform.hosts_with(role))), [platform.client])
 
 
 def contradictions(platform: Platform) -> list[str]:
