@@ -27,8 +27,8 @@ from clusterbench.errors import HostError
 from clusterbench.spec.platform import Platform
 from clusterbench.ssh import Address, Answer
 
-DIALS_AT_ONCE = 256
-HANDSHAKES_AT_ONCE = 64
+DIALS_AT_ONCE = 192
+HANDSHAKES_AT_ONCE = 32
 """They cost processor time on both sides; more at once only makes each of them slower. What a host does afterwards
 costs nothing here, so all hosts do it at the same time."""
 TRANSFERS_AT_ONCE = 64

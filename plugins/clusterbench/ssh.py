@@ -66,8 +66,11 @@ class Answer:
 
 
 class Gate:
-    """How many hosts may be logged in to at once. Only one that has greeted comes to its handshake, which costs
-    processor time: dead ones, which cost none, keep nobody waiting until there are more of them than ``dials``.
+    """How many hosts may be logged in to at once.
+
+    Only one that has greeted comes to its handshake, which costs processor time: dead ones, which cost none, keep
+    nobody waiting until there are more of them than ``dials``. These are bounded too, because an sshd that has greeted
+    does not wait long for the rest (LoginGraceTime).
     """
 
     def __init__(self, *, dials: int, handshakes: int) -> None:
@@ -78,18 +81,19 @@ async def connect(address: Address, gate: Gate) -> asyncssh.SSHClientConnection:
     """Log in. Raises HostError with what stopped it and what to do."""
     try:
         host_key = asyncssh.import_public_key(address.host_key)
-        async with gate.dials, asyncio.timeout(CONNECT_TIMEOUT_S):
-            greeted = await _dial(address)
-        async with gate.handshakes:
-            return await asyncssh.connect(
-                sock=greeted,
-                username=address.login,
-                client_keys=[address.key_file],
-                known_hosts=([host_key], [], []),
-                connect_timeout=CONNECT_TIMEOUT_S,
-                keepalive_interval=KEEPALIVE_S,
-                config=None,
-            )
+        async with gate.dials:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                greeted = await _dial(address)
+            async with gate.handshakes:
+                return await asyncssh.connect(
+                    sock=greeted,
+                    username=address.login,
+                    client_keys=[address.key_file],
+                    known_hosts=([host_key], [], []),
+                    connect_timeout=CONNECT_TIMEOUT_S,
+                    keepalive_interval=KEEPALIVE_S,
+                    config=None,
+                )
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
         raise HostError(_why_not_connected(address, error)) from None
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,13 +46,15 @@ def fleet(hosts: ManyHosts) -> Iterator[Fleet]:
 
 
 @contextmanager
-def stopped(hosts: ManyHosts, sshd: int) -> Iterator[list[str]]:
-    """An sshd that does not answer, though the kernel goes on to accept for it. Yields the names of its hosts."""
-    os.kill(hosts.sshds[sshd].pid, signal.SIGSTOP)
+def stopped(hosts: ManyHosts, sshds: range) -> Iterator[list[str]]:
+    """Sshds that do not answer, though the kernel goes on to accept for them. Yields the names of their hosts."""
+    for sshd in sshds:
+        os.kill(hosts.sshds[sshd].pid, signal.SIGSTOP)
     try:
-        yield hosts.served_by(sshd)
+        yield [name for sshd in sshds for name in hosts.served_by(sshd)]
     finally:
-        os.kill(hosts.sshds[sshd].pid, signal.SIGCONT)
+        for sshd in sshds:
+            os.kill(hosts.sshds[sshd].pid, signal.SIGCONT)
 
 
 @contextmanager
@@ -102,12 +105,12 @@ def test_log_ins_at_once_are_bounded_and_a_host_is_logged_in_to_once(
     assert total == len(some)
 
 
-def test_the_flush_of_all_takes_less_than_half_a_minute(hosts: ManyHosts) -> None:
-    """From the first log-in on. Who may not drop this machine's page cache at least writes all back."""
-    may = os.geteuid() == 0 or subprocess.run(["sudo", "-n", "true"], check=False, capture_output=True).returncode == 0
+def test_the_flush_of_all_takes_less_than_half_a_minute(fleet: Fleet) -> None:
+    """As in a trial, which is logged in by then. Who may not drop this machine's page cache writes all back."""
+    may = not os.geteuid() or not subprocess.run(["sudo", "-n", "true"], check=False, capture_output=True).returncode
+    fleet.run(fleet.names, "true")
     begun = time.monotonic()
-    with Fleet(hosts.addresses) as fleet:
-        fleet.run(fleet.names, DROP_PAGE_CACHE if may else "sync")
+    fleet.run(fleet.names, DROP_PAGE_CACHE if may else "sync")
     assert time.monotonic() - begun < FLUSH_S_MAX
 
 
@@ -130,26 +133,19 @@ def test_dead_hosts_are_named_and_waited_for_once_and_all_at_the_same_time(
 ) -> None:
     """Refusing, accepting without ever answering, and silent; far more of them than log in at once."""
     monkeypatch.setattr(ssh, "CONNECT_TIMEOUT_S", 4)
-    for sshd in range(1, 6):
-        os.kill(hosts.sshds[sshd].pid, signal.SIGSTOP)
-    hanging = [name for sshd in range(1, 6) for name in hosts.served_by(sshd)]
     refusing, silent = hosts.served_by(6), hosts.served_by(7)
-    dead = {*hanging, *refusing, *silent}
-    try:
-        with silent_port("127.0.0.1") as port:
-            instead = {name: {"port": 1} for name in refusing}
-            instead |= {name: {"host": "127.0.0.1", "port": port} for name in silent}
-            with Fleet(dataclasses.replace(a, **instead.get(a.name, {})) for a in hosts.addresses) as fleet:
-                begun = time.monotonic()
-                answers, failures = fleet.try_each(dict.fromkeys(fleet.names, "echo here"))
-                first_s = time.monotonic() - begun
-                begun = time.monotonic()
-                with pytest.raises(HostError) as caught:
-                    fleet.run(sorted(dead), "true")
-                again_s = time.monotonic() - begun
-    finally:
-        for sshd in range(1, 6):
-            os.kill(hosts.sshds[sshd].pid, signal.SIGCONT)
+    with stopped(hosts, range(1, 6)) as hanging, silent_port("127.0.0.1") as port:
+        dead = {*hanging, *refusing, *silent}
+        instead: dict[str, dict[str, Any]] = {name: {"port": 1} for name in refusing}
+        instead |= {name: {"host": "127.0.0.1", "port": port} for name in silent}
+        with Fleet(dataclasses.replace(a, **instead.get(a.name, {})) for a in hosts.addresses) as fleet:
+            begun = time.monotonic()
+            answers, failures = fleet.try_each(dict.fromkeys(fleet.names, "echo here"))
+            first_s = time.monotonic() - begun
+            begun = time.monotonic()
+            with pytest.raises(HostError) as caught:
+                fleet.run(sorted(dead), "true")
+            again_s = time.monotonic() - begun
     assert len(dead) > HANDSHAKES_AT_ONCE
     assert set(failures) == dead and set(answers) == set(fleet.names) - dead
     assert {answer.output for answer in answers.values()} == {"here\n"}
@@ -214,16 +210,21 @@ def test_output_without_end_does_not_fill_the_memory(fleet: Fleet) -> None:
     assert fleet.run_on("host030", "echo here").output == "here\n"
 
 
-def test_telemetry_of_all_hosts(hosts: ManyHosts, tmp_path: Path) -> None:
-    with Fleet(hosts.addresses) as fleet:
-        telemetry.start(fleet, "telemetry/t")
-        time.sleep(2.5)
-        telemetry.stop(fleet, "telemetry/t")
-        assert telemetry.collect(fleet, "telemetry/t", tmp_path) == []
-        telemetry.clean_up(fleet, "telemetry/t")
+def test_telemetry_of_all_hosts_though_one_dies_meanwhile(fleet: Fleet, hosts: ManyHosts, tmp_path: Path) -> None:
+    telemetry.start(fleet, "telemetry/t")
+    time.sleep(1.1)
+    fleet.try_each({"host040": f"{SESSION}; kill -KILL $session; sleep 5"})
+    fleet.addresses["host040"] = dataclasses.replace(fleet.addresses["host040"], port=1)
+    failed = telemetry.stop(fleet, "telemetry/t")
+    missing = telemetry.collect(fleet, "telemetry/t", tmp_path, failed)
+    assert list(failed) == ["host040"] and missing == list(failed.values())
+    assert missing[0].startswith(f"host {fleet.addresses['host040']}: cannot be reached")
+    fleet.addresses["host040"] = dataclasses.replace(fleet.addresses["host040"], port=hosts.addresses[0].port)
+    fleet.forget_unreachable()
+    telemetry.clean_up(fleet, "telemetry/t")
     for host in fleet.names:
-        raw = json.loads(gzip.decompress((tmp_path / host / telemetry.RAW_FILE).read_bytes()))
-        assert len(raw["sysstat"]["hosts"][0]["statistics"]) >= 2
+        raw = tmp_path / host / telemetry.RAW_FILE
+        assert host == "host040" or telemetry.samples(gzip.decompress(raw.read_bytes()).decode())
 
 
 def test_too_few_open_files_are_said_before_anything_is_begun(hosts: ManyHosts) -> None:
@@ -239,9 +240,9 @@ def test_too_few_open_files_are_said_before_anything_is_begun(hosts: ManyHosts) 
 
 
 def test_a_soft_limit_of_open_files_is_raised(hosts: ManyHosts) -> None:
-    addresses = [dataclasses.astuple(address) for address in hosts.addresses]
+    addresses = [dataclasses.astuple(address) for address in hosts.addresses[:100]]
     script = (
-        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096))\n"
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))\n"
         "import json, sys\n"
         "from clusterbench.hosts import Fleet\n"
         "from clusterbench.ssh import Address\n"
@@ -251,7 +252,7 @@ def test_a_soft_limit_of_open_files_is_raised(hosts: ManyHosts) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], input=json.dumps(addresses), capture_output=True, text=True, check=True
     )
-    assert done.stdout == "640\n"
+    assert done.stdout == "100\n"
 
 
 def test_the_hosts_end_with_whoever_started_them() -> None:
