@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import resource
 import shutil
 import tarfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
@@ -21,13 +23,26 @@ from typing import Any, TypeVar
 
 import asyncssh
 
-from clusterbench.connections import Connection, Connections
+from clusterbench import ssh
+from clusterbench.connections import Connections
 from clusterbench.errors import HostError
 from clusterbench.spec.platform import Platform
+from clusterbench.ssh import Address, Answer
 
-CONNECT_TIMEOUT_S = 10
-HOSTS_AT_ONCE = 64
-"""Hand-shakes cost processor time on both sides; more at once only makes each of them slower."""
+DIALS_AT_ONCE = 192
+HANDSHAKES_AT_ONCE = 32
+"""They cost processor time on both sides; more at once only makes each of them slower. What a host does afterwards
+costs nothing here, so all hosts do it at the same time."""
+TRANSFERS_AT_ONCE = 64
+"""Of files, whose bytes are in memory here on their way."""
+OUTPUT_BYTES_MAX = 256 * 2**20
+"""What the answers of one call may take in memory, shared evenly by its hosts, ..."""
+OUTPUT_BYTES_LEAST = 2**20
+"""... but this much for each."""
+OPEN_FILES_BESIDE = 256
+"""That this process may have open beside one connection a host."""
+TRANSFER_TIMEOUT_S = 600
+CLOSE_S = 5
 
 DROP_PAGE_CACHE = """\
 sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches
@@ -47,46 +62,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Address:
-    """Where a host is and how to know it: the pinned host key, and the key to log in with."""
-
-    name: str
-    host: str
-    port: int
-    login: str
-    key_file: str = field(repr=False)
-    host_key: str
-    work_dir: str
-
-    @classmethod
-    def of(cls, name: str, connection: Connection) -> Address:
-        if not connection.host:
-            raise HostError(f"host {name!r}: connection {connection.id!r} has no host; add its address in Airflow")
-        return cls(
-            name=name,
-            host=connection.host,
-            port=connection.port or 22,
-            login=connection.login,
-            key_file=connection.need("key_file", "the private key to log in with"),
-            host_key=connection.need("host_key", "the host's public key as ssh-keyscan prints it, to pin it"),
-            work_dir=str(connection.extra.get("work_dir") or ".clusterbench"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.login}@{self.host}:{self.port})"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a script said on one host."""
-
-    host: str
-    exit_status: int
-    output: str
-    error: str
-
-
-@dataclass(frozen=True)
 class Clock:
     """A host's clock less this machine's, and how far off that may be: half of the shortest round trip."""
 
@@ -101,6 +76,9 @@ class Fleet:
         self.addresses = {address.name: address for address in addresses}
         self._connections: dict[str, asyncssh.SSHClientConnection] = {}
         self._unreachable: dict[str, str] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._gate = ssh.Gate(dials=DIALS_AT_ONCE, handshakes=HANDSHAKES_AT_ONCE)
+        self._transfers = asyncio.Semaphore(TRANSFERS_AT_ONCE)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
 
@@ -109,6 +87,7 @@ class Fleet:
         return cls(Address.of(name, connections(host.ssh)) for name, host in platform.hosts.items())
 
     def __enter__(self) -> Fleet:
+        _make_room(len(self.addresses))
         self._thread.start()
         return self
 
@@ -133,16 +112,24 @@ class Fleet:
 
     def run_each(self, scripts: Mapping[str, str], *, timeout_s: float = 60, check: bool = True) -> dict[str, Answer]:
         """As ``run``, with a script for each host."""
-        answers = self._wait(self._run_all(scripts, timeout_s))
-        failures = [answer for answer in answers.values() if isinstance(answer, HostError)]
-        good = {name: answer for name, answer in answers.items() if isinstance(answer, Answer)}
+        good, failures = self.try_each(scripts, timeout_s=timeout_s)
         if check:
-            failures += [
-                _failed(self.addresses[a.host], a, scripts[a.host]) for a in good.values() if a.exit_status != 0
-            ]
+            bad = [answer for answer in good.values() if answer.exit_status != 0]
+            failures |= {a.host: _failed(self.addresses[a.host], a, scripts[a.host]) for a in bad}
         if failures:
-            raise HostError("\n".join(str(failure) for failure in failures))
+            raise HostError("\n".join(failures.values()))
         return good
+
+    def try_each(
+        self, scripts: Mapping[str, str], *, timeout_s: float = 60
+    ) -> tuple[dict[str, Answer], dict[str, str]]:
+        """As ``run_each``, and one host's failure costs no other's answer: answers, and why the other hosts gave none.
+
+        Whatever their exit status; raises nothing.
+        """
+        answers = self._wait(self._run_all(scripts, timeout_s))
+        failures = {name: str(answer) for name, answer in answers.items() if isinstance(answer, HostError)}
+        return {name: answer for name, answer in answers.items() if isinstance(answer, Answer)}, failures
 
     def run_on(self, host: str, script: str, *, timeout_s: float = 60, check: bool = True) -> Answer:
         return self.run([host], script, timeout_s=timeout_s, check=check)[host]
@@ -163,7 +150,9 @@ class Fleet:
         if failures := self._wait(self._put_all(places)):
             raise HostError("\n".join(failures))
 
-    def fetch(self, host: str, directory: str, names: Iterable[str], into: Path, *, timeout_s: float = 600) -> None:
+    def fetch(
+        self, host: str, directory: str, names: Iterable[str], into: Path, *, timeout_s: float = TRANSFER_TIMEOUT_S
+    ) -> None:
         """Copy those of the files ``names`` (shell patterns) that exist in ``directory`` to the local folder ``into``.
 
         Compressed on the way and streamed to disk: a driver's log may be larger than memory.
@@ -172,7 +161,7 @@ class Fleet:
             raise HostError(failures[host])
 
     def fetch_each(
-        self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], *, timeout_s: float = 600
+        self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], *, timeout_s: float = TRANSFER_TIMEOUT_S
     ) -> dict[str, str]:
         """As ``fetch``, from many hosts at once: host -> (directory there, folder here). Returns failures by host."""
         patterns = " ".join(name if _is_plain_pattern(name) else quote(name) for name in names)
@@ -192,34 +181,16 @@ class Fleet:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _run_all(self, scripts: Mapping[str, str], timeout_s: float) -> dict[str, Answer | HostError]:
-        at_once = asyncio.Semaphore(HOSTS_AT_ONCE)
+        bytes_max = max(OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MAX // max(1, len(scripts)))
 
         async def one(host: str, script: str) -> Answer | HostError:
-            async with at_once:
-                try:
-                    return await self._run_one(host, script, timeout_s)
-                except HostError as error:
-                    return error
+            try:
+                return await ssh.run(await self._connect(host), self.addresses[host], script, timeout_s, bytes_max)
+            except HostError as error:
+                return error
 
         answers = await asyncio.gather(*(one(host, script) for host, script in scripts.items()))
         return dict(zip(scripts, answers, strict=True))
-
-    async def _run_one(self, host: str, script: str, timeout_s: float) -> Answer:
-        address = self.addresses[host]
-        connection = await self._connect(host)
-        try:
-            done = await asyncio.wait_for(
-                connection.run("exec bash -euo pipefail -s", input=script, check=False), timeout_s
-            )
-        except TimeoutError:
-            raise HostError(
-                f"host {address}: no answer within {timeout_s:g} s to: {_shorten(script)}; is the host overloaded?"
-            ) from None
-        except (OSError, asyncssh.Error) as error:
-            self._connections.pop(host, None)
-            raise HostError(f"host {address}: the connection broke during: {_shorten(script)} ({error})") from None
-        status = done.exit_status if done.exit_status is not None else 255
-        return Answer(host, status, str(done.stdout), str(done.stderr))
 
     async def _ask_clocks(self, hosts: list[str], timeout_s: float) -> dict[str, Clock | HostError]:
         at_once = asyncio.Semaphore(CLOCKS_AT_ONCE)
@@ -250,49 +221,52 @@ class Fleet:
         return min(clocks, key=lambda clock: clock.uncertainty_s)
 
     async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> list[str]:
-        at_once = asyncio.Semaphore(HOSTS_AT_ONCE)
-
         async def one(host: str, directory: str, files: Mapping[str, str]) -> str | None:
             command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
-            async with at_once:
-                try:
-                    await self._pipe_in(host, command, _packed(files))
-                except HostError as error:
-                    return str(error)
+            try:
+                connection = await self._connect(host)
+                async with self._transfers:
+                    await self._pipe_in(connection, self.addresses[host], command, _packed(files))
+            except HostError as error:
+                return str(error)
             return None
 
         failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
         return [failure for failure in failures if failure]
 
-    async def _pipe_in(self, host: str, command: str, content: bytes) -> None:
-        connection = await self._connect(host)
-        done = await connection.run(command, input=content, encoding=None, check=False)
-        if done.exit_status != 0:
-            said = done.stderr.decode(errors="replace").strip() if isinstance(done.stderr, bytes) else ""
-            raise HostError(f"host {self.addresses[host]}: files could not be written: {said}")
+    async def _pipe_in(
+        self, connection: asyncssh.SSHClientConnection, address: Address, command: str, content: bytes
+    ) -> None:
+        with ssh.naming(address, command, TRANSFER_TIMEOUT_S):
+            async with asyncio.timeout(TRANSFER_TIMEOUT_S):
+                status, _, said = await ssh.talk(connection, command, content, OUTPUT_BYTES_LEAST)
+        if status != 0:
+            raise HostError(f"host {address}: files could not be written: {said.decode(errors='replace').strip()}")
 
-    async def _pipe_out(self, host: str, command: str, into: Path, timeout_s: float) -> None:
-        connection = await self._connect(host)
-        try:
-            done = await asyncio.wait_for(connection.run(command, stdout=str(into), encoding=None), timeout_s)
-        except TimeoutError:
-            raise HostError(f"host {self.addresses[host]}: files did not arrive within {timeout_s:g} s") from None
+    async def _pipe_out(
+        self, connection: asyncssh.SSHClientConnection, address: Address, command: str, into: Path, timeout_s: float
+    ) -> None:
+        with ssh.naming(address, command, timeout_s):
+            async with asyncio.timeout(timeout_s):
+                async with connection.create_process(command, stdout=str(into), encoding=None) as process:
+                    done = await process.wait()
         if done.exit_status != 0:
-            raise HostError(f"host {self.addresses[host]}: files could not be read: {_shorten(command)}")
+            raise HostError(f"host {address}: files could not be read: {ssh.shortened(command)}")
 
     async def _fetch_all(
         self, places: Mapping[str, tuple[str, Path]], patterns: str, timeout_s: float
     ) -> dict[str, str]:
-        at_once = asyncio.Semaphore(HOSTS_AT_ONCE)
-
         async def one(host: str, directory: str, into: Path) -> str | None:
             into.mkdir(parents=True, exist_ok=True)
             listed = f"""for f in {patterns}; do if [ -f "$f" ]; then printf '%s\\0' "$f"; fi; done"""
             command = f"cd {quote(directory)} && shopt -s nullglob && {listed} | tar -c -z -f - --null -T -"
             packed = into / ".fetched.tar.gz"
             try:
-                async with at_once:
-                    await self._pipe_out(host, f"bash -c {quote(command)}", packed, timeout_s)
+                connection = await self._connect(host)
+                async with self._transfers:
+                    await self._pipe_out(
+                        connection, self.addresses[host], f"bash -c {quote(command)}", packed, timeout_s
+                    )
                 await asyncio.to_thread(_unpack, packed, into)
             except HostError as error:
                 return str(error)
@@ -304,33 +278,30 @@ class Fleet:
         return {host: failure for host, failure in zip(places, failures, strict=True) if failure}
 
     async def _connect(self, host: str) -> asyncssh.SSHClientConnection:
-        if host in self._connections and not self._connections[host].is_closed():
+        async with self._opening[host]:
+            if host in self._connections and not self._connections[host].is_closed():
+                return self._connections[host]
+            if host in self._unreachable:
+                raise HostError(self._unreachable[host])  # a dead host is waited for once, not at every step
+            try:
+                self._connections[host] = await ssh.connect(self.addresses[host], self._gate)
+            except HostError as error:
+                self._unreachable[host] = str(error)
+                raise
             return self._connections[host]
-        if host in self._unreachable:
-            raise HostError(self._unreachable[host])  # a dead host is waited for once, not at every step
-        address = self.addresses[host]
-        try:
-            connection = await asyncssh.connect(
-                address.host,
-                address.port,
-                username=address.login,
-                client_keys=[address.key_file],
-                known_hosts=([asyncssh.import_public_key(address.host_key)], [], []),
-                connect_timeout=CONNECT_TIMEOUT_S,
-                keepalive_interval=15,
-                config=None,
-            )
-        except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
-            self._unreachable[host] = _why_not_connected(address, error)
-            raise HostError(self._unreachable[host]) from None
-        self._connections[host] = connection
-        return connection
 
     async def _close(self, connections: Iterable[asyncssh.SSHClientConnection]) -> None:
+        """In order; what does not answer is left."""
         closing = list(connections)
+        if not closing:
+            return
         for connection in closing:
             connection.close()
-        await asyncio.gather(*(connection.wait_closed() for connection in closing), return_exceptions=True)
+        ends = [asyncio.ensure_future(connection.wait_closed()) for connection in closing]
+        _, late = await asyncio.wait(ends, timeout=CLOSE_S)
+        for connection in closing if late else ():
+            connection.abort()
+        await asyncio.gather(*ends, return_exceptions=True)
 
 
 def _packed(files: Mapping[str, str]) -> bytes:
@@ -359,32 +330,20 @@ def _is_plain_pattern(name: str) -> bool:
     return bool(name) and all(letter.isalnum() or letter in "._-*" for letter in name) and not name.startswith("-")
 
 
-def _why_not_connected(address: Address, error: Exception) -> str:
-    """What stopped a login, and the remedy."""
-    if isinstance(error, asyncssh.HostKeyNotVerifiable):
-        return (
-            f"host {address}: its host key is not the pinned one; if the host was reinstalled on purpose, put the "
-            "new key into 'host_key' of its connection in Airflow, otherwise somebody else answers at that address"
-        )
-    if isinstance(error, asyncssh.PermissionDenied):
-        return (
-            f"host {address}: the login was refused; is the public half of {address.key_file} in "
-            f"authorized_keys of {address.login}?"
-        )
-    if isinstance(error, FileNotFoundError):
-        return f"host {address}: the private key {address.key_file} does not exist; mend 'key_file' of the connection"
-    if isinstance(error, asyncssh.KeyImportError):
-        return f"host {address}: 'key_file' or 'host_key' of its connection is not a key: {error}"
-    if isinstance(error, TimeoutError | asyncio.TimeoutError):
-        return f"host {address}: no connection within {CONNECT_TIMEOUT_S} s; is it up, and is the address right?"
-    return f"host {address}: cannot be reached: {error}; is sshd running there, and is the port right?"
-
-
-def _failed(address: Address, answer: Answer, script: str) -> HostError:
+def _failed(address: Address, answer: Answer, script: str) -> str:
     said = (answer.error or answer.output).strip()[-2000:] or "nothing"
-    return HostError(f"host {address}: exit status {answer.exit_status} of: {_shorten(script)}\n  it said: {said}")
+    return f"host {address}: exit status {answer.exit_status} of: {ssh.shortened(script)}\n  it said: {said}"
 
 
-def _shorten(script: str) -> str:
-    first = " ".join(script.split())
-    return first if len(first) <= 160 else first[:157] + "…"
+def _make_room(hosts: int) -> None:
+    """A connection is an open file. The soft limit is there for old programs; the hard one is somebody's will."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = hosts + OPEN_FILES_BESIDE
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise HostError(
+            f"{hosts} hosts need as many connections, and this process may have {hard} files open, {needed} at least "
+            f"are needed; raise that where the worker is started: ulimit -Hn {needed}, or LimitNOFILE={needed} in its "
+            "systemd unit"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

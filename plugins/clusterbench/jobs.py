@@ -140,15 +140,15 @@ class DetachedJob:
         return self.fleet.run_on(self.host, f"{enter}\n{script}\n", timeout_s=timeout_s).output
 
 
-def clean_up(fleet: Fleet, host: str, directory: str, done: Sequence[str]) -> None:
+def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:
     """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
     names = " ".join(quote(name) for name in done)
-    fleet.run_on(
-        host,
-        f"cd {quote(f'{fleet.work_dir(host)}/{directory}')} 2>/dev/null || exit 0\n"
+    script = (
         "for job in */; do\n"
         '  [ -e "$job/started" ] && ! flock -n -s "$job/lock" true && pkill -TERM -s "$(cat "$job/pid")"\n'
         "done\n"
         f"rm -rf -- {names}\n"
-        "rmdir . 2>/dev/null || true\n",
+        "rmdir . 2>/dev/null || true\n"
     )
+    places = {host: quote(f"{fleet.work_dir(host)}/{directory}") for host in hosts}
+    fleet.run_each({host: f"cd {place} 2>/dev/null || exit 0\n{script}" for host, place in places.items()})

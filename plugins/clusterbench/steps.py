@@ -318,8 +318,7 @@ def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:
     """Drivers and samplers that a lost worker left running; files are removed of trials that are ``done``: archived."""
-    for host in platform.hosts_with("client", "etl"):
-        jobs.clean_up(fleet, host, f"jobs/{holder}/{platform.platform}", done)
+    jobs.clean_up(fleet, platform.hosts_with("client", "etl"), f"jobs/{holder}/{platform.platform}", done)
     telemetry.clean_up(fleet, f"telemetry/{holder}/{platform.platform}")
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -53,7 +54,7 @@ cd {directory} 2>/dev/null || exit 0
 pid=$(cat telemetry.pid)
 if grep -q sadc /proc/$pid/comm 2>/dev/null; then
   size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
-  for _ in $(seq 60); do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.02; done
+  for _ in {{1..12}}; do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.1; done
   awk '{{print ($14 + $15) / {ticks}}}' /proc/$pid/stat >telemetry.cpu_s || true
   kill -TERM $pid || true  # at once: SIGINT would be heeded a second later
 fi
@@ -77,21 +78,31 @@ def start(fleet: Fleet, name: str) -> None:
     fleet.run_each(scripts)
 
 
-def stop(fleet: Fleet, name: str) -> None:
-    """End collecting on every host and turn what was collected into JSON there, after the measured window."""
+def stop(fleet: Fleet, name: str) -> dict[str, str]:
+    """End collecting on every host and turn what was collected into JSON there, after the measured window.
+
+    Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
+    """
     scripts = {
         host: STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
         for host in fleet.names
     }
-    fleet.run_each(scripts)
+    answers, failures = fleet.try_each(scripts)
+    for host, answer in answers.items():
+        if answer.exit_status:
+            failures[host] = f"host {fleet.addresses[host]}: its telemetry could not be read: {answer.error.strip()}"
+    return failures
 
 
-def collect(fleet: Fleet, name: str, into: Path) -> list[str]:
-    """Fetch every host's telemetry to ``into/<host>.json.gz``. Returns what is missing, one line a host."""
-    places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names}
-    failures = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start", "telemetry.boot"])
-    absent = [host for host in fleet.names if host not in failures and not (into / host / RAW_FILE).exists()]
-    return [*failures.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
+def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> list[str]:
+    """Fetch every host's telemetry to the folder ``into/<host>``, but of those that ``stop`` says have none.
+
+    Returns what is missing, one line a host.
+    """
+    places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names if host not in failed}
+    missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start", "telemetry.boot"])
+    absent = [host for host in places if host not in missing and not (into / host / RAW_FILE).exists()]
+    return [*failed.values(), *missing.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
 
 def clean_up(fleet: Fleet, name: str) -> None:
@@ -149,17 +160,16 @@ def samples(text: str, start_s: float | None = None) -> list[dict[str, float]]:
 
 def _row(entry: Mapping[str, Any]) -> dict[str, float]:
     stamp = entry["timestamp"]
-    when = datetime.fromisoformat(f"{stamp['date']}T{stamp['time']}").replace(tzinfo=UTC)
     cpu: Mapping[str, Any] = next((c for c in entry.get("cpu-load", []) if c["cpu"] in ("all", "-1")), {})
     disks = [d for d in entry.get("disk", []) if not _is_partition_or_loop(d["disk-device"])]
     devices = entry.get("network", {}).get("net-dev", [])
-    nets = [device for device in devices if not VIRTUAL.match(device["iface"])]
+    nets = [device for device in devices if not _is_virtual(device["iface"])]
     own = [device for device in devices if device["iface"] == "lo"]
     queue, memory = entry.get("queue", {}), entry.get("memory", {})
     psi = entry.get("psi", {})
     switches = entry.get("process-and-context-switch", {})
     row = {
-        "time_s": when.timestamp(),
+        "time_s": _midnight_s(stamp["date"]) + _second_of_day(stamp["time"]),
         "cpu_percent": 100.0 - float(cpu.get("idle", 100.0)) - float(cpu.get("iowait", 0.0)),
         "cpu_user_percent": float(cpu.get("usr", 0.0)),
         "cpu_system_percent": float(cpu.get("sys", 0.0)),
@@ -188,9 +198,25 @@ def _row(entry: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _total(devices: Iterable[Mapping[str, Any]], key: str) -> float:
-    return float(sum(float(device.get(key, 0.0)) for device in devices))
+    return float(sum([device.get(key, 0.0) for device in devices]))
 
 
+@cache
+def _midnight_s(date: str) -> float:
+    return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
+
+
+def _second_of_day(time: str) -> int:
+    hours, minutes, seconds = time.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+@cache
+def _is_virtual(interface: str) -> bool:
+    return VIRTUAL.match(interface) is not None
+
+
+@cache
 def _is_partition_or_loop(device: str) -> bool:
     """Whole disks only: sysstat lists none of the partitions, but loop, ram and device-mapper would count twice."""
     return device.startswith(("loop", "ram", "dm-", "md", "sr"))

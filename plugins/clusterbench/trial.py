@@ -100,10 +100,10 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
         state = job.wait()
     with bench.phase("collect"):
         job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
-        telemetry.stop(bench.fleet, name)
+        without = telemetry.stop(bench.fleet, name)
         after = _look_after(bench, json.loads((output / "before.json").read_text()))
         (output / "after.json").write_text(json.dumps(after, default=str))
-        missing = telemetry.collect(bench.fleet, name, output / "telemetry")
+        missing = telemetry.collect(bench.fleet, name, output / "telemetry", without)
     expected = bench.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = next(iter(bench.platform.hosts_with("worker", "segment", "coordinator")), "")
     return _judge(trial, workload, state, output, expected, missing, drawn)

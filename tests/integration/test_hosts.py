@@ -62,7 +62,7 @@ def test_an_unreachable_host_is_named_with_what_to_check(connections: Connection
 
 
 def test_a_dead_host_is_not_waited_for_twice(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterbench.hosts.CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr("clusterbench.ssh.CONNECT_TIMEOUT_S", 1)
     with Fleet.of(PLATFORM, changed(connections, "lab_etl", host="127.0.77.250", port=9)) as fleet:
         for _ in range(2):
             with pytest.raises(HostError, match="host etl"):

@@ -13,7 +13,7 @@ from clusterbench.lab.layout import Layout
 from clusterbench.lab.processes import Record
 from clusterbench.lab.server import RecordedServer, fingerprint, template
 
-_SSHD = "/usr/sbin/sshd"  # sshd starts itself anew for every session and insists on a full path
+SSHD = "/usr/sbin/sshd"  # sshd starts itself anew for every session and insists on a full path
 
 
 class SshHost(RecordedServer):
@@ -42,10 +42,11 @@ class SshHost(RecordedServer):
             {
                 "name": self.name,
                 "address": self.address,
-                "port": self.port,
+                "listen": f"ListenAddress {self.address}:{self.port}",
                 "host_dir": self.host_dir,
                 "lab_dir": self.layout.lab_dir,
                 "user": self.account.name,
+                "home": self.account.home,
             },
         )
         self.account.write(self._config_file, config)
@@ -55,10 +56,10 @@ class SshHost(RecordedServer):
         self.layout.claim_port(self.name, "ssh", self.address)
 
     def start(self, fingerprint: str) -> Record:
-        if not Path(_SSHD).exists():
-            raise LabError(f"{self.name}: {_SSHD} is missing. `make setup` installs openssh-server.")
+        if not Path(SSHD).exists():
+            raise LabError(f"{self.name}: {SSHD} is missing. `make setup` installs openssh-server.")
         return processes.spawn(
-            [_SSHD, "-D", "-e", "-f", str(self._config_file)],
+            [SSHD, "-D", "-e", "-f", str(self._config_file)],
             account=self.account,
             environment=self.account.environment(),
             log_file=self.log_file,
