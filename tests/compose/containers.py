@@ -1,4 +1,4 @@
-"""One composition of the tests' own: its project's name, secrets and port are nobody else's, and all of it goes again."""
+"""A composition of the tests' own: its name, secrets and port are nobody else's, and all of it goes again."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ class Containers:
     def _unwell(self) -> dict[str, str]:
         states = {service: self.inspect(each)["State"] for service, each in self.ids().items()}
         found = {
-            service: "ended well" if service in ONE_SHOT and not state["Running"] and state["ExitCode"] == 0 else
-            state.get("Health", {}).get("Status", f"{state['Status']}, {state['ExitCode']}")
+            service: "ended well"
+            if service in ONE_SHOT and not state["Running"] and state["ExitCode"] == 0
+            else state.get("Health", {}).get("Status", f"{state['Status']}, {state['ExitCode']}")
             for service, state in states.items()
         }
         return {service: said for service, said in found.items() if said not in ("healthy", "ended well")}
