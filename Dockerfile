@@ -53,6 +53,7 @@ COPY --from=jars /jars/s3proxy /opt/s3proxy
 COPY include/lab/logback.xml /opt/s3proxy/
 COPY include/compose/make_database.sh include/compose/metadata.sh include/compose/postgresql.conf \
      include/compose/pg_hba.conf /opt/clusterbench/
+RUN chmod -R a+rX /opt/clusterbench /opt/s3proxy  # whatever the umask of whoever checked the project out
 
 
 # A host is its sshd, which runs as the user that owns the server's files and is the only one it lets in: not as root.
@@ -66,6 +67,7 @@ RUN apt-get update \
 COPY --from=jars /jars/hadoop /opt/hadoop
 COPY include/compose/make_database.sh include/compose/host.sh include/compose/sshd_config \
      include/compose/postgresql.conf include/compose/pg_hba.conf /opt/clusterbench/
+RUN chmod -R a+rX /opt/clusterbench
 USER postgres
 WORKDIR /srv/host
 CMD ["/opt/clusterbench/host.sh"]
@@ -93,6 +95,7 @@ ENV AIRFLOW_HOME=/opt/airflow \
 COPY include/compose/airflow.cfg /opt/airflow/airflow.cfg
 COPY include/compose/clusterbench include/compose/airflow_part.sh /usr/local/bin/
 COPY . /opt/clusterbench
-RUN python -m compileall -q /opt/clusterbench/plugins /opt/clusterbench/dags
+RUN chmod -R a+rX /opt/clusterbench /opt/airflow/airflow.cfg /usr/local/bin \
+    && python -m compileall -q /opt/clusterbench/plugins /opt/clusterbench/dags
 USER airflow
 WORKDIR /opt/airflow

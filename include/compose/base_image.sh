@@ -29,7 +29,8 @@ debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" >"$log"
 rm -f "$log"
 
 rm -rf "$tree"/var/cache/apt/archives/*.deb "$tree"/var/lib/apt/lists/*
-printf 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };\n' >"$tree/etc/apt/apt.conf.d/docker-clean"
+printf 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };\n' \
+    >"$tree/etc/apt/apt.conf.d/docker-clean"
 
 if ls /usr/local/share/ca-certificates/*.crt >/dev/null 2>&1; then
     cp /usr/local/share/ca-certificates/*.crt "$tree/usr/local/share/ca-certificates/"

@@ -1,15 +1,18 @@
 #!/bin/sh
-# Make every password and key of docker-compose.yaml, each in a file of its own, below .compose/ (or $CLUSTERBENCH_SECRETS).
-# What is there stays: the databases were made with it. Needs openssl and ssh-keygen.
+# Make every password and key of docker-compose.yaml, each in a file of its own, below .compose/ or where
+# CLUSTERBENCH_SECRETS says. What is there stays: the databases were made with it. Needs openssl and ssh-keygen.
 # Only the folder keeps others out; the files are open, because each container reads its own as another user.
 set -eu
 
 cd "$(dirname "$0")/../.."
 secrets=${CLUSTERBENCH_SECRETS:-.compose}
-hosts="client etl db1 db2 master worker1 worker2"
+hosts="client etl db1 db2 master worker1 worker2 worker3"
 
 for program in openssl ssh-keygen; do
-    command -v $program >/dev/null || { echo "secrets: $program is missing; install it (openssl, openssh-client)" >&2; exit 1; }
+    command -v $program >/dev/null || {
+        echo "secrets: $program is missing; install it (Debian's packages: openssl, openssh-client)" >&2
+        exit 1
+    }
 done
 umask 022
 mkdir -p -m 700 "$secrets"
@@ -63,7 +66,8 @@ connections() {
         key=$(cut -d' ' -f1,2 "host_key_$host.pub")
         cat <<END
   "compose_$host": {"conn_type": "ssh", "host": "$host", "port": 2222, "login": "postgres", "extra": {
-    "key_file": "/run/secrets/client_key", "host_key": "$key", "no_host_key_check": false, "work_dir": "/srv/host/work"}},
+    "key_file": "/run/secrets/client_key", "host_key": "$key", "no_host_key_check": false,
+    "work_dir": "/srv/host/work"}},
 END
     done
     for host in db1 db2; do

@@ -28,7 +28,7 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]
             "base image": lambda: made.script("base_image.sh"),
             "secrets": lambda: made.script("secrets.sh"),
             "build": lambda: made.compose("build", timeout_s=900),
-            "up": lambda: made.compose("up", "-d", timeout_s=300),
+            "up": lambda: made.compose("up", "-d", timeout_s=600),
             "all healthy": made.wait_until_well,
         }.items():
             begun = time.monotonic()

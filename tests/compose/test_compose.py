@@ -24,9 +24,9 @@ from clusterbench.watch import follow
 
 pytestmark = pytest.mark.timeout(1200)
 
-HOSTS = ("client", "etl", "db1", "db2", "master", "worker1", "worker2")
+HOSTS = ("client", "etl", "db1", "db2", "master", "worker1", "worker2", "worker3")
 AIRFLOW_WORKERS = ("airflow-worker1", "airflow-worker2")
-ON_CPU_LIMIT = {"db1": 0.75, "db2": 1.0, "worker1": 1.0, "worker2": 1.0}
+ON_CPU_LIMIT = {"db1": 0.75, "db2": 1.0, "worker1": 1.0, "worker2": 1.0, "worker3": 1.0}
 LONG_TRIALS = {"platforms": ["compose_db1"], "scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50]}
 """Three trials of key_value, the driver of each running for some seconds."""
 
@@ -189,7 +189,7 @@ def test_a_killed_worker_loses_nothing(containers: Containers, api: AirflowApi) 
 
 
 def test_hadoop_is_measured_and_is_gone_afterwards(containers: Containers, api: AirflowApi) -> None:
-    chosen = {"platforms": ["compose_hadoop1"], "scale": "smoke", "sweeps": ["single_replica"], "repetitions": 1}
+    chosen = {"platforms": ["compose_hadoop1"], "scale": "smoke", "sweeps": ["platforms"], "repetitions": 1}
     dag_run_id = api.trigger("terasort", chosen)
     out = io.StringIO()
     assert follow(api, "terasort", dag_run_id, out) == "success", out.getvalue()
@@ -197,7 +197,7 @@ def test_hadoop_is_measured_and_is_gone_afterwards(containers: Containers, api: 
     assert archive.verify() == []
     (record,) = archive.trials()
     assert record.outcome == "completed" and record.measurements["terasort_s"] > 0
-    for host in ("master", "worker1", "worker2"):
+    for host in ("master", "worker1", "worker2", "worker3"):
         assert "java" not in containers.inside(host, "ps -eo comm")
 
 
