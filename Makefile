@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status run bench test test-engine lint types clean
+.PHONY: help setup up down status run bench test test-engine test-compose compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -9,6 +9,8 @@ lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
 EXPERIMENT ?=
 SCALE ?= laptop
 export PYTHON
+# Debian's program, or Docker's own plugin
+compose := $(if $(shell command -v docker-compose),docker-compose,docker compose)
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,6 +45,16 @@ test: lint types  ## lint, types, and all tests, with real servers
 test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
 	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }
 	CLUSTERBENCH_TEST_PLATFORM=$(abspath $(PLATFORM)) $(bin)/python -m pytest tests/integration/test_engine_contract.py
+
+test-compose: setup  ## all of it as containers, built and run for real; needs a Docker engine
+	$(bin)/python -m pytest tests/compose --durations=0
+
+compose-up:  ## build and start everything as containers (docs/compose.md)
+	include/compose/secrets.sh
+	$(compose) up -d --build
+
+compose-down:  ## stop and remove the containers; their data stays (with it: make compose-down VOLUMES=--volumes)
+	$(compose) down $(VOLUMES)
 
 lint: setup  ## style of the code, and every YAML and SQL file
 	$(bin)/ruff check .
