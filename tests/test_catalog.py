@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from clusterbench.catalog import Catalog
+from clusterbench.catalog import Catalog, is_offered
 from clusterbench.datasets import Dataset
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import SpecError
@@ -120,7 +120,7 @@ def test_template_is_linted_but_never_offered(tmp_path: Path) -> None:
     assert catalog.read_platform(path).template
     assert "lab_db2" not in [platform.platform for platform in catalog.platforms()]
     path.write_text(path.read_text() + "colour: red\n")
-    assert any("colour: unknown key" in problem for problem in catalog.lint())
+    assert any("colour: unknown key" in problem for problem in Catalog(tmp_path).lint())
 
 
 def test_broken_platform_is_left_out_and_told_by_lint(tmp_path: Path) -> None:
@@ -301,3 +301,36 @@ def test_expectation_says_in_words_what_it_checks_and_how_much_it_matters(path: 
 def test_every_reason_to_trust_a_number_that_is_checked_on_rows_has_an_expectation() -> None:
     checks = {one["meta"]["check"] for path in SUITES for one in json.loads(path.read_text())["expectations"]}
     assert checks == set(range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("said", "offered", "not_offered"),
+    [
+        ("", ["lab_db1", "compose_db1"], []),
+        ("compose_*", ["compose_db1"], ["lab_db1", "mine"]),
+        ("!compose_*", ["lab_db1", "mine"], ["compose_db1"]),
+        ("mine, lab_*,!lab_db2", ["mine", "lab_db1"], ["lab_db2", "compose_db1"]),
+    ],
+)
+def test_installation_says_which_platforms_it_measures(
+    monkeypatch: pytest.MonkeyPatch, said: str, offered: list[str], not_offered: list[str]
+) -> None:
+    monkeypatch.setenv("CLUSTERBENCH_PLATFORMS", said)
+    assert [name for name in offered + not_offered if is_offered(name)] == offered
+
+
+def test_experiment_measures_what_is_offered_of_its_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTERBENCH_PLATFORMS", "compose_*")
+    catalog = Catalog(project_root())
+    defaults = {experiment.experiment: experiment.platforms for experiment, _ in catalog.experiments()}
+    assert defaults["smoke"] == ["compose_db1", "compose_db2"]
+    assert defaults["terasort"] == ["compose_hadoop1"]
+    offered = {platform.platform for _, platforms in catalog.experiments() for platform in platforms}
+    assert offered == {"compose_db1", "compose_db2", "compose_hadoop1"}
+    assert catalog.platform("lab_db1").platform == "lab_db1", "by its name it is still known"
+
+
+def test_experiment_without_an_offered_platform_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTERBENCH_PLATFORMS", "lab_db*")
+    names = {experiment.experiment for experiment, _ in Catalog(project_root()).experiments()}
+    assert "smoke" in names and "terasort" not in names

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +17,17 @@ from clusterbench.spec.loading import load, located
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published
 
+OFFERED = "CLUSTERBENCH_PLATFORMS"
+"""Which platforms an installation measures: names or patterns, with commas between; ``!`` before one excludes."""
+
 
 @dataclass(frozen=True)
 class Catalog:
     """The experiments, platforms and published results below ``root``."""
 
     root: Path
+    _read: dict[Path, Platform] = field(default_factory=dict, repr=False, compare=False)
+    """A platform's file is read once: many experiments ask for it, and DAGs are parsed often."""
 
     @cached_property
     def experiment_files(self) -> list[Path]:
@@ -44,23 +51,43 @@ class Catalog:
         platforms, published = ([file.stem for file in files] for files in (self.platform_files, self.published_files))
         if problems := check_experiment(experiment, platforms, published):
             raise SpecError([located(path, problem) for problem in problems])
-        return experiment
+        return self._with_offered_defaults(experiment)
+
+    def _with_offered_defaults(self, experiment: Experiment) -> Experiment:
+        """Of the platforms that an experiment names those offered here; of none, all offered of the same engines."""
+        offered = [name for name in experiment.platforms if is_offered(name)]
+        if len(offered) == len(experiment.platforms):
+            return experiment
+        engines = self.engines_of(experiment)
+        offered = offered or [platform.platform for platform in self.platforms() if platform.engine in engines]
+        return experiment.model_copy(update={"platforms": offered}) if offered else experiment
 
     def experiments(self) -> list[tuple[Experiment, list[Platform]]]:
-        """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``."""
+        """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``.
+
+        One without a platform that is offered here is left out.
+        """
         found = []
         for file in self.experiment_files:
             try:
                 experiment = self.read_experiment(file)
-                found.append((experiment, self.platforms_for(experiment)))
+                platforms = self.platforms_for(experiment)
             except SpecError:
                 continue
+            if any(is_offered(platform.platform) for platform in platforms):
+                found.append((experiment, platforms))
         return found
 
     def platform(self, name: str) -> Platform:
         return self.read_platform(self._file(self.platform_files, "platform", name))
 
     def read_platform(self, path: Path) -> Platform:
+        if path not in self._read:
+            self._read[path] = self._checked_platform(path)
+        return self._read[path]
+
+    @staticmethod
+    def _checked_platform(path: Path) -> Platform:
         platform = load(path, Platform)
         _named_as_its_file(path, "platform", platform.platform)
         if importlib.util.find_spec(f"clusterbench.engines.{platform.engine}") is None:
@@ -83,9 +110,9 @@ class Catalog:
         return {self.platform(name).engine for name in experiment.platforms} | set(experiment.settings)
 
     def platforms(self) -> list[Platform]:
-        """Every platform that can be run: no template, and its file in order. One that is not shows up in ``lint``."""
+        """Every platform that can be run here: no template, offered, its file in order. Else it shows up in ``lint``."""
         found = []
-        for file in self.platform_files:
+        for file in filter(lambda path: is_offered(path.stem), self.platform_files):
             try:
                 platform = self.read_platform(file)
             except SpecError:
@@ -134,6 +161,14 @@ class Catalog:
                 return path
         names = [path.stem for path in files]
         raise SpecError([f"unknown {kind} {name!r}{suggest(name, names)}"])
+
+
+def is_offered(name: str) -> bool:
+    """Whether this installation measures the platform, as ``CLUSTERBENCH_PLATFORMS`` says; all where that is unset."""
+    patterns = [pattern.strip() for pattern in os.environ.get(OFFERED, "").split(",") if pattern.strip()]
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    excluded = (fnmatchcase(name, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    return (not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)) and not any(excluded)
 
 
 def _named_as_its_file(path: Path, key: str, name: str) -> None:

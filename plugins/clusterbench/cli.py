@@ -18,7 +18,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
 from clusterbench.conformance import Folded
 from clusterbench.connections import local_connections
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ClusterbenchError, EngineError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
@@ -368,8 +368,12 @@ def _setup(options: argparse.Namespace) -> int:
         if options.undo:
             print("put back")
             return OK
-        rows = steps.conformance_now(bench)
-        platform = bench.platform
+        rows, platform = steps.conformance_of_hosts(bench), bench.platform
+        try:
+            rows += steps.conformance_of_engine(bench)
+        except EngineError as error:
+            first = str(error).splitlines()[0][:200]
+            print(f"the engine could not be asked; is it up? clusterbench cluster up {platform.platform}\n  {first}")
     shown = [each for each in conformance.fold(rows) if options.all or each.row.verdict != conformance.AS_DECLARED]
     table = Table("setting", "where", "declared", "found", "", title=platform.title)
     for each in shown:

@@ -116,7 +116,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
         apply_setup(bench)
         engine_facts = bench.engine.facts()
         hosts = facts.hosts(bench.fleet, facts.folders(bench.platform, engine_facts))
-        rows = _conformance(bench, hosts)
+        rows = [*conformance_of_engine(bench), *conformance_of_hosts(bench, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
@@ -147,18 +147,19 @@ def undo_setup(bench: Bench) -> None:
         host_setup.put_back(bench.platform, bench.fleet)
 
 
-def _conformance(bench: Bench, hosts: Mapping[str, Mapping[str, Any]]) -> list[conformance.Row]:
-    declared, settings = host_settings.items(bench.platform), bench.engine.declared_settings()
+def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | None = None) -> list[conformance.Row]:
+    """``hosts``: their facts, where they were read already. Changes nothing."""
+    declared = host_settings.items(bench.platform)
     return [
-        *conformance.of_hardware(bench.platform, facts.claims(bench.platform, hosts)),
-        *conformance.of_engine(bench.platform, settings, bench.engine.settings(settings)),
+        *conformance.of_hardware(bench.platform, facts.claims(bench.platform, hosts or facts.hosts(bench.fleet))),
         *conformance.of_hosts(bench.platform, declared, host_setup.read(bench.fleet, declared)),
     ]
 
 
-def conformance_now(bench: Bench) -> list[conformance.Row]:
-    """As the cluster is, changing nothing: the dry run of ``set_up_cluster``."""
-    return _conformance(bench, facts.hosts(bench.fleet))
+def conformance_of_engine(bench: Bench) -> list[conformance.Row]:
+    """Raises EngineError where it is down. Changes nothing."""
+    settings = bench.engine.declared_settings()
+    return conformance.of_engine(bench.platform, settings, bench.engine.settings(settings))
 
 
 def _check_space(run: Run, bench: Bench) -> None:

@@ -58,6 +58,7 @@ class Airflow:
         return {
             "AIRFLOW_HOME": str(self.dir),
             "CLUSTERBENCH_LAB_DIR": str(self.layout.lab_dir),
+            "CLUSTERBENCH_PLATFORMS": os.environ.get("CLUSTERBENCH_PLATFORMS", "!compose_*"),
             "GX_ANALYTICS_ENABLED": "false",
             "no_proxy": no_proxy,
             "NO_PROXY": no_proxy,
