@@ -110,7 +110,7 @@ class Catalog:
         return {self.platform(name).engine for name in experiment.platforms} | set(experiment.settings)
 
     def platforms(self) -> list[Platform]:
-        """Every platform that can be run here: no template, offered, its file in order. Else it shows up in ``lint``."""
+        """Every platform that can be run here: no template, offered, its file in order (else ``lint`` tells of it)."""
         found = []
         for file in filter(lambda path: is_offered(path.stem), self.platform_files):
             try:
