@@ -26,7 +26,7 @@ CATALOG = Catalog(project_root())
 class Folder:
     """Objects in files, for reading: what a report needs of a store."""
 
-    bucket = "clusterbench"
+    url = "s3://clusterbench/"
     endpoint = "a folder"
 
     def __init__(self, root: Path) -> None:

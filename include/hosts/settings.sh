@@ -87,17 +87,19 @@ former() {
 }
 
 change() {
+  local was noted=
+  was=$(former "$1" "$2")
   mkdir -p "$(dirname "$before")"
   touch "$before"
-  local noted=no
   if ! grep -qF "$1"$'\t'"$2"$'\t' "$before"; then
-    noted=now
-    printf '%s\t%s\t%s\n' "$1" "$2" "$(former "$1" "$2")" >>"$before"
+    noted=yes
+    printf '%s\t%s\t%s\n' "$1" "$2" "$was" >>"$before"
   fi
   write "$1" "$2" "$3" && return
   echo "$1 $2: could not be set to '$3'" >&2
   failed=1
-  if [ $noted = now ]; then sed -i '$d' "$before"; fi
+  # What never changed need not, and often cannot, be put back.
+  if [ -n "$noted" ] && [ "$(former "$1" "$2")" = "$was" ]; then sed -i '$d' "$before"; fi
 }
 
 write() {

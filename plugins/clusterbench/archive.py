@@ -1,12 +1,14 @@
 """Object storage: the archive is the truth. Every object is written once; the manifest comes last and seals the run.
 
-Layout below ``s3://bucket/<experiment>/<run id>/``: see ``docs/archive.md``.
+Layout below ``s3://bucket/<experiment>/<run id>/``: see ``docs/archive.md``. What is asked of the server is what
+``include/s3/policy.json`` allows: to read, to write and to list below one prefix; nothing is ever deleted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -33,15 +35,18 @@ CHUNK_BYTES = 1 << 20
 AT_ONCE = 16
 """Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"
+PREFIX = re.compile(r"([\w.-]*\w[\w.-]*/)*\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket, and the client that reaches it."""
+    """A bucket, or what is below ``prefix`` in it, and the client that reaches it. Keys are relative to the prefix."""
 
     client: S3Client
     bucket: str
     endpoint: str
+    prefix: str = ""
+    """Empty, or ending in a slash."""
 
     @classmethod
     def of(cls, connection: Connection) -> Store:
@@ -62,14 +67,22 @@ class Store:
             ),
         )
         bucket = connection.need("bucket", "the bucket of the archive")
-        return cls(client, bucket, endpoint or "AWS")
+        return cls(client, bucket, endpoint or "AWS", _prefix(connection))
+
+    @property
+    def url(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}"
 
     def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
         """Write an object unless one of that key is there; False when it was. Never overwrites."""
         try:
             with body.open("rb") if isinstance(body, Path) else nullcontext(body) as content:
                 self.client.put_object(
-                    Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*", ContentType=content_type
+                    Bucket=self.bucket,
+                    Key=self.prefix + key,
+                    Body=content,
+                    IfNoneMatch="*",
+                    ContentType=content_type,
                 )
         except (ClientError, BotoCoreError) as error:
             if _code(error) in ("PreconditionFailed", "412"):
@@ -80,17 +93,19 @@ class Store:
     def get(self, key: str) -> bytes | None:
         """The object's bytes, or None when there is no such object."""
         try:
-            return self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
+            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
         except (ClientError, BotoCoreError) as error:
             if _code(error) in ("NoSuchKey", "404"):
                 return None
+            if _code(error) in ("AccessDenied", "403") and key not in self.keys(key):
+                return None  # so AWS answers to who may list below a prefix only
             raise self._explain("read", key, error) from None
 
     def sha256(self, key: str) -> tuple[str, int]:
         """Digest and size of an object, streamed, so that its size does not matter."""
         digest, size = hashlib.sha256(), 0
         try:
-            body = self.client.get_object(Bucket=self.bucket, Key=key)["Body"]
+            body = self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"]
             for chunk in body.iter_chunks(CHUNK_BYTES):
                 digest.update(chunk)
                 size += len(chunk)
@@ -99,33 +114,36 @@ class Store:
         return digest.hexdigest(), size
 
     def keys(self, prefix: str) -> Iterator[str]:
+        """Of all objects whose key begins with ``prefix``."""
+        below = self.prefix + prefix
         try:
-            for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix):
+            for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=below):
                 for entry in page.get("Contents", []):
-                    yield entry["Key"]
+                    yield entry["Key"].removeprefix(self.prefix)
         except (ClientError, BotoCoreError) as error:
             raise self._explain("list", prefix, error) from None
 
     def folders(self, prefix: str) -> list[str]:
         """Names directly below ``prefix``, which ends in a slash or is empty."""
         names: list[str] = []
+        below = self.prefix + prefix
         try:
             pages = self.client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.bucket, Prefix=prefix, Delimiter="/"
+                Bucket=self.bucket, Prefix=below, Delimiter="/"
             )
             for page in pages:
-                names += [entry["Prefix"][len(prefix) : -1] for entry in page.get("CommonPrefixes", [])]
+                names += [entry["Prefix"][len(below) : -1] for entry in page.get("CommonPrefixes", [])]
         except (ClientError, BotoCoreError) as error:
             raise self._explain("list", prefix, error) from None
         return names
 
     def _explain(self, verb: str, key: str, error: Exception) -> ArchiveError:
-        where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {key!r}"
+        where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {self.prefix + key!r}"
         code = _code(error)
         if code in ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch"):
             return ArchiveError(
-                f"{where}: access denied ({code}); check the keys of connection {CONNECTION_ID!r} and the "
-                "policy of the bucket"
+                f"{where}: access denied ({code}); check the keys of connection {CONNECTION_ID!r}, its 'prefix', and "
+                "the policy of the bucket"
             )
         if code == "NoSuchBucket":
             return ArchiveError(f"{where}: there is no such bucket; create it, or mend 'bucket' of {CONNECTION_ID!r}")
@@ -134,6 +152,18 @@ class Store:
         return ArchiveError(
             f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
         )
+
+
+def _prefix(connection: Connection) -> str:
+    """Of all keys: what the connection's extra says, with one slash at its end."""
+    given = str(connection.extra.get("prefix") or "")
+    prefix = f"{given.strip('/')}/" if given.strip("/") else ""
+    if not PREFIX.match(prefix):
+        raise ArchiveError(
+            f"connection {connection.id!r}: 'prefix' of its extra is {given!r}; allowed are names of letters, digits, "
+            "'.', '_' and '-', with slashes between them"
+        )
+    return prefix
 
 
 def _code(error: Exception) -> str:
@@ -150,7 +180,7 @@ class RunArchive:
 
     @property
     def url(self) -> str:
-        return f"s3://{self.store.bucket}/{self.prefix}"
+        return self.store.url + self.prefix
 
     def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
         return self.store.put_new(self.prefix + key, body, content_type)

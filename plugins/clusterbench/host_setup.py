@@ -35,8 +35,8 @@ def read(fleet: Fleet, declared: Mapping[str, Sequence[Item]]) -> dict[str, dict
 def set_up(platform: Platform, fleet: Fleet) -> None:
     """Put back what another platform left, and apply what is declared where the platform's file allows it.
 
-    What a platform accepts, and what a host does not know or cannot change, is left; conformance tells of it.
-    Raises HostError naming every host that refused.
+    What the platform accepts, and what can only be compared, is left. Raises HostError naming every host that does not
+    know a setting or refuses it.
     """
     put_back(platform, fleet, of_others=True)
     if "hosts" not in platform.setup.apply:

@@ -77,7 +77,7 @@ def generate(dataset: Dataset, engine: Database) -> None:
             f"{free / 1e9:,.1f} GB in {path}; free some space, or choose a smaller scale or no data_load sweep"
         )
     endpoint = engine.endpoint(pooled=False)
-    where = f"{endpoint.options} --dbname={quote(endpoint.database)}"
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
     fleet.put(host, path, {**queries, "pgpass": endpoint.password_file(engine.database.password)})
 

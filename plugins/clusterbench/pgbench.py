@@ -58,7 +58,7 @@ class Load:
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
-    name = endpoint.database
+    name = endpoint.dbname
     where = endpoint.options
     options = ["--connect"] if load.reconnect else []
     options += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]

@@ -95,7 +95,7 @@ rm -f answer.*.sorted
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
-    where = f"{endpoint.options} --dbname={quote(endpoint.database)}"
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
     command = COMMAND.format(
         where=where,
         streams=len(load.streams),

@@ -13,9 +13,12 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
+import httpx
 import pytest
 from tests.integration.helpers import archive_of, store_of
+from tests.lab.looking import secrets_of
 
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import RunArchive
@@ -159,18 +162,120 @@ def test_verify_finds_a_flipped_bit_a_missing_and_an_extra_object(
     assert clusterbench(lab_with_airflow, "verify", name).returncode == 0
 
 
-def test_no_secret_is_in_a_task_log_or_an_xcom(
-    smoke: tuple[str, RunArchive], lab_with_airflow: Lab, there: Connections, api: AirflowApi
+@pytest.fixture(scope="module")
+def secrets(lab_with_airflow: Lab) -> dict[str, str]:
+    """Everything in the lab's file of passwords and keys, and a line of the private key."""
+    return secrets_of(lab_with_airflow)
+
+
+def held(secrets: dict[str, str], content: str) -> list[str]:
+    """Names of the secrets in a text, or in one that is JSON of it."""
+    return [name for name, secret in secrets.items() if secret in content or json.dumps(secret)[1:-1] in content]
+
+
+def dag_run_of(archive: RunArchive) -> str:
+    return str(archive.need_json("run.json")["started_by"]["dag_run_id"])
+
+
+def test_no_secret_is_in_a_task_log(
+    smoke: tuple[str, RunArchive], lab_with_airflow: Lab, secrets: dict[str, str], api: AirflowApi
 ) -> None:
-    secrets = [there("lab_db1_postgres").password, there("clusterbench_archive").password]
+    """Neither in the files that the servers and workers write, nor as the UI shows them."""
     logs = [path for path in lab_with_airflow.lab_dir.rglob("*.log") if path.is_file()]
     assert any("dag_id=smoke" in str(path) for path in logs)
     for path in logs:
-        text = path.read_text(errors="replace")
-        assert not any(secret in text for secret in secrets), path
-    run = api.call("GET", "/dags/smoke/dagRuns")["dag_runs"][0]["dag_run_id"]
-    xcoms = json.dumps(api.call("GET", f"/dags/smoke/dagRuns/{run.replace('+', '%2B')}/taskInstances/~/xcomEntries"))
-    assert not any(secret in xcoms for secret in secrets)
+        assert held(secrets, path.read_text(errors="replace")) == [], path
+    dag_run_id = dag_run_of(smoke[1])
+    shown = [api.log("smoke", dag_run_id, task) for task in api.task_instances("smoke", dag_run_id) if task["pid"]]
+    assert sum("response_time_s" in log for log in shown) == 8, "the trials' logs are among them"
+    assert held(secrets, "\n".join(shown)) == []
+
+
+def test_no_secret_is_in_an_xcom_or_a_rendered_template(
+    smoke: tuple[str, RunArchive], secrets: dict[str, str], api: AirflowApi
+) -> None:
+    dag_run_id = dag_run_of(smoke[1])
+    run = f"/dags/smoke/dagRuns/{quote(dag_run_id, safe='')}"
+    entries = api.call("GET", f"{run}/taskInstances/~/xcomEntries", params={"limit": 1000})["xcom_entries"]
+    values = [
+        api.call(
+            "GET",
+            f"{run}/taskInstances/{entry['task_id']}/xcomEntries/{entry['key']}",
+            params={"map_index": entry["map_index"], "stringify": "true"},
+        )["value"]
+        for entry in entries
+    ]
+    assert smoke[1].url in json.dumps(values), "what open_run returns is among them"
+    tasks = api.task_instances("smoke", dag_run_id)
+    rendered = [task["rendered_fields"] for task in tasks]
+    assert "trials" in "".join(task["task_id"] for task in tasks) and any(rendered)
+    assert held(secrets, json.dumps([entries, values, tasks, api.dag_run("smoke", dag_run_id)])) == []
+
+
+def test_no_secret_is_in_the_run_s_archive(smoke: tuple[str, RunArchive], secrets: dict[str, str]) -> None:
+    archive = smoke[1]
+    for key in archive.keys(""):
+        assert held(secrets, (archive.store.get(archive.prefix + key) or b"").decode(errors="replace")) == [], key
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v2/dags",
+        "/api/v2/dags/smoke/dagRuns",
+        "/api/v2/dags/smoke/dagRuns/~/taskInstances",
+        "/api/v2/dags/smoke/dagRuns/~/taskInstances/~/xcomEntries",
+        "/api/v2/connections",
+        "/api/v2/variables",
+        "/api/v2/pools",
+        "/api/v2/eventLogs",
+        "/api/v2/importErrors",
+        "/ui/config",
+        "/ui/dags",
+        "/ui/dashboard/dag_stats",
+    ],
+)
+def test_without_a_login_airflow_tells_nothing(api: AirflowApi, path: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer not.a.token"}, {"Cookie": "_token=not.a.token"}):
+        answer = httpx.get(api.url + path, headers=headers, follow_redirects=False, timeout=30)
+        assert answer.status_code in (401, 403), f"{path} with {headers or 'nothing'}: {answer.status_code}"
+        assert "smoke" not in answer.text
+    assert httpx.get(api.url + path, headers={"Authorization": f"Bearer {token(api)}"}, timeout=30).is_success
+
+
+def token(api: AirflowApi) -> str:
+    said = httpx.post(f"{api.url}/auth/token", json={"username": api.user, "password": api.password}, timeout=30)
+    return str(said.json()["access_token"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/v2/dags/smoke/dagRuns", {"logical_date": None, "conf": {}}),
+        ("PATCH", "/api/v2/dags/smoke", {"is_paused": True}),
+        ("POST", "/api/v2/connections", {"connection_id": "x", "conn_type": "ssh"}),
+        ("DELETE", "/api/v2/dags/smoke", None),
+    ],
+)
+def test_without_a_login_nothing_can_be_done(api: AirflowApi, method: str, path: str, body: object) -> None:
+    before = api.call("GET", "/dags/smoke/dagRuns")["total_entries"]
+    answer = httpx.request(method, api.url + path, json=body, timeout=30)
+    assert answer.status_code in (401, 403)
+    assert api.call("GET", "/dags/smoke")["is_paused"] is False
+    assert api.call("GET", "/dags/smoke/dagRuns")["total_entries"] == before
+
+
+@pytest.mark.parametrize(("user", "password"), [("admin", ""), ("admin", "admin"), ("", ""), ("nobody", "x")])
+def test_a_wrong_password_opens_nothing(api: AirflowApi, user: str, password: str) -> None:
+    answer = httpx.post(f"{api.url}/auth/token", json={"username": user, "password": password}, timeout=30)
+    assert answer.status_code in (400, 401, 422)
+    assert "access_token" not in answer.text
+
+
+def test_no_token_is_given_without_a_password(api: AirflowApi) -> None:
+    """SimpleAuthManager gives everybody one where ``simple_auth_manager_all_admins`` is set; here it must not be."""
+    answer = httpx.get(f"{api.url}/auth/token", timeout=30)
+    assert not answer.is_success and "access_token" not in answer.text
 
 
 def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:

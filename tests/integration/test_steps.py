@@ -99,7 +99,7 @@ def test_a_platform_that_is_not_what_it_claims_stops_the_run(connections: Connec
             bench.engine.execute("ALTER SYSTEM RESET synchronous_commit")
             bench.engine.execute("SELECT pg_reload_conf()")
     assert "  engine: synchronous_commit: declared 'on', found 'off'" in str(caught.value)
-    assert "Change the cluster, or what the file declares" in str(caught.value)
+    assert "Change the cluster ('clusterbench setup lab_db1' shows what would be changed)" in str(caught.value)
 
 
 def test_a_bad_dataset_stops_the_run_before_its_first_trial(connections: Connections) -> None:

@@ -32,6 +32,15 @@ class Endpoint:
         """How psql and pgbench are told where, as words of a shell; the database's name is each one's own affair."""
         return f"--host={quote(self.host)} --port={self.port} --username={quote(self.login)}"
 
+    @property
+    def dbname(self) -> str:
+        """The database as psql and pgbench take it: a name that looks like a connection string must be in one."""
+        if "=" not in self.database and "://" not in self.database:
+            return self.database
+        from psycopg.conninfo import make_conninfo  # noqa: PLC0415  engines are imported where DAGs are parsed
+
+        return make_conninfo(dbname=self.database)
+
     def password_file(self, password: str) -> str:
         """One line in PostgreSQL's own format (``.pgpass``)."""
         parts = (self.host, str(self.port), self.database, self.login, password)

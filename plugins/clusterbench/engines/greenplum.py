@@ -17,7 +17,7 @@ from psycopg import sql
 from clusterbench import instances
 from clusterbench.datasets import Storage
 from clusterbench.engines import BulkLoad
-from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, quoted, without_hosts
+from clusterbench.engines.postgres import SERVER_TIMEOUT_S, Postgres, public_value, quoted, without_hosts
 from clusterbench.errors import EngineError
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
@@ -357,7 +357,11 @@ def settings_that_differ(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
     values: dict[str, dict[str, str]] = {}
     for row in rows:
         values.setdefault(str(row["name"]), {})[str(row["content"])] = str(row["value"])
-    return {name: found for name, found in values.items() if len(set(found.values())) > 1 or len(found) < len(contents)}
+    return {
+        name: {content: public_value(name, value) for content, value in found.items()}
+        for name, found in values.items()
+        if len(set(found.values())) > 1 or len(found) < len(contents)
+    }
 
 
 ENGINE = Greenplum

@@ -30,6 +30,9 @@ SERVER_TIMEOUT_S = 360
 RELOAD_S = 5
 SETTING_NAME = re.compile(r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$")
 
+PRIVATE_SETTING = re.compile("conninfo|_command$|passw|passphrase|secret|token|credential")
+NOT_ARCHIVED = "(set; not archived, it may hold a password)"
+
 LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 """Of load files; Greenplum's external tables have the same words in another order."""
 
@@ -189,7 +192,7 @@ class Postgres:
             "SELECT name, current_setting(name) AS value FROM pg_settings "
             "WHERE source NOT IN ('default', 'client', 'override', 'session') ORDER BY name"
         )
-        return {row["name"]: row["value"] for row in changed}
+        return {row["name"]: public_value(row["name"], row["value"]) for row in changed}
 
     def _program_directory(self, data_directory: str) -> str:
         return self._on_host(
@@ -474,10 +477,8 @@ class Postgres:
         """PgBouncer on the database's host, new for every trial, so that no old session keeps old settings."""
         self.stop_pooler()
         directory = f"{self.fleet.work_dir(self.host)}/pgbouncer"
-        name, port = self.database.schema, self.port
         ini = (
-            "[databases]\n"
-            f"{name} = host={self.database.host} port={port} dbname={name}\n"
+            f"[databases]\n* = host={self.database.host} port={self.port}\n"  # a name has no quotes in this file
             "[pgbouncer]\n"
             f"listen_addr = {self.database.host}\nlisten_port = {self.platform.pooler_port}\nunix_socket_dir =\n"
             "auth_type = scram-sha-256\n"
@@ -485,7 +486,7 @@ class Postgres:
             f"pool_mode = {mode}\ndefault_pool_size = {size}\nmax_client_conn = 2000\n"
             "log_connections = 0\nlog_disconnections = 0\nignore_startup_parameters = extra_float_digits\n"
         )
-        user = f'"{self.database.login}" "{self.database.password}"\n'
+        user = f"{_in_users_file(self.database.login)} {_in_users_file(self.database.password)}\n"
         self.fleet.put(self.host, directory, {"pgbouncer.ini": ini, "users": user})
         self._on_host(
             f"cd {quote(directory)}; : >log; PATH=$PATH:/usr/sbin pgbouncer --daemon --quiet pgbouncer.ini "
@@ -547,9 +548,19 @@ def without_hosts(platform: Platform) -> dict[str, str]:
     return lacks
 
 
+def public_value(setting: str, value: str) -> str:
+    """What of a server's setting may be archived: a connection string, a command or a key may hold a password."""
+    return NOT_ARCHIVED if PRIVATE_SETTING.search(setting) and value else value
+
+
 def quoted(relation: str) -> str:
     """``"name"``: a text that means the relation of exactly that name when it is cast to regclass."""
     return sql.Identifier(relation).as_string(None)
+
+
+def _in_users_file(text: str) -> str:
+    """As PgBouncer's file of users has names and passwords: a quote is written twice."""
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _regclasses(relations: Sequence[str]) -> sql.Composable:
