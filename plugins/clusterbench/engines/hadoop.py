@@ -13,6 +13,7 @@ from urllib.parse import quote as url_quote
 from xml.etree import ElementTree as ET
 
 from clusterbench.connections import Connection
+from clusterbench.engines._deployment import Deployment
 from clusterbench.errors import EngineError, HostError
 from clusterbench.hadoop import daemons
 from clusterbench.hadoop.configuration import REPLICAS_MAX, Configuration
@@ -20,7 +21,6 @@ from clusterbench.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANA
 from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.spec.platform import Platform
 
-COMMAND_S = 120
 UP_S = 300
 """What the daemons may take to find each other; a NameNode with many blocks reads for minutes."""
 HEARD_S = 20
@@ -61,7 +61,7 @@ curl -sS --fail --max-time 30 'http://{address}:{port}/conf?format=xml' | grep -
 """One property a line, of those that come from files."""
 
 
-class HadoopCluster:
+class HadoopCluster(Deployment):
     """One HDFS with one YARN, reached over SSH alone: their web servers are asked by curl on their own hosts."""
 
     title = "Hadoop"
@@ -73,12 +73,7 @@ class HadoopCluster:
         database: Connection | None = None,  # noqa: ARG002  as every engine has it
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        self.platform, self.fleet = platform, fleet
-        self._facts = dict(facts or {})
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        return self.lacking(self.platform, self._facts)
+        super().__init__(platform, fleet, facts)
 
     @classmethod
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
@@ -90,10 +85,6 @@ class HadoopCluster:
             f"replicas_{count}": f"{count} replicas cannot be kept apart: the workers are on {machines} machines"
             for count in range(machines + 1, REPLICAS_MAX + 1)
         }
-
-    @property
-    def _where(self) -> str:
-        return f"platform {self.platform.platform!r}"
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -457,7 +448,7 @@ class HadoopCluster:
         url = f"{self.url(NAMENODE)}/webhdfs/v1{url_quote(path)}?op={operation}&user.name={url_quote(login)}"
         host = self.configuration.namenode
         said = self._on_each(
-            {host: f"curl -sS --max-time {COMMAND_S} -X {method} {quote(url)}"}, "its NameNode must answer"
+            {host: f"curl -sS --max-time {self.command_s} -X {method} {quote(url)}"}, "its NameNode must answer"
         )[host]
         answer = dict(json.loads(said or "{}"))
         error = answer.get("RemoteException")
@@ -484,13 +475,6 @@ class HadoopCluster:
         """Run what ``script`` makes for the chosen daemons of a host, on all their hosts at once."""
         here = daemons.by_host(chosen)
         return self._on_each({host: script(self.configuration, host, found) for host, found in here.items()}, remedy)
-
-    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = COMMAND_S) -> dict[str, str]:
-        try:
-            answers = self.fleet.run_each(scripts, timeout_s=timeout_s)
-        except HostError as error:
-            raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
-        return {host: answer.output for host, answer in answers.items()}
 
     def _put(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> None:
         try:

@@ -18,7 +18,8 @@ from clusterbench import instances
 from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
 from clusterbench.engines import BulkLoad, Endpoint, Residency
-from clusterbench.errors import EngineError, HostError
+from clusterbench.engines._deployment import Deployment
+from clusterbench.errors import EngineError
 from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
@@ -39,10 +40,11 @@ LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
 
 
-class Postgres:
+class Postgres(Deployment):
     """One PostgreSQL server, reached by its own protocol and, for its files and processes, over SSH."""
 
     title = "PostgreSQL"
+    command_s = SERVER_TIMEOUT_S
     slice_rows_max = 1_000_000
 
     def __init__(
@@ -50,12 +52,8 @@ class Postgres:
     ) -> None:
         if database is None:
             raise EngineError(f"platform {platform.platform!r}: names no 'database' connection; add it to its file")
-        self.platform, self.fleet, self.database = platform, fleet, database
-        self._facts = dict(facts or {})
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        return self.lacking(self.platform, self._facts)
+        super().__init__(platform, fleet, facts)
+        self.database = database
 
     @classmethod
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
@@ -69,11 +67,6 @@ class Postgres:
     @property
     def port(self) -> int:
         return self.database.port or 5432
-
-    @property
-    def _where(self) -> str:
-        """The beginning of every error."""
-        return f"platform {self.platform.platform!r}"
 
     @property
     def host(self) -> str:
@@ -522,13 +515,6 @@ class Postgres:
             raise EngineError(f"{self._where}: {NO_HOSTS}")
         program = self._fact("program_directory")
         return self._on_each({host: instances.script(body, program, here) for host, here in placed.items()}, remedy)
-
-    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = SERVER_TIMEOUT_S) -> dict[str, str]:
-        try:
-            answers = self.fleet.run_each(scripts, timeout_s=timeout_s)
-        except HostError as error:
-            raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
-        return {host: answer.output for host, answer in answers.items()}
 
     def _fact(self, name: str) -> str:
         if name not in self._facts:

@@ -1,0 +1,42 @@
+"""What engines have in common that are reached over SSH."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterbench.errors import EngineError, HostError
+from clusterbench.hosts import Fleet
+from clusterbench.spec.platform import Platform
+
+
+class Deployment:
+    """One deployment on the hosts of a platform; ``facts`` are those of set-up."""
+
+    command_s = 120
+    """What a script on a host may take, unless it says otherwise."""
+
+    def __init__(self, platform: Platform, fleet: Fleet, facts: Mapping[str, Any] | None) -> None:
+        self.platform, self.fleet = platform, fleet
+        self._facts = dict(facts or {})
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return self.lacking(self.platform, self._facts)
+
+    @classmethod
+    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        raise NotImplementedError
+
+    @property
+    def _where(self) -> str:
+        """The beginning of every error."""
+        return f"platform {self.platform.platform!r}"
+
+    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int | None = None) -> dict[str, str]:
+        """Output by host. Raises EngineError with what the hosts said, and the remedy."""
+        try:
+            answers = self.fleet.run_each(scripts, timeout_s=timeout_s or self.command_s)
+        except HostError as error:
+            raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
+        return {host: answer.output for host, answer in answers.items()}
