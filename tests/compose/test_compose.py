@@ -54,6 +54,13 @@ def networks(containers: Containers, service: str) -> dict[str, Any]:
     return dict(containers.inspect(containers.ids()[service])["NetworkSettings"]["Networks"])
 
 
+def run_to_its_end(api: AirflowApi, dag_id: str, dag_run_id: str, archive: RunArchive) -> tuple[str, str]:
+    """Its state, and what there is to say if that is not the one expected."""
+    out = io.StringIO()
+    state = follow(api, dag_id, dag_run_id, out)
+    return state, out.getvalue() + json.dumps(archive.errors(), indent=1)
+
+
 def trials_of(api: AirflowApi, dag_id: str, dag_run_id: str) -> list[dict[str, Any]]:
     """Task instances of the trials that were given to a worker."""
     every = api.task_instances(dag_id, dag_run_id)
@@ -167,10 +174,10 @@ def test_a_killed_worker_loses_nothing(containers: Containers, api: AirflowApi) 
     killed = containers.ids()[hit["hostname"]]
     containers.docker("kill", killed)
 
-    out = io.StringIO()
-    assert follow(api, "key_value", dag_run_id, out) == "success", out.getvalue()
-    assert not containers.inspect(killed)["State"]["Running"], "one worker did the rest"
     archive = archive_of(containers, api, "key_value", dag_run_id)
+    state, said = run_to_its_end(api, "key_value", dag_run_id, archive)
+    assert state == "success", said
+    assert not containers.inspect(killed)["State"]["Running"], "one worker did the rest"
     assert archive.verify() == []
     assert archive.need_json("manifest.json")["valid"] is True
     records = archive.trials()
@@ -191,9 +198,9 @@ def test_a_killed_worker_loses_nothing(containers: Containers, api: AirflowApi) 
 def test_hadoop_is_measured_and_is_gone_afterwards(containers: Containers, api: AirflowApi) -> None:
     chosen = {"platforms": ["compose_hadoop1"], "scale": "smoke", "sweeps": ["platforms"], "repetitions": 1}
     dag_run_id = api.trigger("terasort", chosen)
-    out = io.StringIO()
-    assert follow(api, "terasort", dag_run_id, out) == "success", out.getvalue()
     archive = archive_of(containers, api, "terasort", dag_run_id)
+    state, said = run_to_its_end(api, "terasort", dag_run_id, archive)
+    assert state == "success", said
     assert archive.verify() == []
     (record,) = archive.trials()
     assert record.outcome == "completed" and record.measurements["terasort_s"] > 0
@@ -207,8 +214,9 @@ def test_a_killed_host_is_a_finding_and_stays_down(containers: Containers, api: 
     database = containers.ids()["db1"]
     containers.docker("kill", database)
 
-    assert follow(api, "key_value", dag_run_id, io.StringIO()) == "failed"
     archive = archive_of(containers, api, "key_value", dag_run_id)
+    state, said = run_to_its_end(api, "key_value", dag_run_id, archive)
+    assert state == "failed", said
     assert archive.verify() == [], "an invalid run is archived as a whole, too"
     assert archive.need_json("manifest.json")["valid"] is False
     assert b"db1" in (archive.store.get(f"{archive.prefix}report.html") or b"")
