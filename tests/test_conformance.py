@@ -8,7 +8,7 @@ import pytest
 
 from clusterbench import facts
 from clusterbench.catalog import Catalog
-from clusterbench.cli import _will
+from clusterbench.cli_cluster import _will
 from clusterbench.conformance import (
     ENGINE,
     Folded,

@@ -14,11 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from clusterbench import cli_cluster
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
-from clusterbench.conformance import Folded
 from clusterbench.connections import local_connections
-from clusterbench.errors import ClusterbenchError, EngineError
+from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
@@ -89,27 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--json", action="store_true", help="everything, as JSON")
     compare.set_defaults(command=_compare)
 
-    cluster = commands.add_parser("cluster", help="start, stop or look at a platform's servers by hand, as a run does")
-    cluster.add_argument("action", choices=["up", "down", "status"])
-    cluster.add_argument("platform")
-    cluster.set_defaults(command=_cluster)
-
-    setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
-    setup.add_argument("platform")
-    how = setup.add_mutually_exclusive_group()
-    how.add_argument("--apply", action="store_true", help="apply what 'setup.apply' allows, as a run does")
-    how.add_argument("--undo", action="store_true", help="put back what was applied")
-    setup.add_argument("--all", action="store_true", help="print also what is as declared")
-    setup.set_defaults(command=_setup)
-
-    sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
-    sudoers.add_argument("platform")
-    sudoers.set_defaults(command=_sudoers)
-
-    release = commands.add_parser("release", help="free a cluster whose run died")
-    release.add_argument("platform")
-    release.add_argument("holder", help="the run that holds it, as the refusal names it")
-    release.set_defaults(command=_release)
+    cli_cluster.add_to(commands)
 
     pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
     pools.set_defaults(command=_pools)
@@ -313,106 +293,6 @@ def _report(options: argparse.Namespace) -> int:
     archive = _archive_of(options.run)
     options.output.write_text(render_report(archive, Catalog(project_root())), encoding="utf-8")
     print(f"written to {options.output}")
-    return OK
-
-
-def _release(options: argparse.Namespace) -> int:
-    from clusterbench import lease, steps  # noqa: PLC0415
-    from clusterbench.hosts import Fleet  # noqa: PLC0415
-
-    platform = Catalog(project_root()).platform(options.platform)
-    with Fleet.of(platform, local_connections(lab_dir())) as fleet:
-        if (lease.holder(fleet, platform) or "").startswith(f"{options.holder} since "):
-            # What the lost run left running would run beside the next one's trials; its files stay to be looked at.
-            steps.end_what_runs(fleet, platform, options.holder)
-        if lease.release(fleet, platform, options.holder):
-            print("released")
-            return OK
-        holder = lease.holder(fleet, platform)
-    held = f"it is held by run {holder}" if holder else "it is free"
-    print(f"nothing to release: {options.holder} does not hold cluster {platform.cluster!r}; {held}")
-    return FAILED
-
-
-def _cluster(options: argparse.Namespace) -> int:
-    """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
-    from clusterbench import lease, steps  # noqa: PLC0415
-
-    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
-    with run.bench(options.platform) as bench:
-        if options.action != "status":
-            lease.acquire(bench.fleet, bench.platform, run.holder)
-            try:
-                bench.engine.set_up() if options.action == "up" else bench.engine.tear_down()
-            finally:
-                lease.release(bench.fleet, bench.platform, run.holder)
-        rows = bench.engine.state()
-    for row in rows:
-        print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
-    wanted = options.action != "down"
-    return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
-
-
-def _setup(options: argparse.Namespace) -> int:
-    """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
-    from clusterbench import conformance, lease, steps  # noqa: PLC0415
-
-    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
-    with run.bench(options.platform) as bench:
-        if options.apply or options.undo:
-            lease.acquire(bench.fleet, bench.platform, run.holder)
-            try:
-                steps.apply_setup(bench) if options.apply else steps.undo_setup(bench)
-            finally:
-                lease.release(bench.fleet, bench.platform, run.holder)
-        if options.undo:
-            print("put back")
-            return OK
-        rows, platform = steps.conformance_of_hosts(bench), bench.platform
-        try:
-            rows += steps.conformance_of_engine(bench)
-        except EngineError as error:
-            first = str(error).splitlines()[0][:200]
-            print(f"the engine could not be asked; is it up? clusterbench cluster up {platform.platform}\n  {first}")
-    shown = [each for each in conformance.fold(rows) if options.all or each.row.verdict != conformance.AS_DECLARED]
-    table = Table("setting", "where", "declared", "found", "", title=platform.title)
-    for each in shown:
-        row = each.row
-        table.add_row(row.setting, each.where, row.declared, row.found or "not known there", _will(platform, each))
-    if shown:
-        Console(width=max(150, Console().width)).print(table)
-    differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
-    print(f"{len(rows)} declared settings, {differ or 'none'} not as declared")
-    return FAILED if differ else OK
-
-
-def _will(platform: Platform, each: Folded) -> str:
-    """What set-up does about a setting."""
-    from clusterbench.checks import HARDWARE  # noqa: PLC0415
-    from clusterbench.conformance import DIFFERENT, ENGINE  # noqa: PLC0415
-    from clusterbench.host_settings import ONLY_READ  # noqa: PLC0415
-
-    if each.row.verdict != DIFFERENT:
-        return f"{each.row.verdict}: {each.row.reason}" if each.row.reason else each.row.verdict
-    kind = each.row.setting.split()[0]
-    if remedy := ONLY_READ.get(kind):
-        return remedy
-    if kind in HARDWARE:
-        return "stops a run: it is what the host is made of"
-    part = "engine" if each.hosts[0] == ENGINE else "hosts"
-    changes = part in platform.setup.apply or (part == "engine" and platform.engine == "hadoop")
-    return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
-
-
-def _sudoers(options: argparse.Namespace) -> int:
-    from clusterbench.sudoers import sudoers  # noqa: PLC0415
-
-    platform = Catalog(project_root()).platform(options.platform)
-    logins = ["LOGIN"]
-    if not platform.template:
-        connections = local_connections(lab_dir())
-        logins = [connections(host.ssh).login for host in platform.hosts.values()]
-    print(sudoers(platform, logins), end="")
     return OK
 
 
