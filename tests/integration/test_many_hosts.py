@@ -19,18 +19,20 @@ from typing import Any
 
 import pytest
 
-from clusterbench import ssh, telemetry
+from clusterbench import conformance, facts, host_setup, ssh, telemetry
 from clusterbench.errors import HostError
+from clusterbench.host_settings import items
 from clusterbench.hosts import DROP_PAGE_CACHE, HANDSHAKES_AT_ONCE, Fleet
 from clusterbench.lab import processes
 from clusterbench.lab.many_hosts import ADDRESSES_PER_SSHD, ManyHosts, many_hosts
+from clusterbench.spec import Platform
 
 pytestmark = pytest.mark.lab
 HOSTS = 640
 SESSION = "session=$(ps -o ppid= -p $PPID)"
 """Of the script: the sshd that serves it, above the one that ends it in time."""
 FLUSH_S_MAX = 30.0
-"""Issue 6: a flush on all 640 hosts, with 2 cores."""
+"""What a flush on all of them may take, with 2 cores."""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +114,41 @@ def test_the_flush_of_all_takes_less_than_half_a_minute(fleet: Fleet) -> None:
     begun = time.monotonic()
     fleet.run(fleet.names, DROP_PAGE_CACHE if may else "sync")
     assert time.monotonic() - begun < FLUSH_S_MAX
+
+
+def test_facts_of_all_are_read(fleet: Fleet) -> None:
+    found = facts.hosts(fleet)
+    assert {one["address"] for one in found.values()} == {address.host for address in fleet.addresses.values()}
+    assert {one["cpus"] for one in found.values()} == {len(os.sched_getaffinity(0))}
+    assert max(one["clock_offset_uncertainty_ms"] for one in found.values()) < 1000, "each by a round trip of its own"
+
+
+def test_all_are_set_up_and_compared(fleet: Fleet) -> None:
+    """With what they have already: they share a kernel, in which each would note what another one has set."""
+    kept = Path("/proc/sys/net/core/somaxconn").read_text().strip()
+    group = {"sysctl": {"net.core.somaxconn": int(kept), "kernel.osrelease": "0"}}
+    roles = [["client"], *[["segment"]] * (HOSTS - 1)]
+    platform = Platform.model_validate(
+        {
+            "platform": "many",
+            "title": "many",
+            "engine": "greenplum",
+            "cluster": "many",
+            "hosts": {name: {"ssh": name, "roles": own} for name, own in zip(fleet.names, roles, strict=True)},
+            "setup": {"apply": ["hosts"], "hosts": [group], "accepted": {"kernel.osrelease": "another kernel"}},
+        }
+    )
+    host_setup.set_up(platform, fleet)
+    declared = items(platform)
+    rows = conformance.of_hosts(platform, declared, host_setup.read(fleet, declared))
+    host_setup.put_back(platform, fleet)
+    assert conformance.problem(platform, rows) == ""
+    folded = {each.row.setting: each for each in conformance.fold(rows)}
+    assert {setting: each.row.verdict for setting, each in folded.items()} == {
+        "net.core.somaxconn": conformance.AS_DECLARED,
+        "kernel.osrelease": conformance.ACCEPTED,
+    }
+    assert all(len(each.hosts) == HOSTS for each in folded.values())
 
 
 def test_scripts_that_wait_do_so_on_all_hosts_at_the_same_time(fleet: Fleet) -> None:
