@@ -314,7 +314,8 @@ class HadoopCluster(Deployment):
             address = self.configuration.addresses[daemon.host]
             if daemon.kind == DATANODE and (why := _not_serving(live.get(address))):
                 found[daemon] = why
-            node = nodes.get(address, {})
+            # A NodeManager goes by its address, or, where a name server has one for that, by its name.
+            node = nodes.get(address) or nodes.get(self.fleet.addresses[daemon.host].host) or {}
             if daemon.kind == NODEMANAGER and node.get("state") != "RUNNING":
                 state, health = node.get("state", "never registered"), str(node.get("healthReport") or "")
                 found[daemon] = f"the ResourceManager says {state}{f', {health}' if health else ''}"
