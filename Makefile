@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status run bench test test-engine test-compose compose-up compose-down lint types clean
+.PHONY: help setup up down status run bench test test-engine test-compose compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -48,6 +48,11 @@ test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=
 
 test-compose: setup  ## all of it as containers, built and run for real; needs a Docker engine
 	$(bin)/python -m pytest tests/compose --durations=0
+
+compose-build:  ## build the images, and the base image where no registry can be reached
+	@include/compose/secrets.sh
+	@include/compose/base_image.sh
+	$(compose) build
 
 compose-up:  ## build and start everything as containers (docs/compose.md)
 	include/compose/secrets.sh
