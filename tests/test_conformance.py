@@ -15,8 +15,8 @@ from clusterbench.conformance import (
     Row,
     fold,
     from_json,
+    of_claims,
     of_engine,
-    of_hardware,
     of_hosts,
     problem,
 )
@@ -57,7 +57,7 @@ def test_a_setting_of_the_engine_that_it_does_not_know_is_different() -> None:
 
 def test_hardware_is_judged_where_it_was_compared() -> None:
     claims = [("db1", "memory_gb", "64", "61", True), ("db1", "cpus", "16", "8", False)]
-    assert [each.verdict for each in of_hardware(platform(), claims)] == ["as declared", "different"]
+    assert [each.verdict for each in of_claims(platform(), claims)] == ["as declared", "different"]
 
 
 def test_an_accepted_deviation_has_its_reason_and_what_is_as_declared_has_none() -> None:
@@ -220,3 +220,22 @@ def test_size_that_only_a_placement_states_is_compared_with_the_host() -> None:
     }
     smaller = facts.claims(platform, {"db": {**as_declared, "cpus": "32", "memory_bytes": str(256 * 2**30)}})
     assert [what for _, what, _, _, holds in smaller if not holds] == ["cpus", "memory_gib"]
+
+
+def test_program_that_is_missing_on_a_host_is_told_before_any_trial() -> None:
+    platform = Catalog(project_root()).platform("lab_db1")
+    there = {"sysstat": "sysstat version 12.6.1", "psql": "psql (PostgreSQL) 15", "pgbench": "pgbench (PostgreSQL) 15"}
+    hosts = {"client": {"version": there}, "etl": {"version": {"psql": "15"}}, "db1": {"version": {"sysstat": "12"}}}
+    found = facts.programs(platform, hosts)
+    assert [(host, what) for host, what, *_, holds in found if not holds] == [("etl", "program sysstat")]
+    assert ("client", "program pgbench", "installed", "pgbench (PostgreSQL) 15", True) in found
+    rows = of_claims(platform, found)
+    assert "  etl: program sysstat: declared 'installed', found 'not there'" in problem(platform, rows)
+
+
+@pytest.mark.parametrize(("role", "needed"), [("client", {"sysstat", "java"}), ("worker", {"sysstat", "java"})])
+def test_hosts_of_a_hadoop_need_java(role: str, needed: set[str]) -> None:
+    platform = Catalog(project_root()).platform("lab_hadoop1")
+    name = platform.hosts_with(role)[0]
+    found = facts.programs(platform, {name: {"version": {}}})
+    assert {what for _, what, *_ in found} == {f"program {each}" for each in needed}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
+from clusterbench.facts import PROGRAMS
 from clusterbench.host_settings import items
 from clusterbench.spec import Platform
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
@@ -58,7 +59,9 @@ def check_platform(platform: Platform) -> list[str]:
     if platform.engine == "hadoop":
         return problems  # its templates have settings that no file names
     of_hosts = {item.setting for declared in items(platform).values() for item in declared}
-    known = {*of_hosts, *HARDWARE, *platform.settings}
+    needed = PROGRAMS.get(platform.engine, {}).values()
+    programs = {f"program {name}" for names in (("sysstat",), *needed) for name in names}
+    known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")
         if host and host not in platform.hosts:

@@ -64,7 +64,7 @@ def of_engine(platform: Platform, declared: Mapping[str, str], found: Mapping[st
     ]
 
 
-def of_hardware(platform: Platform, claims: Iterable[tuple[str, str, str, str, bool]]) -> list[Row]:
+def of_claims(platform: Platform, claims: Iterable[tuple[str, str, str, str, bool]]) -> list[Row]:
     """``claims``: host, what, declared, found, and whether that is as declared."""
     return [_row(platform, host, what, wanted, seen, holds=holds) for host, what, wanted, seen, holds in claims]
 

@@ -46,6 +46,13 @@ def _quoted(folders: Iterable[str]) -> str:
     return " ".join(map(quote, folders))
 
 
+PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "postgres": {"client": ("psql", "pgbench"), "etl": ("psql",)},
+    "greenplum": {"client": ("psql", "pgbench"), "etl": ("psql",)},
+    "hadoop": {"client": ("java",), "namenode": ("java",), "resourcemanager": ("java",), "worker": ("java",)},
+}
+"""By engine: what hosts of a role need beside sysstat, which all do; as the operator's guide lists it."""
+
 Claim = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
 
@@ -82,6 +89,18 @@ def _hardware(
         found.append((host, name, f"{wanted_memory:g}", str(round(seen_memory)), is_near))
     if claim.data_disks is not None:
         found.append((host, "data_disks", str(claim.data_disks), str(disks), disks >= claim.data_disks))
+    return found
+
+
+def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """What is needed on each host, which must be there before the first trial wants it. Pure."""
+    by_role = PROGRAMS.get(platform.engine, {})
+    found = []
+    for host, facts in hosts.items():
+        there = facts.get("version", {})
+        needed = ["sysstat", *(name for role in platform.hosts[host].roles for name in by_role.get(role, ()))]
+        for name in dict.fromkeys(needed):
+            found.append((host, f"program {name}", "installed", str(there.get(name, "not there")), name in there))
     return found
 
 

@@ -18,6 +18,7 @@ ONLY_READ = {
     "mount_type": "a file system is made by mkfs, by hand",
     "xfs_agcount": "it is fixed by mkfs.xfs -d agcount, by hand",
     "clock_synchronised": "install chrony, and declare it in 'services' as running",
+    "program": "install it there, where the login's PATH leads",
     "clock_offset_ms": "see that the hosts' clocks follow the same servers",
 }
 """Kinds that cannot be applied, and what a person can do."""

@@ -150,8 +150,10 @@ def undo_setup(bench: Bench) -> None:
 def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | None = None) -> list[conformance.Row]:
     """``hosts``: their facts, where they were read already. Changes nothing."""
     declared = host_settings.items(bench.platform)
+    found = hosts or facts.hosts(bench.fleet)
+    claims = [*facts.claims(bench.platform, found), *facts.programs(bench.platform, found)]
     return [
-        *conformance.of_hardware(bench.platform, facts.claims(bench.platform, hosts or facts.hosts(bench.fleet))),
+        *conformance.of_claims(bench.platform, claims),
         *conformance.of_hosts(bench.platform, declared, host_setup.read(bench.fleet, declared)),
     ]
 
