@@ -24,7 +24,7 @@ AT_ONCE = 64
 """The fan-out of clush and pdsh: how many instances of ssh they run at a time."""
 RATIO_MAX = 1.0
 FLUSH_S_MAX = 30.0
-"""Issue 6: a flush on all of them, with 2 cores."""
+"""What a flush on all of them may take, with 2 cores."""
 
 
 def measure(say: Callable[..., bool]) -> bool:
