@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
-from clusterbench.facts import PROGRAMS
-from clusterbench.host_settings import items
+from clusterbench.host_settings import PROGRAMS, items
 from clusterbench.spec import Platform
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
 from clusterbench.spec.published import Published

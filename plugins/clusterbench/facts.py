@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Any
 
 from clusterbench.facts_read import read
+from clusterbench.host_settings import PROGRAMS
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
 from clusterbench.placement import placed, working_hosts
@@ -45,13 +46,6 @@ def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
 def _quoted(folders: Iterable[str]) -> str:
     return " ".join(map(quote, folders))
 
-
-PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
-    "postgres": {"client": ("psql", "pgbench"), "etl": ("psql",)},
-    "greenplum": {"client": ("psql", "pgbench"), "etl": ("psql",)},
-    "hadoop": {"client": ("java",), "namenode": ("java",), "resourcemanager": ("java",), "worker": ("java",)},
-}
-"""By engine: what hosts of a role need beside sysstat, which all do; as the operator's guide lists it."""
 
 Claim = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
@@ -106,9 +100,8 @@ def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list
 
 def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     """An offset is as declared where it may be, in view of its uncertainty."""
-    roles = {name: list(host.roles) for name, host in platform.hosts.items()}
     found = []
-    for host, groups in platform.setup.declared(roles).items():
+    for host, groups in platform.host_settings().items():
         for most in [group.clock_offset_ms_max for group in groups if group.clock_offset_ms_max is not None][-1:]:
             offset, unsure = (float(hosts[host][f"clock_offset{name}_ms"]) for name in ("", "_uncertainty"))
             seen = f"{offset:+.1f} ± {unsure:.1f}"

@@ -23,6 +23,13 @@ ONLY_READ = {
 }
 """Kinds that cannot be applied, and what a person can do."""
 
+PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "postgres": {"client": ("psql", "pgbench"), "etl": ("psql",)},
+    "greenplum": {"client": ("psql", "pgbench"), "etl": ("psql",)},
+    "hadoop": {"client": ("java",), "namenode": ("java",), "resourcemanager": ("java",), "worker": ("java",)},
+}
+"""By engine: what hosts of a role need beside sysstat, which all do; as the operator's guide lists it."""
+
 
 @dataclass(frozen=True)
 class Item:
@@ -59,10 +66,9 @@ def _plain(option: str) -> str:
 
 def items(platform: Platform) -> dict[str, list[Item]]:
     """Host -> what its file declares for it; the last of several groups of settings wins. Pure."""
-    declared = platform.setup.declared({name: list(host.roles) for name, host in platform.hosts.items()})
     return {
         host: list({(item.kind, item.name): item for group in groups for item in _items(group)}.values())
-        for host, groups in declared.items()
+        for host, groups in platform.host_settings().items()
         if groups
     }
 

@@ -10,7 +10,7 @@ from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
 from clusterbench.spec.placement import Placement
 from clusterbench.spec.roles import Role
-from clusterbench.spec.setup import Setting, Setup
+from clusterbench.spec.setup import HostSettings, Setting, Setup
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
 COUNT_MAX = 10_000
@@ -119,6 +119,10 @@ class Platform(Strict):
     def hosts_with(self, *roles: str) -> list[str]:
         """Names of the hosts that have any of ``roles``, in the order of the file."""
         return [name for name, host in self.hosts.items() if set(roles) & set(host.roles)]
+
+    def host_settings(self) -> dict[str, list[HostSettings]]:
+        """Host -> the groups of ``setup.hosts`` that are about it, in the order of the file."""
+        return self.setup.declared({name: list(host.roles) for name, host in self.hosts.items()})
 
     @property
     def client(self) -> str:
