@@ -17,6 +17,7 @@ from rich.table import Table
 from clusterbench import cli_cluster
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
+from clusterbench.cli_cluster import FAILED, OK
 from clusterbench.connections import local_connections
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
@@ -27,7 +28,6 @@ from clusterbench.runs import pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
 
-OK, FAILED, MISUSED = 0, 1, 2
 SHOWN = (
     *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
     *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +18,7 @@ from clusterbench.spec import Platform
 
 if TYPE_CHECKING:
     from clusterbench.conformance import Folded
+    from clusterbench.trial import Bench
 
 OK, FAILED = 0, 1
 
@@ -46,16 +49,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _setup(options: argparse.Namespace) -> int:
     """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
-    from clusterbench import conformance, lease, steps  # noqa: PLC0415
+    from clusterbench import conformance, steps  # noqa: PLC0415
 
     run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
     with run.bench(options.platform) as bench:
         if options.apply or options.undo:
-            lease.acquire(bench.fleet, bench.platform, run.holder)
-            try:
+            with _held(bench, run.holder):
                 steps.apply_setup(bench) if options.apply else steps.undo_setup(bench)
-            finally:
-                lease.release(bench.fleet, bench.platform, run.holder)
         if options.undo:
             print("put back")
             return OK
@@ -109,21 +109,30 @@ def _sudoers(options: argparse.Namespace) -> int:
 
 def _cluster(options: argparse.Namespace) -> int:
     """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
-    from clusterbench import lease, steps  # noqa: PLC0415
+    from clusterbench import steps  # noqa: PLC0415
 
     run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
     with run.bench(options.platform) as bench:
         if options.action != "status":
-            lease.acquire(bench.fleet, bench.platform, run.holder)
-            try:
+            with _held(bench, run.holder):
                 bench.engine.set_up() if options.action == "up" else bench.engine.tear_down()
-            finally:
-                lease.release(bench.fleet, bench.platform, run.holder)
         rows = bench.engine.state()
     for row in rows:
         print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
     wanted = options.action != "down"
     return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
+
+
+@contextmanager
+def _held(bench: Bench, holder: str) -> Iterator[None]:
+    """The cluster is nobody else's meanwhile. Raises LeaseError where a run has it."""
+    from clusterbench import lease  # noqa: PLC0415
+
+    lease.acquire(bench.fleet, bench.platform, holder)
+    try:
+        yield
+    finally:
+        lease.release(bench.fleet, bench.platform, holder)
 
 
 def _release(options: argparse.Namespace) -> int:

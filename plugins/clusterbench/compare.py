@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clusterbench.archive import RunArchive
-from clusterbench.conformance import from_json
+from clusterbench.conformance import archived
 from clusterbench.errors import ArchiveError, suggest
 from clusterbench.report.facts_compared import (
     Difference,
@@ -100,7 +100,7 @@ def read_run(archive: RunArchive) -> OneRun:
 def _declared(conformance: Mapping[str, Any] | None) -> dict[str, str]:
     """Hosts of the same setting as one: they have other names in other runs."""
     found: dict[str, dict[str, None]] = {}
-    for row in from_json((conformance or {}).get("rows") or []):
+    for row in archived(conformance):
         found.setdefault(row.setting, {})[row.declared] = None
     return {setting: ", ".join(sorted(values)) for setting, values in found.items()}
 

@@ -102,5 +102,10 @@ def problem(platform: Platform, rows: Sequence[Row]) -> str:
     )
 
 
+def archived(document: Mapping[str, Any] | None) -> list[Row]:
+    """The rows of a run's ``conformance.json``; none where it has no such object."""
+    return from_json((document or {}).get("rows") or [])
+
+
 def from_json(entries: Iterable[Mapping[str, Any]]) -> list[Row]:
     return [Row(**entry) for entry in entries]

@@ -7,6 +7,7 @@ it has died; what is put back twice is put back once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from shlex import quote
 
 from clusterbench.errors import HostError
@@ -85,6 +86,11 @@ def _change(fleet: Fleet, scripts: Mapping[str, str], platform: Platform) -> Non
 
 
 def _script(fleet: Fleet, host: str, calls: str) -> str:
-    functions = (project_root() / "include" / "hosts" / "settings.sh").read_text()
     work = quote(fleet.work_dir(host))
-    return f"mkdir -p {work}/setup; cd {work}\n{functions}{calls}exit $failed\n"
+    return f"mkdir -p {work}/setup; cd {work}\n{_functions()}{calls}exit $failed\n"
+
+
+@cache
+def _functions() -> str:
+    """Read once, not once a host."""
+    return (project_root() / "include" / "hosts" / "settings.sh").read_text()

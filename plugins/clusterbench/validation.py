@@ -188,7 +188,7 @@ def conformance_rows(
         verdict = conformance.AS_DECLARED if version else conformance.DIFFERENT
         told = version or "the platform was never set up"
         rows.append({"what": f"{name}: version", "found": told, "verdict": verdict})
-        for each in conformance.fold(conformance.from_json((found.get(name) or {}).get("rows") or [])):
+        for each in conformance.fold(conformance.archived(found.get(name))):
             what = f"{name}, {each.where}: {each.row.setting}"
             rows.append({"what": what, "found": each.row.found, "verdict": each.row.verdict})
     return rows

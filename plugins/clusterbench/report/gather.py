@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
-from clusterbench.conformance import Row, from_json
+from clusterbench.conformance import Row, archived
 from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
@@ -90,7 +90,7 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         plan=plan,
         facts=facts,
         sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
-        conformance={name: _conformance(archive, name) for name in platforms},
+        conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
         results_are_final=results_json is not None,
@@ -99,10 +99,6 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         errors=archive.errors(),
         trials=trials,
     )
-
-
-def _conformance(archive: RunArchive, platform: str) -> list[Row]:
-    return from_json((archive.get_json(f"platforms/{platform}/conformance.json") or {}).get("rows") or [])
 
 
 def workload_or_none(name: str) -> Workload | None:
