@@ -19,15 +19,19 @@ from clusterbench.connections import Connections, from_file
 from clusterbench.lab import Lab, temporary_lab
 
 
+BLOCK = int(os.environ.get("CLUSTERBENCH_TEST_BLOCK", "77"))
+"""The labs are on 127.0.BLOCK.x and the next; another one lets two runs of the tests stand side by side."""
+
+
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    with temporary_lab(block=77) as made:
+    with temporary_lab(block=BLOCK) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def lab_with_airflow() -> Iterator[Lab]:
-    with temporary_lab(block=78, airflow=True) as made:
+    with temporary_lab(block=BLOCK + 1, airflow=True) as made:
         yield made
 
 

@@ -5,7 +5,7 @@ Both come from packages, so nothing is fetched where they run.
 
 from __future__ import annotations
 
-import importlib.util
+from importlib.resources import files
 from pathlib import Path
 
 
@@ -20,7 +20,5 @@ def program_file() -> Path:
 
 
 def _only(package: str, pattern: str) -> Path:
-    spec = importlib.util.find_spec(package)
-    (folder,) = spec.submodule_search_locations or () if spec else ()
-    (found,) = Path(folder).glob(pattern)
+    (found,) = Path(str(files(package))).glob(pattern)
     return found
