@@ -11,7 +11,7 @@ from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
-Level = bool | int | str
+Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -95,8 +95,8 @@ def _check_levels(where: str, levels: Any) -> None:
     if not levels:
         raise ValueError(f"{where}: the list of levels is empty; name at least one level or leave the factor out")
     for level in levels:
-        if not isinstance(level, bool | int | str):
-            raise ValueError(f"{where}: a level is a whole number or a word, found {level!r}")
+        if not isinstance(level, bool | int | float | str):
+            raise ValueError(f"{where}: a level is a number or a word, found {level!r}")
     if len(set(levels)) < len(levels):
         raise ValueError(f"{where}: a level stands twice in {levels}; repetitions are a key of their own")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -57,7 +57,7 @@ class DataLoad:
     def checksum(dataset: Dataset) -> str | None:  # noqa: ARG004  every file has its SHA-256
         return None
 
-    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
         """Rows and checksum of the loaded table."""
         checksum = order_lineitems.expected_checksum(dataset)
         if checksum is None:
