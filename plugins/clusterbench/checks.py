@@ -86,7 +86,17 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
         named += [("levels", "factor", name) for name in table.levels]
         for sweep in table.sweeps:
             problems += [f"tables.{number}.{problem}" for problem in _unknown_names(experiment, "sweeps", sweep, named)]
-    return problems
+    return problems + _check_scenarios(experiment, published)
+
+
+def _check_scenarios(experiment: Experiment, published: Published) -> list[str]:
+    table = published.scenarios
+    if table is None:
+        return []
+    named = [("measurement", "measurement", table.measurement), ("warnings", "measurement", table.warnings)]
+    named += [("factor", "factor", table.factor)]
+    found = [problem for sweep in table.sweeps for problem in _unknown_names(experiment, "sweeps", sweep, named)]
+    return [f"scenarios.{problem}" for problem in dict.fromkeys(found)]
 
 
 def _unknown_names(experiment: Experiment, key: str, sweep_name: str, named: list[tuple[str, str, str]]) -> list[str]:
