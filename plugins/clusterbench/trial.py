@@ -9,7 +9,7 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -105,7 +105,7 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(bench.fleet, name, output / "telemetry", without)
     expected = bench.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
-    drawn = next(iter(bench.platform.hosts_with("worker", "segment", "coordinator")), "")
+    drawn = list(dict.fromkeys([*bench.platform.hosts_with("worker", "segment"), *bench.platform.database_hosts]))
     return _judge(trial, workload, state, output, expected, missing, drawn)
 
 
@@ -154,14 +154,19 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     output: Path,
     expected: Mapping[str, Any],
     missing_telemetry: list[str],
-    drawn_host: str,
+    database_hosts: Sequence[str],
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
     reading = workload.read(output, trial, expected)
+    drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
     hosts = {
         path.name: telemetry.read(
-            path, reading.window_start_s, reading.window_end_s, reading.phases, drawn=path.name == drawn_host
+            path,
+            reading.window_start_s,
+            reading.window_end_s,
+            reading.phases,
+            drawn=len(drawn) if path.name in drawn else 0,
         )
         for path in sorted((output / "telemetry").iterdir())
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from clusterbench.errors import suggest
 from clusterbench.spec.loading import Strict
@@ -41,6 +41,10 @@ class Sweep(Strict):
     timeout_s: Count = 3600
     plots: list[Name] = []
     """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
+    order: Literal["random", "series"] = "random"
+    """``series``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
+    give_up_after: Count | None = None
+    """So many levels of a series in a row that failed or timed out, and its later ones are not tried."""
 
     @field_validator("factors", mode="before")
     @classmethod
@@ -71,6 +75,12 @@ class Sweep(Strict):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"{scale}: must be a whole number of at least 1, found {count!r}")
         return repetitions
+
+    @model_validator(mode="after")
+    def _gives_up_series_only(self) -> Sweep:
+        if self.give_up_after is not None and self.order != "series":
+            raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
+        return self
 
     def levels(self, factor: str, scale: Scale) -> list[Level]:
         declared = self.factors[factor]
