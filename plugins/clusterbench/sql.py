@@ -20,8 +20,9 @@ def statement(folder: str, name: str, **values: Value) -> str:
     return _template(folder, name).substitute({key: _text(value) for key, value in values.items()})
 
 
-def identifier(*names: str) -> sql.Composable:
-    return sql.Identifier(*names)
+def identifier(name: str) -> sql.Composable:
+    """``a`` as "a", and ``schema.table`` as "schema"."table"."""
+    return sql.Identifier(*name.split(".", 1))
 
 
 def raw(text: str) -> sql.Composable:
