@@ -217,6 +217,8 @@ class Postgres(Deployment):
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
         mark = statement("tables", "mark", table=identifier(table), mark=comment)
+        if schema := schema_of(table):
+            self.execute(f"CREATE SCHEMA IF NOT EXISTS {_text(identifier(schema))}")
         self.execute(f"{self.table_definition(table, columns, storage)};\n{mark}")  # sent at once: one transaction
 
     def table_definition(self, table: str, columns: str, storage: Storage) -> str:
@@ -241,6 +243,7 @@ class Postgres(Deployment):
         found: dict[str, list[str]] = {}
         for row in self.query(asked):
             found.setdefault(row["relation"], []).append(row["leaf"])
+            found.setdefault(f"{row['schema']}.{row['relation']}", []).append(f"{row['schema']}.{row['leaf']}")
         return [leaf for relation in relations for leaf in found.get(relation, [relation])]
 
     def indexes(self, relation: str) -> list[str]:
@@ -296,12 +299,13 @@ class Postgres(Deployment):
         if self.query("SELECT to_regclass('clusterbench_slices') AS found")[0]["found"]:
             self.execute(sql.SQL("DELETE FROM clusterbench_slices WHERE table_name = {}").format(table).as_string(None))
 
-    def settle(self, table: str, columns: Sequence[str] = ()) -> None:
-        """Partitions at the same time; then a checkpoint, so that none begins beside a trial."""
-        with ThreadPoolExecutor(self.parallelism()) as workers:
-            list(workers.map(self._vacuum, self.leaves([table])))
+    def settle(self, *tables: str, columns: Sequence[str] = ()) -> None:
+        """Tables and partitions at the same time; then a checkpoint, so that none begins beside a trial."""
         named = f" ({', '.join(_text(identifier(each)) for each in columns)})" if columns else ""
-        self.execute(f"ANALYZE {_text(identifier(table))}{named}")
+        analyse = [f"ANALYZE {_text(identifier(table))}{named}" for table in tables]
+        with ThreadPoolExecutor(self.parallelism()) as workers:
+            list(workers.map(self._vacuum, self.leaves(tables)))
+            list(workers.map(self.execute, analyse))
         self.execute("CHECKPOINT")
 
     def _vacuum(self, table: str) -> None:
@@ -541,7 +545,12 @@ def public_value(setting: str, value: str) -> str:
 
 def quoted(relation: str) -> str:
     """``"name"``: a text that means the relation of exactly that name when it is cast to regclass."""
-    return sql.Identifier(relation).as_string(None)
+    return _text(identifier(relation))
+
+
+def schema_of(table: str) -> str:
+    """Of ``schema.table``; nothing where the table's name is bare."""
+    return table.split(".", 1)[0] if "." in table else ""
 
 
 def _in_users_file(text: str) -> str:

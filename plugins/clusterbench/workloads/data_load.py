@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench import generation, load_files, order_lineitems, streams
 from clusterbench.datasets import Dataset
+from clusterbench.etl_files import etl_host
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
     STORAGE,
@@ -132,7 +133,7 @@ class DataLoad:
 
     @staticmethod
     def _bulk_load(dataset: Dataset, engine: Database) -> BulkLoad:
-        return engine.bulk_load(dataset.table, load_files.etl_host(engine), load_files.names())
+        return engine.bulk_load(dataset.table, etl_host(engine), load_files.names())
 
 
 def _streams(output: Path) -> int:
