@@ -78,7 +78,8 @@ def test_command_is_bash(count: int) -> None:
 
 
 def test_command_says_where_to_connect() -> None:
-    where = "psql --host=db.example --port=5432 --username=bench --dbname=data --no-psqlrc"
+    kept = "keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
+    where = f"psql --host=db.example --port=5432 --username=bench --dbname='dbname=data {kept}' --no-psqlrc"
     assert job(Load([[COPY]])).command.count(where) == 2
 
 
@@ -266,9 +267,8 @@ def test_hostile_names_are_words_to_the_shell_and_never_commands(tmp_path: Path)
     hostile = Endpoint("$(touch stolen)", 5432, "a b'; touch stolen;'", '`touch stolen`" x')
     ran = Ran(tmp_path, load([COPY]), endpoint=hostile)
     assert ran.status == 0
-    assert "--host=$(touch stolen) --port=5432 --username=a b'; touch stolen;' --dbname=`touch stolen`" in ran.text(
-        "psql.said"
-    )
+    said = ran.text("psql.said")
+    assert "--host=$(touch stolen) --port=5432 --username=a b'; touch stolen;' --dbname=dbname='`touch stolen`" in said
     assert not (tmp_path / "stolen").exists()
 
 

@@ -71,7 +71,7 @@ export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 ask() {{ psql {where} --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"; }}
 finish() {{ {after}
 }}
-trap 'exit 143' TERM
+trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to its group
 trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
 {before}
 threads=$(nproc); [ "$threads" -le {streams} ] || threads={streams}

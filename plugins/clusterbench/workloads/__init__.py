@@ -130,6 +130,8 @@ class Reading:
     window_start_s: float | None = None
     """Epoch seconds on the client host's clock, of the first and of the last thing measured."""
     window_end_s: float | None = None
+    timed_out: tuple[str, ...] = ()
+    """Statements that passed a limit of their own and were ended by the server: the trial has timed out."""
     invalid: tuple[str, ...] = ()
     """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
     phases: tuple[Phase, ...] = ()
