@@ -26,8 +26,9 @@ def filled(template: str, values: Mapping[str, Value]) -> str:
     return Template(template).substitute({key: _text(value) for key, value in values.items()})
 
 
-def identifier(*names: str) -> sql.Composable:
-    return sql.Identifier(*names)
+def identifier(name: str) -> sql.Composable:
+    """``a`` as "a", and ``schema.table`` as "schema"."table"."""
+    return sql.Identifier(*name.split(".", 1))
 
 
 def raw(text: str) -> sql.Composable:

@@ -15,6 +15,8 @@ from clusterbench.workloads import Level, load_workload
 RESAMPLES = 4000
 REPETITIONS_MIN = 3
 """Fewer say nothing of spread, so no interval is given."""
+GIVEN_UP = "given up"
+"""How the reason of a trial begins that its series no longer came to."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Result:
     @property
     def n_of_n(self) -> str:
         return f"{self.completed} of {self.planned}"
+
+    @property
+    def was_given_up(self) -> bool:
+        """Whether repetitions were left out because a lower level had failed, which is a finding, too."""
+        return any(reason.startswith(GIVEN_UP) for reason in self.reasons)
 
 
 def results(planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecord]) -> list[Result]:

@@ -31,8 +31,13 @@ PER_SECOND = (
     "loopback_mb_per_s",
 )
 COURSE = ("cpu_percent", "cpu_steal_percent", *PER_SECOND)
+PRESSURE = ("pressure_cpu_percent", "pressure_io_percent")
+"""In a course, too, where the kernel tells them: absent is not 0."""
 POINTS_MAX = 400
 """Of a course over time: as many as a figure is wide; more would only make records large."""
+POINTS_OF_ALL_MAX = 1200
+"""Of all courses of a trial together, for the same reason."""
+DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
@@ -114,13 +119,18 @@ def _directory(fleet: Fleet, host: str, name: str) -> str:
     return quote(f"{fleet.work_dir(host)}/{name}")
 
 
+def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
+    """Of ``hosts``, those whose course a record keeps: of a trial in several phases one, else all within reason."""
+    return hosts[: DRAWN_HOSTS_MAX if len(phases) == 1 else 1]
+
+
 def read(
-    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: bool = False
+    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: int = 0
 ) -> dict[str, Any]:
     """The summary of one host's collected telemetry, with the collector's own cost.
 
-    Of ``phases`` it has the bytes that went through disks and networks, and where ``drawn``, its course over time.
-    ``boot_id`` tells hosts that are one machine, of which each shows all.
+    Of ``phases`` it has the bytes that went through disks and networks, and its course over time where it is one of
+    ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all.
     """
     raw = folder / RAW_FILE
     begun, boot = folder / "telemetry.start", folder / "telemetry.boot"
@@ -131,7 +141,7 @@ def read(
         found["phases"] = {phase.name: totals(rows, phase.start_s, phase.end_s) for phase in phases}
         found["boot_id"] = boot.read_text().strip() if boot.exists() else ""
         if drawn:
-            found["course"] = course(rows, phases[0].start_s, phases[-1].end_s)
+            found["course"] = course(rows, phases[0].start_s, phases[-1].end_s, points_each(drawn))
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
@@ -257,12 +267,18 @@ def totals(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) ->
     }
 
 
-def course(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, list[float]]:
-    """Means over spans of equal length, ``POINTS_MAX`` of them at most, with ``second``, counted from ``start_s``."""
+def points_each(hosts: int) -> int:
+    return min(POINTS_MAX, POINTS_OF_ALL_MAX // hosts)
+
+
+def course(
+    rows: Sequence[Mapping[str, float]], start_s: float, end_s: float, points: int = POINTS_MAX
+) -> dict[str, list[float]]:
+    """Means over spans of equal length, ``points`` of them at most, with ``second``, counted from ``start_s``."""
     inside = [row for row in rows if start_s <= row["time_s"] <= end_s + 1]
-    span = max(1, -(-len(inside) // POINTS_MAX))
+    span = max(1, -(-len(inside) // points))
     groups = [inside[first : first + span] for first in range(0, len(inside), span)]
     found = {"second": [round(sum(row["time_s"] for row in group) / len(group) - start_s, 1) for group in groups]}
-    for name in COURSE:
+    for name in (*COURSE, *(name for name in PRESSURE if any(name in row for row in inside))):
         found[name] = [round(sum(row.get(name, 0.0) for row in group) / len(group), 2) for group in groups]
     return found
