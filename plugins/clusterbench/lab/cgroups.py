@@ -43,6 +43,9 @@ class VmLimits:
             return "only root can limit the CPUs of VMs"
         try:
             self._make(self.server, SERVER.threads * THREAD_CPUS, self.root)
+            # Among groups and processes of its level the server would count as one; its processors are its own.
+            name, weight = ("cpu.weight", 10_000) if self.is_v2 else ("cpu.shares", 262_144)
+            (self.server / name).write_text(str(weight))
             for host in VMS:
                 self._make(self.vm(host), VM_CPUS * THREAD_CPUS, self.server)
         except OSError as error:
