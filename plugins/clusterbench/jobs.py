@@ -130,6 +130,14 @@ class DetachedJob:
             timeout_s=END_S + 30,
         )
 
+    def errors(self) -> str:
+        """The last of what it said."""
+        return self._sh("tail -n 10 stderr 2>/dev/null || true", missing="true").strip()
+
+    def remove(self) -> None:
+        """Its directory, so that it can be started again; of a job that has ended."""
+        self.fleet.run_on(self.host, f"rm -rf -- {quote(self.directory)}")
+
     def collect(self, names: tuple[str, ...], into: Path) -> None:
         self.fleet.fetch(self.host, self.directory, names, into)
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from clusterbench import series
 from clusterbench.catalog import Catalog
 from clusterbench.datasets import Dataset
 from clusterbench.engines import engine_class
@@ -188,6 +189,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     sweep = experiment.sweeps[name]
     factors = load_workload(sweep.workload).factors
     parts = [f"{factor}_{levels[factor]}" for factor in varied]
+    steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
     said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors]
     return Trial(
         id=".".join([name, *parts, f"r{repetition}"]),
@@ -200,15 +202,20 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         seed=seed,
         timeout_s=sweep.timeout_s,
         settings=experiment.settings.get(platform.engine, {}),
+        series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
+        give_up_after=sweep.give_up_after,
     )
 
 
 def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
-    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform."""
+    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
+
+    A series stays whole, and rises.
+    """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
-    shuffled = sorted(trials, key=lambda trial: trial.id)
+    shuffled = series.blocks(sorted(trials, key=lambda trial: trial.id))
     random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
-    return shuffled
+    return [trial for block in shuffled for trial in block]
 
 
 @dataclass(frozen=True)

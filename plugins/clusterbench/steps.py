@@ -13,13 +13,24 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from clusterbench import __version__, conformance, facts, host_settings, host_setup, jobs, lease, telemetry, validation
+from clusterbench import (
+    __version__,
+    conformance,
+    facts,
+    host_settings,
+    host_setup,
+    jobs,
+    lease,
+    series,
+    telemetry,
+    validation,
+)
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset, too_small
 from clusterbench.engines import engine_class
-from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
+from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
 from clusterbench.placement_rules import described
@@ -251,11 +262,17 @@ def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
     """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
     if run.archive.answers(workload, dataset.table):
         return
-    expected = load_workload(workload).answers(dataset)
+    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset))
     if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
         expected = {**json.loads(known), "source": "earlier valid runs"}
     if expected:
         run.archive.put_answers(workload, dataset.table, expected)
+
+
+def _trials_on(run: Run, workload: str, dataset: Dataset) -> list[Trial]:
+    """On all platforms: what is expected of one is expected of the others."""
+    of, planned = load_workload(workload), [trial for trials in run.plan().trials.values() for trial in trials]
+    return [t for t in planned if t.workload == workload and of.dataset(t.levels, t.seed) == dataset]
 
 
 def _known_answer_key(workload: str, dataset: Dataset) -> str:
@@ -264,21 +281,55 @@ def _known_answer_key(workload: str, dataset: Dataset) -> str:
 
 def _remember_answers(run: Run) -> None:
     """For later runs, which nobody else can tell what a statement answers at full scale."""
+    known: dict[str, dict[str, Any]] = {}
     for record in run.archive.trials():
         answer = (record.evidence.get("driver") or {}).get("answer")
         if answer and record.outcome == "completed":
             dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
-            key = _known_answer_key(record.trial.workload, dataset)
-            run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
+            known.setdefault(_known_answer_key(record.trial.workload, dataset), {}).update(answer)
+    for key, answer in known.items():
+        run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
 
 
-def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:
-    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has."""
-    if run.archive.sealed and run.archive.trial(platform, trial_id) is None:
+def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
+    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has.
+
+    Raises NotYetError where an earlier step of its series has no record and this is not the ``last_try``.
+    """
+    done = run.archive.trial(platform, trial_id)
+    if run.archive.sealed and done is None:
         raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
+    plan = run.plan()
+    trial = plan.trial(platform, trial_id)
+    if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
+        return run.archive.put_trial(record, None)
     with run.bench(platform) as bench:
         lease.acquire(bench.fleet, bench.platform, run.holder)  # a task may be cleared when another run has begun
-        return run_trial(run.plan().trial(platform, trial_id), bench)
+        return run_trial(trial, bench)
+
+
+def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
+    """What the earlier steps of the trial's series make of it: a record where the series is given up.
+
+    Airflow starts the trials of a platform in their order, one at a time (a pool of one slot). A trial whose worker
+    died waits before it is tried again, and meanwhile the next one would start: that one then waits as well, by being
+    tried again itself. An earlier step that never gets a record (the archive was away at all its tries) does not hold
+    back the rest: on its last try a trial is measured all the same.
+    """
+    before = series.steps_before(trial, plan.trials[trial.platform])
+    found = (run.archive.trial(trial.platform, step.id) for step in before)
+    records = {record.trial.id: record for record in found if record}
+    try:
+        series.check_turn(trial, before, records)
+    except NotYetError as not_yet:
+        if not last_try:
+            raise
+        log.warning("%s; this was waited for often enough, and is measured now", not_yet)
+    if reason := series.given_up(before, records):
+        log.warning("%s", reason)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return TrialRecord(trial, "not_applicable", reason, evidence={"given_up": True}, started_at=now)
+    return None
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:

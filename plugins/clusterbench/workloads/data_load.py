@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench import generation, load_files, order_lineitems, streams
 from clusterbench.datasets import Dataset
+from clusterbench.etl_files import etl_host
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
     STORAGE,
@@ -57,7 +58,7 @@ class DataLoad:
     def checksum(dataset: Dataset) -> str | None:  # noqa: ARG004  every file has its SHA-256
         return None
 
-    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
         """Rows and checksum of the loaded table."""
         checksum = order_lineitems.expected_checksum(dataset)
         if checksum is None:
@@ -132,7 +133,7 @@ class DataLoad:
 
     @staticmethod
     def _bulk_load(dataset: Dataset, engine: Database) -> BulkLoad:
-        return engine.bulk_load(dataset.table, load_files.etl_host(engine), load_files.names())
+        return engine.bulk_load(dataset.table, etl_host(engine), load_files.names())
 
 
 def _streams(output: Path) -> int:
