@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.density_run import HOSTS, LEVELS, PLATFORMS, SLOWER, record, records, write
+from tests.density_run import GIVEN_UP, HOSTS, LEVELS, PLATFORMS, SLOWER, record, records, write
 from tests.test_report import CATALOG, Folder, text_of
 
 from clusterbench.archive import RunArchive, Store
@@ -22,6 +22,8 @@ from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.queries import QueryTable, query_tables
 from clusterbench.report.series import HOST_LINES_MAX, SeriesCourse, series_courses
 from clusterbench.report.sweeps import SweepView, answer, state_of, sweep_views
+from clusterbench.series import given_up
+from clusterbench.statistics import GIVEN_UP as GIVEN_UP_PATTERN
 
 LITE = "Lite: the 51 fastest queries"
 
@@ -204,7 +206,15 @@ def test_given_up_cell_reads_as_x_in_every_table(tmp_path: Path) -> None:
         one for one in run.results if (one.platform, one.sweep, one.levels) == ("lab_crowded", "lite", {"streams": 28})
     ]
     assert state_of(result) == "failed"
-    assert answer(result) == "x: given up: 24 streams did not complete in two series of three"
+    assert answer(result) == f"x: {GIVEN_UP}"
+
+
+def test_reason_of_the_rule_that_gives_a_series_up_is_known() -> None:
+    steps = [dataclasses.replace(record("lab_crowded", "lite", 24, 2).trial, series="lite.r2", give_up_after=1)]
+    records_of = {steps[0].id: record("lab_crowded", "lite", 24, 2)}
+    reason = given_up(steps, records_of)
+    assert reason and GIVEN_UP_PATTERN.match(reason)
+    assert not GIVEN_UP_PATTERN.match("the host has given up")
 
 
 # Series.
@@ -244,9 +254,20 @@ def test_level_that_failed_has_an_x_and_one_that_was_given_up_is_named(tmp_path:
     assert course.repetition == 2
     assert [part.label for part in course.parts] == ["1", "4", "20", "24 x"]
     assert course.parts[-1].words == "24 streams (x, failed)"
-    assert course.left_out == [
-        "28 streams (not applicable: given up: 24 streams did not complete in two series of three)"
-    ]
+    assert course.left_out == [f"28 streams (not applicable: {GIVEN_UP})"]
+
+
+def test_level_that_could_not_be_followed_to_its_end_has_its_last_seconds(tmp_path: Path) -> None:
+    rows = [{"time_s": 1e9 + second, "cpu_percent": 99.0, "cpu_steal_percent": 30.0} for second in range(10)]
+    lost = record("lab_crowded", "lite", 24, 2)
+    lost = dataclasses.replace(
+        lost, evidence={"last_telemetry": {"sdw1": rows}}, telemetry={}, window_start_s=None, window_end_s=None
+    )
+    course = series(tmp_path, [record("lab_crowded", "lite", level, 2) for level in (1, 4, 20)] + [lost])[LITE][0]
+    assert course.parts[-1].words == "24 streams (x, failed, its last seconds alone)"
+    assert course.parts[-1].end_s - course.parts[-1].start_s == pytest.approx(9)
+    assert course.parts[-1].numbers["steal"] == "30.0, up to 30.0"
+    assert course.lines["steal"]["sdw1"][1][-2] == 30
 
 
 def test_many_hosts_are_drawn_as_median_and_range(tmp_path: Path) -> None:
