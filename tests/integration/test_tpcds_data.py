@@ -170,6 +170,7 @@ def test_a_rejected_row_is_told_and_its_file_made_anew(
             "Every sale, return and stock is of a date and of an item that are there: 17 of 24 as expected; not so: ",
         ),
     ],
+    ids=["changed", "lost", "orphans"],
 )
 def test_a_corrupted_row_is_found(engine: Database, checksum: str, table: str, corruption: str, said: str) -> None:
     engine.execute(corruption.format(t=f"{SCHEMA}.{table}"))
