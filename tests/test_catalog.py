@@ -62,7 +62,6 @@ def test_platform_loads_and_has_hosts_for_its_engine(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CATALOG.published_files, ids=lambda path: path.stem)
 def test_published_file_loads_and_an_experiment_names_it(path: Path) -> None:
-    assert CATALOG.published(path.stem).values
     assert path.stem in {CATALOG.read_experiment(file).published for file in CATALOG.experiment_files}
 
 
@@ -94,6 +93,9 @@ def test_published_value_stands_beside_a_cell_of_ours(path: Path) -> None:
         assert value.unit == ("1" if value.ratio_to else unit)
         for factor, level in value.levels.items():
             assert level in sweep.levels(factor, "full"), f"{value.sweep}: {factor} {level}"
+    table = CATALOG.published(path.stem).scenarios
+    for name, rows in table.sweeps.items() if table else ():
+        assert table and list(rows) == experiment.sweeps[name].levels(table.factor, "full"), name
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:

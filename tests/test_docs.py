@@ -10,6 +10,7 @@ from clusterbench.paths import project_root
 from clusterbench.spec import Experiment, Platform, Published, PublishedValue, Sweep
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
+from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
 from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
 
@@ -18,7 +19,7 @@ REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 MODELS = [
     *(Experiment, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
-    *(Published, PublishedValue),
+    *(Published, PublishedValue, PublishedScenarios, Scenario, ScenarioCell),
 ]
 
 

@@ -155,7 +155,7 @@ def test_a_healthy_cluster_is_left_alone() -> None:
 def test_a_segment_without_a_mirror_is_started_again() -> None:
     engine = Tried(changed(state(), {2: {"alive": False}}), utilities=ALL_UTILITIES)
     assert engine.recover() == ["segment 1 on sdw2:6000 was down and was started"]
-    assert engine.done == ["probe", "sdw1: all start", "sdw2: all start", "cdw: all start"]
+    assert engine.done == ["probe", "sdw2: all end", "sdw1: all start", "sdw2: all start", "cdw: all start"]
 
 
 def test_a_primary_that_its_mirror_replaced_catches_up_and_takes_its_role_again(

@@ -226,7 +226,7 @@ def status_of(pid: int) -> str:
 def test_what_runs_is_seen_and_what_was_killed_is_not(tmp_path: Path, segments: list[Instance]) -> None:
     """What was killed stays as a zombie for a while, or leaves its number to another process."""
     run(instances.START, tmp_path, segments)
-    both = [f"{segment.data_directory}\t17" for segment in segments]
+    both = [f"{segment.data_directory}\t17\tanswers" for segment in segments]
     assert sorted(run(instances.LOOK, tmp_path, segments).stdout.splitlines()) == both
     kill_and_wait(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]))
     assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:]

@@ -15,13 +15,14 @@ import pytest
 from clusterbench import streams
 from clusterbench.connections import Connection
 from clusterbench.engines import Endpoint
-from clusterbench.streams import Load, Timed
+from clusterbench.streams import BEGIN_LINES, LINES_PER_STATEMENT, Load, Timed
 from clusterbench.workloads import Job
 
 ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
 DATABASE = Connection("lab_db1", "db.example", 5432, "bench", "s3cr\\et:word", "data", {})
 COPY = "COPY (SELECT * FROM t) TO STDOUT"
-AFTER_CONNECTING = "\\! touch connected.1; flock --shared go true\n\\timing on\n"
+BEGIN = "\\! touch connected.1; flock --shared go true\n\\timing on\n\\! date +%s.%N >>clock.1\n"
+END = "\\o\n\\! date +%s.%N >>clock.1\n"
 
 
 def job(load: Load, endpoint: Endpoint = ENDPOINT) -> Job:
@@ -37,22 +38,22 @@ def test_each_stream_is_a_script() -> None:
     assert [f"SELECT {n};\n" in made.files[f"stream.{n}.sql"] for n in (1, 2, 3)] == [True] * 3
 
 
-def test_script_waits_until_all_are_connected_and_notes_the_start_of_each_statement() -> None:
-    assert job(Load([["SELECT 1", "SELECT 2"]])).files["stream.1.sql"] == (
-        f"{AFTER_CONNECTING}\\o\n\\! date +%s.%N >>clock.1\nSELECT 1;\n\\o\n\\! date +%s.%N >>clock.1\nSELECT 2;\n\\o\n"
-    )
+def test_script_waits_until_all_are_connected_and_nothing_runs_between_its_statements() -> None:
+    script = job(Load([["SELECT 1", "SELECT\n  2"]])).files["stream.1.sql"]
+    assert script == f"{BEGIN}\\o\nSELECT 1;\n\\o\nSELECT   2;\n{END}"
+    lines = script.splitlines()
+    assert [lines[BEGIN_LINES + LINES_PER_STATEMENT * n - 1] for n in (1, 2)] == ["SELECT 1;", "SELECT   2;"]
 
 
 def test_answer_of_a_copy_goes_to_a_file_of_its_own_and_no_other() -> None:
     assert job(Load([[COPY, "SELECT 1"]])).files["stream.1.sql"] == (
-        f"{AFTER_CONNECTING}\\o answer.1.1\n\\! date +%s.%N >>clock.1\n{COPY};\n"
-        "\\o\n\\! date +%s.%N >>clock.1\nSELECT 1;\n\\o\n"
+        f"{BEGIN}\\o answer.1.1\n{COPY};\n\\o\nSELECT 1;\n{END}"
     )
 
 
 def test_psql_s_own_command_has_no_semicolon() -> None:
     script = job(Load([["\\copy t FROM 'files/part-00'"]])).files["stream.1.sql"]
-    assert script.endswith(">>clock.1\n\\copy t FROM 'files/part-00'\n\\o\n")
+    assert script.endswith(f"\\o\n\\copy t FROM 'files/part-00'\n{END}")
     assert "answer" not in script
 
 
@@ -77,7 +78,8 @@ def test_command_is_bash(count: int) -> None:
 
 
 def test_command_says_where_to_connect() -> None:
-    where = "psql --host=db.example --port=5432 --username=bench --dbname=data --no-psqlrc"
+    kept = "keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
+    where = f"psql --host=db.example --port=5432 --username=bench --dbname='dbname=data {kept}' --no-psqlrc"
     assert job(Load([[COPY]])).command.count(where) == 2
 
 
@@ -153,7 +155,7 @@ def test_streams_start_only_after_all_are_connected(tmp_path: Path) -> None:
     assert (ran.status, ran.output, ran.error) == (0, "", "")
     connected = [(tmp_path / f"connected.{n}").stat().st_mtime for n in (1, 2, 3)]
     assert connected[2] - connected[0] > 0.2, "the third came late"
-    assert len(ran.starts()) == 3
+    assert len(ran.starts()) == 6, "beginning and end of each"
     assert min(ran.starts()) >= max(connected) - 0.005, "a file's time is that of the last tick of the kernel's clock"
 
 
@@ -265,18 +267,33 @@ def test_hostile_names_are_words_to_the_shell_and_never_commands(tmp_path: Path)
     hostile = Endpoint("$(touch stolen)", 5432, "a b'; touch stolen;'", '`touch stolen`" x')
     ran = Ran(tmp_path, load([COPY]), endpoint=hostile)
     assert ran.status == 0
-    assert "--host=$(touch stolen) --port=5432 --username=a b'; touch stolen;' --dbname=`touch stolen`" in ran.text(
-        "psql.said"
-    )
+    said = ran.text("psql.said")
+    assert "--host=$(touch stolen) --port=5432 --username=a b'; touch stolen;' --dbname=dbname='`touch stolen`" in said
     assert not (tmp_path / "stolen").exists()
 
 
 def test_driver_s_share_of_its_threads_is_measured(tmp_path: Path) -> None:
     Ran(tmp_path, load(["SELECT short"], ["SELECT short"]))
     words = (tmp_path / "driver_cpu.txt").read_text().split()
-    assert words[::2] == ["threads", "elapsed_s", "user_s", "system_s"]
+    assert words[::2] == ["threads", "connecting_s", "elapsed_s", "user_s", "system_s"]
     assert int(words[1]) == min(2, len(os.sched_getaffinity(0)))
     assert 0 < streams.read(tmp_path, 2)[0].measurements["driver_cpu_share"] < 1
+
+
+def test_stream_that_goes_on_ends_neither_itself_nor_the_others(tmp_path: Path) -> None:
+    made = Load([["SELECT 1"], ["SELECT short", "SELECT short"]], goes_on=True)
+    assert "--set=ON_ERROR_STOP=0" in job(made).command
+    ran = Ran(tmp_path, made, flags=["absent.stream.1.sql"])
+    assert ran.status == 1
+    assert [(one.stream, one.time_s) for one in streams.read(tmp_path, 3)[1]] == [(2, 0.10025), (2, 0.10025)]
+
+
+def test_many_small_answers_are_kept_as_they_came(tmp_path: Path) -> None:
+    assert Ran(tmp_path, Load([[COPY, COPY], [COPY]], keeps_answers=True)).status == 0
+    lines = ["b\t2", "B\t1", "a\t3"]
+    assert streams.kept_answers(tmp_path) == {(1, 1): lines, (1, 2): lines, (2, 1): lines}
+    assert not list(tmp_path.glob("answer.*")), "once is enough"
+    assert streams.kept_answers(tmp_path / "nowhere") == {}
 
 
 # Reading.
@@ -290,11 +307,11 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 ONE = {"clock.1": "1700000000.250000000\n", "times.1": "Time: 1234.567 ms (00:01.235)\n", "errors.1": ""}
 THREE = {
-    "clock.1": "1000.5\n1002.5\n",
+    "clock.1": "1000.5\n1003.0005\n",
     "times.1": "Time: 2000.000 ms (00:02.000)\nTime: 500.500 ms\n",
-    "clock.2": "1000.25\n1001.0\n",
+    "clock.2": "1000.25\n1004.75\n",
     "times.2": "Time: 750.000 ms\nTime: 3750.250 ms (00:03.750)\n",
-    "clock.10": "1000.75\n",
+    "clock.10": "1000.75\n1000.751\n",
     "times.10": "Time: 1.000 ms\n",
     "errors.1": "",
     "errors.2": "",
@@ -304,7 +321,7 @@ THREE = {
 
 def test_one_statement_s_time_is_psql_s_own(tmp_path: Path) -> None:
     reading, timed = streams.read(write(tmp_path, ONE), 1)
-    assert timed == [Timed(1, 1700000000.25, 1.234567)]
+    assert timed == [Timed(1, 1, 1700000000.25, 1.234567)]
     assert reading.measurements == dict.fromkeys(
         ("response_time_s", "statement_time_s_mean", "statement_time_s_max"), 1.234567
     )
@@ -315,8 +332,8 @@ def test_one_statement_s_time_is_psql_s_own(tmp_path: Path) -> None:
 
 def test_several_statements_time_is_from_the_first_start_to_the_last_end(tmp_path: Path) -> None:
     reading, timed = streams.read(write(tmp_path, THREE), 5)
-    assert [(one.stream, one.start_s) for one in timed] == [
-        (1, 1000.5), (1, 1002.5), (2, 1000.25), (2, 1001.0), (10, 1000.75),
+    assert [(one.stream, one.number, one.start_s) for one in timed] == [
+        (1, 1, 1000.5), (1, 2, 1002.5), (2, 1, 1000.25), (2, 2, 1001.0), (10, 1, 1000.75),
     ]  # fmt: skip
     assert (reading.window_start_s, reading.window_end_s) == (1000.25, 1004.75025)
     assert reading.measurements["response_time_s"] == pytest.approx(4.50025)
@@ -345,10 +362,11 @@ def test_lines_that_only_look_like_times_are_none(tmp_path: Path) -> None:
 
 
 def test_fewer_statements_than_asked_for_are_errors(tmp_path: Path) -> None:
-    write(tmp_path, {**THREE, "errors.2": "psql:stream.2.sql:9: ERROR:  out of memory\n"})
-    reading, _ = streams.read(tmp_path, 8)
+    write(tmp_path, {**THREE, "errors.2": "psql:stream.2.sql:7: ERROR:  out of memory\n"})
+    reading, timed = streams.read(tmp_path, 8)
+    assert [one.error for one in timed] == ["", "", "", "ERROR:  out of memory", ""]
     assert (reading.errors, reading.samples) == (4, 4), "psql tells the time of the statement that failed, too"
-    assert reading.details == {"driver_errors": "psql:stream.2.sql:9: ERROR:  out of memory"}
+    assert reading.details == {"driver_errors": "psql:stream.2.sql:7: ERROR:  out of memory"}
 
 
 def test_statement_that_began_and_never_ended_is_an_error_and_no_time(tmp_path: Path) -> None:

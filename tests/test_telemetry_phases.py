@@ -114,6 +114,12 @@ def test_course_without_samples_is_empty(rows: list[dict[str, float]]) -> None:
     assert {len(values) for values in telemetry.course(rows, 100, 200).values()} == {0}
 
 
+def test_pressure_is_in_the_course_where_the_kernel_tells_it() -> None:
+    rows = [{**row, "pressure_cpu_percent": 40.0} for row in rows_from(101, 1, 2)]
+    assert telemetry.course(rows, 100, 102)["pressure_cpu_percent"] == [40, 40]
+    assert "pressure_io_percent" not in telemetry.course(rows, 100, 102), "absent is not 0"
+
+
 # A folder as collected.
 
 START_S, END_S = 1795247903.192489, 1795247914.136051
@@ -136,14 +142,28 @@ def test_each_phase_of_a_trial_has_its_sums_and_the_host_the_boot_of_its_machine
 
 def test_course_is_kept_of_the_host_that_is_drawn_alone() -> None:
     assert "course" not in telemetry.read(CAPTURED, START_S, END_S, PHASES)
-    drawn = telemetry.read(CAPTURED, START_S, END_S, PHASES, drawn=True)["course"]
+    drawn = telemetry.read(CAPTURED, START_S, END_S, PHASES, drawn=1)["course"]
     assert drawn["second"][0] >= 0
     assert END_S - START_S <= drawn["second"][-1] < END_S - START_S + 1
     assert len(drawn["second"]) == 12, "as many as the summary is of"
 
 
+def test_one_phase_is_drawn_on_every_database_host_within_reason_and_several_on_one() -> None:
+    hosts = [f"sdw{number}" for number in range(1, 41)]
+    assert list(telemetry.drawn_hosts(hosts, PHASES)) == ["sdw1"]
+    assert list(telemetry.drawn_hosts(hosts[:8], PHASES[:1])) == hosts[:8]
+    assert list(telemetry.drawn_hosts(hosts, PHASES[:1])) == hosts[: telemetry.DRAWN_HOSTS_MAX]
+    assert list(telemetry.drawn_hosts([], PHASES[:1])) == []
+
+
+@pytest.mark.parametrize(("hosts", "points"), [(1, 400), (3, 400), (8, 150), (16, 75)])
+def test_courses_of_many_hosts_are_together_no_larger_than_a_record_bears(hosts: int, points: int) -> None:
+    found = telemetry.course(rows_from(1, *[1.0] * 20_000), 0, 20_000, telemetry.points_each(hosts))
+    assert len(found["second"]) <= points == telemetry.points_each(hosts)
+
+
 def test_trial_without_phases_has_neither_sums_nor_boot_nor_course() -> None:
-    found = telemetry.read(CAPTURED, START_S, END_S, (), drawn=True)
+    found = telemetry.read(CAPTURED, START_S, END_S, (), drawn=1)
     assert not {"phases", "boot_id", "course"} & set(found)
 
 

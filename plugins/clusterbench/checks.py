@@ -40,10 +40,14 @@ def _check_sweep(sweep: Sweep) -> list[str]:
         problems += [
             f"factors.{name}: {problem}" for level in sorted(levels, key=str) if (problem := factor.problem(level))
         ]
+    rising = [name for name, factor in workload.factors.items() if factor.is_concurrency]
+    if sweep.order == "series" and not set(rising) & set(sweep.factors):
+        named = " or ".join(map(repr, rising)) or f"none, {sweep.workload!r} has no factor of concurrency"
+        problems.append(f"order: a series rises in concurrency, which is no factor of this sweep; name it: {named}")
     return problems
 
 
-HARDWARE = ("cpus", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
+HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
 """What is declared of hosts besides their settings."""
 
 
@@ -63,8 +67,8 @@ def check_platform(platform: Platform) -> list[str]:
     known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")
-        if host and host not in platform.hosts:
-            problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.hosts)}")
+        if host and host not in platform.every_host:
+            problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.every_host)}")
         elif setting not in known:
             problems.append(f"setup.accepted: {setting!r} is declared nowhere{suggest(setting, known)}")
     return problems
@@ -86,7 +90,17 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
         named += [("levels", "factor", name) for name in table.levels]
         for sweep in table.sweeps:
             problems += [f"tables.{number}.{problem}" for problem in _unknown_names(experiment, "sweeps", sweep, named)]
-    return problems
+    return problems + _check_scenarios(experiment, published)
+
+
+def _check_scenarios(experiment: Experiment, published: Published) -> list[str]:
+    table = published.scenarios
+    if table is None:
+        return []
+    named = [("measurement", "measurement", table.measurement), ("warnings", "measurement", table.warnings)]
+    named += [("factor", "factor", table.factor)]
+    found = [problem for sweep in table.sweeps for problem in _unknown_names(experiment, "sweeps", sweep, named)]
+    return [f"scenarios.{problem}" for problem in dict.fromkeys(found)]
 
 
 def _unknown_names(experiment: Experiment, key: str, sweep_name: str, named: list[tuple[str, str, str]]) -> list[str]:

@@ -26,6 +26,10 @@ class EngineError(ClusterbenchError):
     """The engine under test is down, full, too small or answered with an error."""
 
 
+class NotYetError(ClusterbenchError):
+    """Something else has to be done first; another try may find it done."""
+
+
 class DatasetError(ClusterbenchError):
     """A dataset is not what it should be; nothing was measured on it."""
 

@@ -97,8 +97,12 @@ def _host_of(row: Mapping[str, Any], names_of_hosts: Mapping[str, Sequence[str]]
     return min(ranked)[1] if ranked else None
 
 
-def row(instance: Instance, started_at_s: int | None) -> dict[str, Any]:
-    """What two looks are compared by. ``alive`` is None where its host cannot be asked."""
+SILENT = "is up, but does not answer"
+UNREACHABLE = "cannot be asked"
+
+
+def row(instance: Instance, started_at_s: int | None, problem: str = "") -> dict[str, Any]:
+    """What two looks are compared by. ``alive`` is None where its host cannot be asked; ``problem`` may say why."""
     return {
         "name": instance.name,
         "content": instance.content,
@@ -106,29 +110,47 @@ def row(instance: Instance, started_at_s: int | None) -> dict[str, Any]:
         "role": instance.role,
         "mode": instance.mode,
         "status": instance.status,
-        "alive": started_at_s is not None if instance.host else None,
+        "alive": started_at_s is not None if instance.host and not problem.startswith(UNREACHABLE) else None,
         "started_at_s": started_at_s,
+        "problem": problem,
     }
+
+
+def seen(instances: Iterable[Instance], looks: Mapping[str, str], lost: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A row of each instance, from what ``LOOK`` said on its host; ``lost`` are hosts that did not answer, and why."""
+    said = [(host, line.split("\t")) for host, output in looks.items() for line in output.splitlines()]
+    lines = {(host, words[0]): words for host, words in said}
+    found = []
+    for each in instances:
+        host = str(each.host)
+        look = lines.get((host, each.data_directory))
+        problem = f"{UNREACHABLE}: {lost[host]}" if host in lost else ""
+        if look and look[2] == "silent":
+            problem = SILENT
+        found.append(row(each, int(look[1]) if look else None, problem))
+    return found
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """For the record of a trial, which a cluster of thousands of segments must not make large."""
     return {
         "instances": len(rows),
-        "down": [row["name"] for row in rows if row["status"] == "d" or row["alive"] is False],
+        "down": [row["name"] for row in rows if row["status"] == "d" or row["alive"] is False or row.get("problem")],
         "not_in_preferred_role": [row["name"] for row in rows if row["role"] != row["preferred_role"]],
     }
 
 
 def faults(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What became of the instances between two looks at them, in words: went down, restarted, changed roles."""
+    """What became of the instances between two looks at them, in words: went down, restarted, silent, changed roles."""
     earlier = {(row["content"], row["preferred_role"]): row for row in before}
     found = []
     for row in after:
         old = earlier.get((row["content"], row["preferred_role"]))
         if old is None:
             continue
-        if (row["status"], row["alive"]) != (old["status"], old["alive"]):
+        if row.get("problem") and row["problem"] != old.get("problem"):
+            found.append(f"{row['name']} {row['problem']}")
+        elif (row["status"], row["alive"]) != (old["status"], old["alive"]):
             came = row["status"] == "u" and row["alive"] is not False
             found.append(f"{row['name']} {'came up' if came else 'went down'}")
         elif row["started_at_s"] != old["started_at_s"]:
@@ -205,8 +227,58 @@ all reload
 """
 
 LOOK = """\
-look() { ! alive "$1" || printf '%s\\t%s\\n' "$1" "$(sed -n 3p "$1/postmaster.pid")"; }
+look() {
+  alive "$1" || return 0
+  local said=answers started port socket address
+  { read -r _; read -r _; read -r started; read -r port; read -r socket; read -r address; } <"$1/postmaster.pid" || true
+  case ${address:=localhost} in '*' | 0.0.0.0 | ::) address=localhost;; esac
+  # It needs no login. A frozen server still has its connections accepted, by the kernel, and then says nothing.
+  [ -z "$port" ] || [ ! -x "$program/pg_isready" ] ||
+    "$program/pg_isready" -q -t 10 -h "${socket:-$address}" -p "$port" || [ $? -ne 2 ] || said=silent
+  printf '%s\\t%s\\t%s\\n' "$1" "$started" "$said"
+}
 all look
+"""
+
+END = """\
+# What is left of a server that does not answer or was killed. All its processes work in its data directory.
+theirs() {
+  local pid
+  for pid in $(pgrep -x -u "$(id -u)" postgres || true); do
+    [ "$(readlink "/proc/$pid/cwd")" != "$(readlink -f "$1")" ] || echo "$pid"
+  done
+}
+end() {
+  local pids
+  pids=$(theirs "$1"); [ -n "$pids" ] || return 0
+  kill -CONT $pids 2>/dev/null || true
+  ! alive "$1" || "$program/pg_ctl" -D "$1" -m immediate -w -t 20 stop >/dev/null 2>&1 || true
+  pids=$(theirs "$1"); [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
+  for _ in $(seq 50); do [ -n "$(theirs "$1")" ] || return 0; sleep 0.1; done
+  echo "$1: these processes cannot be ended: $(theirs "$1" | tr '\\n' ' ')" >&2; return 1
+}
+all end
+"""
+
+MARK_LOGS = """\
+directory={directory}
+mkdir -p "$directory"; touch "$directory/logs.begun"
+mark() {{ for log in "$1"/pg_log/*.csv "$1"/log/*.csv; do [ ! -e "$log" ] || stat -c '%s %n' "$log"; done; }}
+all mark >"$directory/logs.marked"
+"""
+
+COUNT_LOGGED = """\
+directory={directory}
+count() {{
+  local log from
+  for log in "$1"/pg_log/*.csv "$1"/log/*.csv; do  # only what was written since: old logs are large
+    [ "$log" -nt "$directory/logs.begun" ] || continue
+    from=$(awk -v file="$log" 'substr($0, index($0, " ") + 1) == file {{print $1}}' "$directory/logs.marked")
+    tail -c "+$((${{from:-0}} + 1))" "$log" | grep -cE {pattern} || true
+  done
+}}
+[ -e "$directory/logs.marked" ] || {{ echo "$directory: nobody noted where the logs ended before" >&2; exit 1; }}
+all count
 """
 
 EVICT = """\

@@ -147,12 +147,27 @@ def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:
 
 def driver_cpu(text: str) -> float | None:
     """Processor time of the driver over elapsed time times its threads: near 1 the driver is what was measured."""
-    values = dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
+    cores = driver_cores(text)
+    threads = _driver_values(text).get("threads")
+    return cores / threads if cores is not None and threads else None
+
+
+def driver_cores(text: str) -> float | None:
+    """Processor seconds of the driver per second, over all its processes, without those of connecting."""
+    values = _driver_values(text)
     try:
-        elapsed_s, threads = float(values["elapsed_s"]), int(values["threads"])
-        return (float(values["user_s"]) + float(values["system_s"])) / (elapsed_s * threads) if elapsed_s else None
-    except (KeyError, ValueError):
+        used_s = values["user_s"] + values["system_s"] - values.get("connecting_s", 0.0)
+        return max(0.0, used_s) / values["elapsed_s"] if values["elapsed_s"] else None
+    except KeyError:
         return None
+
+
+def _driver_values(text: str) -> dict[str, float]:
+    words = [line.split() for line in text.splitlines()]
+    try:
+        return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2}
+    except ValueError:
+        return {}
 
 
 def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from clusterbench import series
 from clusterbench.catalog import Catalog
 from clusterbench.datasets import Dataset
 from clusterbench.engines import engine_class
@@ -19,7 +20,7 @@ from clusterbench.records import Trial
 from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import load_workload, not_applicable
 
 
 class Choices(Strict):
@@ -59,7 +60,7 @@ class Plan:
         found: dict[tuple[str, Dataset], None] = {}
         for trial in self.trials[platform]:
             workload = load_workload(trial.workload)
-            if not workload.not_applicable(trial.levels, lacks):
+            if not not_applicable(workload, trial.levels, lacks):
                 found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
         return list(found)
 
@@ -188,6 +189,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     sweep = experiment.sweeps[name]
     factors = load_workload(sweep.workload).factors
     parts = [f"{factor}_{levels[factor]}" for factor in varied]
+    steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
     said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors]
     return Trial(
         id=".".join([name, *parts, f"r{repetition}"]),
@@ -200,15 +202,20 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         seed=seed,
         timeout_s=sweep.timeout_s,
         settings=experiment.settings.get(platform.engine, {}),
+        series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
+        give_up_after=sweep.give_up_after,
     )
 
 
 def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
-    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform."""
+    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
+
+    A series stays whole, and rises.
+    """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
-    shuffled = sorted(trials, key=lambda trial: trial.id)
+    shuffled = series.blocks(sorted(trials, key=lambda trial: trial.id))
     random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
-    return shuffled
+    return [trial for block in shuffled for trial in block]
 
 
 @dataclass(frozen=True)
@@ -238,9 +245,10 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
     for name, trials in plan.trials.items():
         platform = catalog.platform(name)
         lacks = engine_class(platform.engine).lacking(platform, {})
-        possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, lacks) is None]
+        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, lacks) is None]
         datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
-        dataset_bytes = sum(dataset.bytes_expected for dataset in datasets)
+        engines = 1 + len(platform.neighbours)
+        dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)
         of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, lacks)), default=0)
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(

@@ -31,6 +31,9 @@ class Trial:
     timeout_s: int
     settings: dict[str, str]
     """Engine settings of the experiment, for every session of the driver."""
+    series: str = ""
+    """What is measured in one go, in rising concurrency; empty for a trial on its own."""
+    give_up_after: int | None = None
 
     @property
     def cell(self) -> str:

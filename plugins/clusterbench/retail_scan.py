@@ -6,7 +6,7 @@ Source: paper 000, "Test and Measurement Tools" and "Experimental Results".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -85,7 +85,7 @@ class RetailScan:
     inspect = staticmethod(order_lineitems.inspect)
     checksum = staticmethod(order_lineitems.expected_checksum)
 
-    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
         """Rows and checksum of the answer by DuckDB, and its lines; None where that would take too long."""
         if dataset.rows > order_lineitems.CHECKED_BY_DUCKDB_ROWS_MAX:
             return None

@@ -9,17 +9,29 @@ import json
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from clusterbench import __version__, conformance, facts, host_settings, host_setup, jobs, lease, telemetry, validation
+from clusterbench import (
+    __version__,
+    conformance,
+    facts,
+    host_settings,
+    host_setup,
+    jobs,
+    lease,
+    neighbours,
+    series,
+    telemetry,
+    validation,
+)
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset, too_small
-from clusterbench.engines import engine_class
-from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError
+from clusterbench.engines import Engine, as_database, engine_class
+from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
 from clusterbench.placement_rules import described
@@ -28,7 +40,7 @@ from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
 from clusterbench.statistics import results
 from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +68,18 @@ class Run:
     def bench(self, platform_name: str) -> Iterator[Bench]:
         """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
-        database = self.connections(platform.database) if platform.database else None
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
         with Fleet.of(platform, self.connections) as fleet:
-            engine = engine_class(platform.engine)(platform, fleet, database, known.get("engine"))
-            yield Bench(platform, fleet, engine, self.archive)
+            engine = self._engine(platform, fleet, known.get("engine"))
+            beside = {
+                name: self._engine(platform.neighbour(name), fleet, (known.get("neighbours") or {}).get(name))
+                for name in platform.neighbours
+            }
+            yield Bench(platform, fleet, engine, self.archive, beside, known.get("lacks") or {})
+
+    def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
+        database = self.connections(platform.database) if platform.database else None
+        return engine_class(platform.engine)(platform, fleet, database, known)
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
@@ -114,15 +133,18 @@ def set_up_cluster(run: Run, platform: str) -> None:
     """
     with run.bench(platform) as bench:
         apply_setup(bench)
-        engine_facts = bench.engine.facts()
+        engine_facts, *of_neighbours = (engine.facts() for engine in bench.engines.values())
         hosts = facts.hosts(bench.fleet, facts.folders(bench.platform, engine_facts))
+        bench.hosts_lack = facts.lacks(bench.platform, hosts)
         rows = [*conformance_of_engine(bench), *conformance_of_hosts(bench, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
             {
                 "engine": engine_facts,
+                "neighbours": dict(zip(bench.neighbours, of_neighbours, strict=True)),
                 "hosts": hosts,
+                "lacks": bench.hosts_lack,
                 "page_cache": bench.platform.page_cache,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
@@ -136,15 +158,16 @@ def set_up_cluster(run: Run, platform: str) -> None:
 def apply_setup(bench: Bench) -> None:
     """Hosts before the engine, which starts with what they allow."""
     host_setup.set_up(bench.platform, bench.fleet)
-    bench.engine.set_up()
+    for engine in bench.engines.values():
+        engine.set_up()
 
 
 def undo_setup(bench: Bench) -> None:
-    """What ``apply_setup`` and trials did; of the hosts also where the engine's part fails."""
-    try:
-        bench.engine.tear_down()
-    finally:
-        host_setup.put_back(bench.platform, bench.fleet)
+    """What ``apply_setup`` and trials did; each part, whatever became of the others."""
+    with ExitStack() as parts:
+        parts.callback(host_setup.put_back, bench.platform, bench.fleet)
+        for engine in reversed(bench.engines.values()):
+            parts.callback(engine.tear_down)
 
 
 def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | None = None) -> list[conformance.Row]:
@@ -160,35 +183,44 @@ def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | 
 
 def conformance_of_engine(bench: Bench) -> list[conformance.Row]:
     """Raises EngineError where it is down. Changes nothing."""
-    settings = bench.engine.declared_settings()
-    return conformance.of_engine(bench.platform, settings, bench.engine.settings(settings))
+    rows = []
+    for name, engine in bench.engines.items():
+        settings = engine.declared_settings()
+        rows += conformance.of_engine(bench.platform, settings, engine.settings(settings), name)
+    return rows
 
 
 def _check_space(run: Run, bench: Bench) -> None:
-    datasets = run.plan().datasets(bench.platform.platform, bench.engine.lacks)
+    for engine in bench.engines.values():
+        _check_space_of(engine, run, bench)
+
+
+def _check_space_of(engine: Engine, run: Run, bench: Bench) -> None:
+    datasets = run.plan().datasets(bench.platform.platform, bench.lacks)
     needed = sum(
         int(dataset.bytes_expected * DISK_HEADROOM)
         for workload, dataset in datasets
-        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, bench.engine)
+        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, engine)
     )
-    free = bench.engine.free_bytes()
-    of_trials = run.plan().made_by_trials(bench.platform.platform, bench.engine.lacks)
+    free = engine.free_bytes()
+    of_trials = run.plan().made_by_trials(bench.platform.platform, bench.lacks)
     if free is not None and of_trials and of_trials[0].bytes_expected > free:
-        raise EngineError(too_small(bench.platform.platform, of_trials[0], free))
+        raise EngineError(too_small(engine.platform.platform, of_trials[0], free))
     if free is not None and needed > free:
         raise EngineError(
-            f"platform {bench.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free are "
-            f"{free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
+            f"platform {engine.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free "
+            f"are {free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
         )
 
 
 def generate_data(run: Run, platform: str) -> None:
     """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
     with run.bench(platform) as bench:
-        for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
-            begun = time.monotonic()
-            load_workload(workload).generate(dataset, bench.engine)
-            log.info("%s: ready, %.1f s", dataset.table, time.monotonic() - begun)
+        for workload, dataset in run.plan().datasets(platform, bench.lacks):
+            for engine in bench.engines.values():  # in turn: they may share files on the ETL host
+                begun = time.monotonic()
+                load_workload(workload).generate(dataset, engine)
+                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, time.monotonic() - begun)
 
 
 def validate_data(run: Run, platform: str) -> list[Trial]:
@@ -199,14 +231,19 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     by_suite: dict[str, list[dict[str, object]]] = {}
     plan = run.plan()
     with run.bench(platform) as bench:
-        for workload, dataset in plan.datasets(platform, bench.engine.lacks):
-            seen = load_workload(workload).inspect(dataset, bench.engine)
+        looks = [
+            (workload, dataset, engine)
+            for workload, dataset in plan.datasets(platform, bench.lacks)
+            for engine in bench.engines.values()
+        ]
+        for workload, dataset, engine in looks:
+            seen = load_workload(workload).inspect(dataset, engine)
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
             by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
-        for workload, dataset in plan.workloads(platform, bench.engine.lacks):
+        for workload, dataset in plan.workloads(platform, bench.lacks):
             _note_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
@@ -251,11 +288,17 @@ def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
     """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
     if run.archive.answers(workload, dataset.table):
         return
-    expected = load_workload(workload).answers(dataset)
+    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset))
     if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
         expected = {**json.loads(known), "source": "earlier valid runs"}
     if expected:
         run.archive.put_answers(workload, dataset.table, expected)
+
+
+def _trials_on(run: Run, workload: str, dataset: Dataset) -> list[Trial]:
+    """On all platforms: what is expected of one is expected of the others."""
+    of, planned = load_workload(workload), [trial for trials in run.plan().trials.values() for trial in trials]
+    return [t for t in planned if t.workload == workload and of.dataset(t.levels, t.seed) == dataset]
 
 
 def _known_answer_key(workload: str, dataset: Dataset) -> str:
@@ -264,27 +307,64 @@ def _known_answer_key(workload: str, dataset: Dataset) -> str:
 
 def _remember_answers(run: Run) -> None:
     """For later runs, which nobody else can tell what a statement answers at full scale."""
+    known: dict[str, dict[str, Any]] = {}
     for record in run.archive.trials():
         answer = (record.evidence.get("driver") or {}).get("answer")
         if answer and record.outcome == "completed":
             dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
-            key = _known_answer_key(record.trial.workload, dataset)
-            run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
+            known.setdefault(_known_answer_key(record.trial.workload, dataset), {}).update(answer)
+    for key, answer in known.items():
+        run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
 
 
-def measure(run: Run, platform: str, trial_id: str) -> TrialRecord:
-    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has."""
-    if run.archive.sealed and run.archive.trial(platform, trial_id) is None:
+def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
+    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has.
+
+    Raises NotYetError where an earlier step of its series has no record and this is not the ``last_try``.
+    """
+    done = run.archive.trial(platform, trial_id)
+    if run.archive.sealed and done is None:
         raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
+    plan = run.plan()
+    trial = plan.trial(platform, trial_id)
+    if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
+        return run.archive.put_trial(record, None)
     with run.bench(platform) as bench:
         lease.acquire(bench.fleet, bench.platform, run.holder)  # a task may be cleared when another run has begun
-        return run_trial(run.plan().trial(platform, trial_id), bench)
+        return run_trial(trial, bench)
+
+
+def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
+    """What the earlier steps of the trial's series make of it: a record where the series is given up.
+
+    Airflow starts the trials of a platform in their order, one at a time (a pool of one slot). A trial whose worker
+    died waits before it is tried again, and meanwhile the next one would start: that one then waits as well, by being
+    tried again itself. An earlier step that never gets a record (the archive was away at all its tries) does not hold
+    back the rest: on its last try a trial is measured all the same.
+    """
+    before = series.steps_before(trial, plan.trials[trial.platform])
+    found = (run.archive.trial(trial.platform, step.id) for step in before)
+    records = {record.trial.id: record for record in found if record}
+    try:
+        series.check_turn(trial, before, records)
+    except NotYetError as not_yet:
+        if not last_try:
+            raise
+        log.warning("%s; this was waited for often enough, and is measured now", not_yet)
+    if reason := series.given_up(before, records):
+        log.warning("%s", reason)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return TrialRecord(trial, "not_applicable", reason, evidence={"given_up": True}, started_at=now)
+    return None
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:
     """End a trial's driver, because a person said so; its record will say that it was killed."""
     with run.bench(platform) as bench:
-        job_of(run.plan().trial(platform, trial_id), bench).kill()
+        job = job_of(run.plan().trial(platform, trial_id), bench)
+        job.kill()
+        for end in neighbours.endings(bench, job):
+            end()
 
 
 def release_cluster(run: Run, platform: str) -> None:
@@ -304,7 +384,10 @@ def _put_back(run: Run, bench: Bench) -> None:
     try:
         end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
-            bench.engine.start()
+            for engine in bench.engines.values():
+                engine.start()
+            for beside in bench.neighbours.values():
+                neighbours.end_sessions(as_database(beside))
             _restore_lost(run, bench, recorded)
     finally:
         undo_setup(bench)
@@ -315,8 +398,9 @@ def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
     planned = run.archive.get_json("plan.json")
     for trial in Plan.from_json(planned).trials.get(bench.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
-        if trial.id not in recorded and not workload.not_applicable(trial.levels, bench.engine.lacks):
-            workload.restore(trial, bench.engine)
+        if trial.id not in recorded and not not_applicable(workload, trial.levels, bench.lacks):
+            for engine in bench.engines.values():
+                workload.restore(trial, engine)
 
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     from clusterbench.connections import Connection
     from clusterbench.engines import Endpoint
 
-OUTPUTS = ("clock.*", "times.*", "errors.*", "answers.txt", "answer.gz", "check.txt", "driver_cpu.txt", "servers.txt")
+OUTPUTS = (
+    "clock.*",
+    "times.*",
+    "errors.*",
+    "answers.txt",
+    "answer.gz",
+    "answers.tar.gz",
+    "check.txt",
+    "driver_cpu.txt",
+    "servers.txt",
+)
 ANSWER_KEPT_BYTES_MAX = 64_000_000
 """Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
 
@@ -40,7 +51,7 @@ class Load:
     """What the streams do. The shell and SQL around them is not measured."""
 
     streams: Sequence[Sequence[str]]
-    """The statements of each stream, without their semicolons; psql's own commands are allowed."""
+    """The statements of each stream, without their semicolons and comments; psql's own commands are allowed."""
     before: str = ""
     """Bash, before the sessions open, such as starting file servers."""
     check: str = ""
@@ -49,6 +60,10 @@ class Load:
     """SQL after a stream has failed, so that nothing half-done stays."""
     after: str = ""
     """Bash, at the end, also after a failure."""
+    goes_on: bool = False
+    """A statement that fails ends neither its stream nor the others: what else fails is to be known, too."""
+    keeps_answers: bool = False
+    """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
 
 
 COMMAND = """\
@@ -56,7 +71,7 @@ export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 ask() {{ psql {where} --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"; }}
 finish() {{ {after}
 }}
-trap 'exit 143' TERM
+trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to its group
 trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
 {before}
 threads=$(nproc); [ "$threads" -le {streams} ] || threads={streams}
@@ -64,22 +79,35 @@ echo "threads $threads" >driver_cpu.txt
 TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
-run() {{
+pids=""
+connect() {{
   exec 8>go; flock 8  # the streams wait for this lock, which is given back when all of them are connected
-  local pids="" status=0 n
+  local n
   for n in $(seq {streams}); do
-    psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file="stream.$n.sql" \\
+    psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP={stop} --file="stream.$n.sql" \\
       >"times.$n" 2>"errors.$n" </dev/null 8>&- & pids="$pids $!"
   done
   while [ "$(ls connected.* 2>/dev/null | wc -l)" -lt {streams} ] && [ "$(jobs -rp | wc -l)" = {streams} ]; do
     sleep 0.02
   done
+  # what connecting took of the processor, which is no part of what is measured
+  for n in $pids; do cat "/proc/$n/stat" 2>/dev/null || true; done | awk -v ticks="$(getconf CLK_TCK)" \\
+    '{{ sub(/.*\\) /, ""); s += $12 + $13 }} END {{ print "connecting_s", s / ticks }}' >>driver_cpu.txt
+}}
+run() {{
   exec 8>&-
-  for n in $pids; do wait -n || {{ status=1; kill $pids 2>/dev/null; break; }}; done
+  local status=0 n
+  for n in $pids; do wait -n || {{ status=1; {on_error}; }}; done
   wait
   return "$status"
 }}
+connect
 {{ time run ; }} 2>>driver_cpu.txt || {{ head -n 3 -q errors.* >&2; exit 1; }}
+{answers}
+[ ! -s check.sql ] || ask --file=check.sql >check.txt
+"""
+
+CHECKSUMS = """\
 for file in $(ls answer.* 2>/dev/null); do
   LC_ALL=C sort "$file" >"$file.sorted"
   echo "$file $(wc -l <"$file.sorted") $(sha256sum <"$file.sorted")" >>answers.txt
@@ -88,9 +116,10 @@ done
 for file in $(ls answer.*.sorted 2>/dev/null | head -n 1); do
   [ "$(stat -c %s "$file")" -gt {kept} ] || gzip -1 <"$file" >answer.gz
 done
-rm -f answer.*.sorted
-[ ! -s check.sql ] || ask --file=check.sql >check.txt
-"""
+rm -f answer.*.sorted"""
+
+KEEP = """\
+find . -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
 
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
@@ -101,49 +130,66 @@ def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
         streams=len(load.streams),
         before=load.before,
         after=load.after or "true",
-        kept=ANSWER_KEPT_BYTES_MAX,
+        stop=int(not load.goes_on),
+        on_error="true" if load.goes_on else "kill $pids 2>/dev/null; break",
+        answers=KEEP if load.keeps_answers else CHECKSUMS.format(kept=ANSWER_KEPT_BYTES_MAX),
     )
     files = {f"stream.{n}.sql": _script(n, statements) for n, statements in enumerate(load.streams, 1)}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
 
+BEGIN_LINES = 3
+LINES_PER_STATEMENT = 2
+"""Each statement is one line of its script, so that the line that psql names in an error tells which one failed."""
+
+
 def _script(stream: int, statements: Sequence[str]) -> str:
-    """Each statement's start goes to ``clock.N``, its time to ``times.N``, its answer to a file of its own."""
-    lines = [f"\\! touch connected.{stream}; flock --shared go true", "\\timing on"]
+    """Start and end of the stream go to ``clock.N``, each statement's time to ``times.N``, its answer to a file.
+
+    Nothing runs between two statements, so their times tell when each one began: another process that looks at the
+    clock would be a think time, and cost the driver more than the statement.
+    """
+    lines = [f"\\! touch connected.{stream}; flock --shared go true", "\\timing on", f"\\! {CLOCK}{stream}"]
     for number, statement in enumerate(statements, 1):
         lines += [
             f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
-            f"\\! date +%s.%N >>clock.{stream}",
-            statement if statement.startswith("\\") else f"{statement};",
+            statement if statement.startswith("\\") else f"{' '.join(statement.splitlines())};",
         ]
-    return "\n".join([*lines, "\\o", ""])
+    return "\n".join([*lines, "\\o", f"\\! {CLOCK}{stream}", ""])
+
+
+CLOCK = "date +%s.%N >>clock."
 
 
 @dataclass(frozen=True)
 class Timed:
-    """One statement of a stream; both in seconds of the driver's host's clock."""
+    """One statement of a stream, counted from 1; both times in seconds of the driver's host's clock."""
 
     stream: int
+    number: int
     start_s: float
     time_s: float
+    error: str = ""
+    """What the server said where it failed."""
 
 
 def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
-    """Measurements, and every statement's time. ``expected`` statements were asked for; fewer is an error."""
+    """Measurements, and every statement that was begun. ``expected`` were asked for; fewer well-ended are errors."""
     timed = _timed(output)
+    ended = [one for one in timed if not one.error]
     errors = _text(output, "errors.*").strip()
     details: dict[str, object] = {"driver_errors": errors[-2000:]}
     if (output / "answers.txt").exists():
         details["answers"] = (output / "answers.txt").read_text().splitlines()
-    if not timed:
-        return Reading({}, errors=expected, details=details), []
+    if not ended:
+        return Reading({}, errors=expected, details=details), timed
     start_s = min(one.start_s for one in timed)
     end_s = max(one.start_s + one.time_s for one in timed)
-    times = [one.time_s for one in timed]
+    times = [one.time_s for one in ended]
     measurements = {
-        # One statement: psql's own time, as printed. Several: the starts are read from the clock beside it.
-        "response_time_s": times[0] if len(times) == 1 else end_s - start_s,
+        # One statement: psql's own time, as printed.
+        "response_time_s": times[0] if len(timed) == 1 else end_s - start_s,
         "statement_time_s_mean": sum(times) / len(times),
         "statement_time_s_max": max(times),
     }
@@ -152,8 +198,8 @@ def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
         measurements["driver_cpu_share"] = cpu
     reading = Reading(
         measurements,
-        errors=expected - len(timed),
-        samples=len(timed),
+        errors=expected - len(ended),
+        samples=len(ended),
         window_start_s=start_s,
         window_end_s=end_s,
         details=details,
@@ -173,17 +219,41 @@ def kept_answer(output: Path) -> list[str] | None:
     return gzip.decompress(path.read_bytes()).decode().splitlines() if path.exists() else None
 
 
+def kept_answers(output: Path) -> dict[tuple[int, int], list[str]]:
+    """(stream, number of the statement) -> the lines of its answer, as they came."""
+    path = output / "answers.tar.gz"
+    if not path.exists():
+        return {}
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            _, stream, number = member.name.split(".")
+            content = archive.extractfile(member)
+            found[int(stream), int(number)] = content.read().decode().splitlines() if content else []
+    return found
+
+
 def _timed(output: Path) -> list[Timed]:
     found = []
     for path in output.glob("times.*"):
         stream = int(path.suffix[1:])
-        clock = output / f"clock.{stream}"
-        starts = [float(line) for line in clock.read_text().split()] if clock.exists() else []
-        times = [float(ms) / 1000 for ms in re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)]
-        if re.search(r"^psql:.*(?:ERROR|FATAL|error):", _text(output, f"errors.{stream}"), re.MULTILINE):
-            times = times[: len(starts) - 1]  # psql tells the time of what failed, too
-        found += [Timed(stream, start, time) for start, time in zip(starts, times, strict=False)]
-    return sorted(found, key=lambda one: (one.stream, one.start_s))
+        if not (clock := _text(output, f"clock.{stream}").split()):
+            continue  # it never began
+        start_s = float(clock[0])
+        errors = _errors(_text(output, f"errors.{stream}"))
+        times = re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)
+        for number, ms in enumerate(times, 1):
+            found.append(Timed(stream, number, start_s, float(ms) / 1000, errors.get(number, "")))
+            start_s += float(ms) / 1000
+    return sorted(found, key=lambda one: (one.stream, one.number))
+
+
+def _errors(said: str) -> dict[int, str]:
+    """Number of a statement -> what psql said first of its failure."""
+    found: dict[int, str] = {}
+    for line, words in re.findall(r"^psql:[^\n]*?\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)", said, re.MULTILINE):
+        found.setdefault((int(line) - BEGIN_LINES) // LINES_PER_STATEMENT, words.strip())
+    return found
 
 
 def _text(output: Path, pattern: str) -> str:

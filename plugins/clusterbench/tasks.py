@@ -14,7 +14,7 @@ from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_cont
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from clusterbench.connections import Connection
-from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError
+from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError, NotYetError
 from clusterbench.plan import concurrency_levels
 from clusterbench.runs import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
@@ -81,7 +81,7 @@ def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
         log.error("%s", error)
-        if isinstance(error, ArchiveError | HostError):
+        if isinstance(error, ArchiveError | HostError | NotYetError):
             raise  # it may pass: Airflow tries again
         raise AirflowFailException(str(error)) from None
     except AirflowException:
@@ -166,12 +166,14 @@ class MeasureTrial(BaseOperator):
         self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
         self._run: Run | None = None
 
-    def execute(self, context: Context) -> str:  # noqa: ARG002  as every operator has it
+    def execute(self, context: Context) -> str:
         from clusterbench import steps  # noqa: PLC0415
 
         def measure(run: Run) -> Any:
             self._run = run
-            return steps.measure(run, self.platform, self.trial_id)
+            ti = context["ti"]
+            last_try = ti.try_number > ti.max_tries
+            return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
 
         print(f"{self.trial_label} on {self.platform}")
         record = _do("trial", measure, self.platform)

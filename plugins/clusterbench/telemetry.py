@@ -31,10 +31,39 @@ PER_SECOND = (
     "loopback_mb_per_s",
 )
 COURSE = ("cpu_percent", "cpu_steal_percent", *PER_SECOND)
+PRESSURE = ("pressure_cpu_percent", "pressure_io_percent")
+"""In a course, too, where the kernel tells them: absent is not 0."""
 POINTS_MAX = 400
 """Of a course over time: as many as a figure is wide; more would only make records large."""
+POINTS_OF_ALL_MAX = 1200
+"""Of all courses of a trial together, for the same reason."""
+DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
+
+THROTTLED = """\
+# Microseconds for which the login's group of processes stood still at its own CPU limit, and for which groups above it
+# did at theirs, summed over processors; how many these are; the time. Of cgroups version 1 or 2; nothing without them.
+throttled() {{
+  local controllers path root= group= name value sum own= above=0
+  while IFS=: read -r _ controllers path; do
+    case ,$controllers, in
+      *,cpu,*) root=/sys/fs/cgroup/cpu group=$path; break ;;
+      ,,) root=/sys/fs/cgroup group=$path ;;
+    esac
+  done </proc/self/cgroup
+  while [ "$root" ] && [ -r "$root${{group%/}}/cpu.stat" ]; do
+    sum=0
+    while read -r name value; do
+      case $name in throttled_time) sum=$((value / 1000)) ;; throttled_usec) sum=$value ;; esac
+    done <"$root${{group%/}}/cpu.stat"
+    if [ -z "$own" ]; then own=$sum; else above=$((above + sum)); fi
+    [ "${{group%/}}" ] || break
+    group=${{group%/*}}
+  done
+  [ -z "$own" ] || echo "$own $above $(nproc) $(date +%s.%N)"
+}}
+"""
 
 COLLECT = """\
 mkdir -p {directory}; cd {directory}
@@ -45,12 +74,14 @@ set -m  # its own process group, and SIGINT not ignored, as it is for ordinary b
 nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/null &
 echo $! >telemetry.pid
 date +%s.%N >telemetry.start
+throttled >telemetry.throttled_at_start
 cat /proc/sys/kernel/random/boot_id >telemetry.boot
 """
 
 STOP = """\
 cd {directory} 2>/dev/null || exit 0
 [ -e telemetry.pid ] || exit 0
+throttled >telemetry.throttled_at_end
 pid=$(cat telemetry.pid)
 if grep -q sadc /proc/$pid/comm 2>/dev/null; then
   size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
@@ -74,7 +105,10 @@ cd ..; rm -rf -- {directory}
 
 def start(fleet: Fleet, name: str) -> None:
     """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
-    scripts = {host: COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S) for host in fleet.names}
+    scripts = {
+        host: (THROTTLED + COLLECT).format(directory=_directory(fleet, host, name), samples=LONGEST_S)
+        for host in fleet.names
+    }
     fleet.run_each(scripts)
 
 
@@ -84,7 +118,9 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
+        host: (THROTTLED + STOP).format(
+            directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'"
+        )
         for host in fleet.names
     }
     answers, failures = fleet.try_each(scripts)
@@ -100,7 +136,7 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
     Returns what is missing, one line a host.
     """
     places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names if host not in failed}
-    missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start", "telemetry.boot"])
+    missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.*"])
     absent = [host for host in places if host not in missing and not (into / host / RAW_FILE).exists()]
     return [*failed.values(), *missing.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
@@ -114,13 +150,18 @@ def _directory(fleet: Fleet, host: str, name: str) -> str:
     return quote(f"{fleet.work_dir(host)}/{name}")
 
 
+def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
+    """Of ``hosts``, those whose course a record keeps: of a trial in several phases one, else all within reason."""
+    return hosts[: DRAWN_HOSTS_MAX if len(phases) == 1 else 1]
+
+
 def read(
-    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: bool = False
+    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: int = 0
 ) -> dict[str, Any]:
     """The summary of one host's collected telemetry, with the collector's own cost.
 
-    Of ``phases`` it has the bytes that went through disks and networks, and where ``drawn``, its course over time.
-    ``boot_id`` tells hosts that are one machine, of which each shows all.
+    Of ``phases`` it has the bytes that went through disks and networks, and its course over time where it is one of
+    ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all.
     """
     raw = folder / RAW_FILE
     begun, boot = folder / "telemetry.start", folder / "telemetry.boot"
@@ -131,11 +172,28 @@ def read(
         found["phases"] = {phase.name: totals(rows, phase.start_s, phase.end_s) for phase in phases}
         found["boot_id"] = boot.read_text().strip() if boot.exists() else ""
         if drawn:
-            found["course"] = course(rows, phases[0].start_s, phases[-1].end_s)
+            found["course"] = course(rows, phases[0].start_s, phases[-1].end_s, points_each(drawn))
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
-    return found
+    return found | throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+
+
+def throttled(start: Path, end: Path) -> dict[str, float]:
+    """Share of the processors' time for which the host's processes stood still at a CPU limit, from start to stop.
+
+    At their own, which is how large the host is; and at that of a group around it, which is what steal is on a
+    hypervisor: the host wanted to run, and others had the processors. Empty where a host has no such groups.
+    """
+    noted = [path.read_text().split() for path in (start, end) if path.exists()]
+    if len(noted) < 2 or not all(noted):
+        return {}
+    (own, above, cpus, at), (own_then, above_then, _, then) = (map(float, words) for words in noted)
+    cpu_us = 1e6 * cpus * (then - at)
+    return {
+        "cpu_throttled_percent": 100 * (own_then - own) / cpu_us,
+        "cpu_throttled_above_percent": 100 * (above_then - above) / cpu_us,
+    }
 
 
 # From here on pure: reading what sadf wrote.
@@ -257,12 +315,18 @@ def totals(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) ->
     }
 
 
-def course(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, list[float]]:
-    """Means over spans of equal length, ``POINTS_MAX`` of them at most, with ``second``, counted from ``start_s``."""
+def points_each(hosts: int) -> int:
+    return min(POINTS_MAX, POINTS_OF_ALL_MAX // hosts)
+
+
+def course(
+    rows: Sequence[Mapping[str, float]], start_s: float, end_s: float, points: int = POINTS_MAX
+) -> dict[str, list[float]]:
+    """Means over spans of equal length, ``points`` of them at most, with ``second``, counted from ``start_s``."""
     inside = [row for row in rows if start_s <= row["time_s"] <= end_s + 1]
-    span = max(1, -(-len(inside) // POINTS_MAX))
+    span = max(1, -(-len(inside) // points))
     groups = [inside[first : first + span] for first in range(0, len(inside), span)]
     found = {"second": [round(sum(row["time_s"] for row in group) / len(group) - start_s, 1) for group in groups]}
-    for name in COURSE:
+    for name in (*COURSE, *(name for name in PRESSURE if any(name in row for row in inside))):
         found[name] = [round(sum(row.get(name, 0.0) for row in group) / len(group), 2) for group in groups]
     return found

@@ -9,23 +9,24 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench import caches, telemetry
+from clusterbench import aftermath, caches, neighbours, telemetry
 from clusterbench.archive import RunArchive
+from clusterbench.conformance import ENGINE
 from clusterbench.engines import Engine, as_database
 from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
-from clusterbench.instances import faults, summary
+from clusterbench.instances import summary
 from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
-from clusterbench.records import Trial, TrialRecord
+from clusterbench.records import FINDINGS, Trial, TrialRecord
 from clusterbench.spec import Platform
-from clusterbench.workloads import Reading, Workload, load_workload
+from clusterbench.workloads import Reading, Workload, load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,21 @@ class Bench:
     fleet: Fleet
     engine: Engine
     archive: RunArchive
+    neighbours: Mapping[str, Engine] = field(default_factory=dict)
+    """Of the platform, by name; each is under the trial's load while it is measured (``neighbours.py``)."""
+    hosts_lack: Mapping[str, str] = field(default_factory=dict)
+    """What cannot be had because of what the hosts are, as ``Engine.lacks``."""
     phases_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What cannot be done here, of whatever cause, and the reason."""
+        return {**self.engine.lacks, **self.hosts_lack}
+
+    @property
+    def engines(self) -> dict[str, Engine]:
+        """The one that is measured, and its neighbours, by what they are called beside hosts."""
+        return {ENGINE: self.engine} | {f"{ENGINE} of {name}": one for name, one in self.neighbours.items()}
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -60,7 +75,7 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
     workload = load_workload(trial.workload)
-    if reason := workload.not_applicable(trial.levels, bench.engine.lacks):
+    if reason := not_applicable(workload, trial.levels, bench.lacks):
         return bench.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), bench), None)
     job = job_of(trial, bench)
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +85,9 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
         except caches.CannotEmptyError as error:
             record = TrialRecord(trial, "not_applicable", str(error))
         except (HostError, EngineError) as error:
-            record = TrialRecord(trial, "failed", str(error))
+            left = aftermath.of_one_that_broke_off(bench.fleet, bench.engine, _telemetry_name(trial, bench), output)
+            started = int("driver" in bench.phases_s)
+            record = TrialRecord(trial, "failed", str(error), evidence=left, driver_starts=started)
         record = bench.archive.put_trial(_complete(record, bench), output)
     _restore(trial, workload, bench, job)
     return record
@@ -99,30 +116,16 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
     with bench.phase("driver"):
         state = job.wait()
     with bench.phase("collect"):
+        neighbours.stop(bench, job, output)
         job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
         without = telemetry.stop(bench.fleet, name)
-        after = _look_after(bench, json.loads((output / "before.json").read_text()))
+        before = json.loads((output / "before.json").read_text())
+        after = aftermath.look(bench.engine, before, name, ended_well=state.exit_status == 0)
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(bench.fleet, name, output / "telemetry", without)
     expected = bench.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
-    drawn = next(iter(bench.platform.hosts_with("worker", "segment", "coordinator")), "")
+    drawn = list(dict.fromkeys([*bench.platform.hosts_with("worker", "segment"), *bench.platform.database_hosts]))
     return _judge(trial, workload, state, output, expected, missing, drawn)
-
-
-def _look_after(bench: Bench, before: Mapping[str, Any]) -> dict[str, Any]:
-    """How the cluster is after the driver, and what became of its instances meanwhile, with their logs' last words."""
-    after: dict[str, Any] = {}
-    try:
-        after["cluster"] = bench.engine.state()
-        after["faults"] = faults(before["cluster"], after["cluster"])
-        if after["faults"]:
-            after["log"] = bench.engine.log_excerpt(after["faults"])
-        else:
-            after["counters"] = bench.engine.counters()
-    except EngineError as error:
-        said = f"after the trial the cluster could not be asked: {error}"
-        after["faults"] = [*after.get("faults", []), said]
-    return after
 
 
 def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:
@@ -139,7 +142,9 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
         )
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
+        neighbours.start(trial, workload, bench, job)
         before["cluster"] = bench.engine.state()
+        bench.engine.mark_logs(name)
         telemetry.start(bench.fleet, name)
         time.sleep(telemetry.SETTLE_S)
         before["counters"] = bench.engine.counters()
@@ -154,25 +159,33 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     output: Path,
     expected: Mapping[str, Any],
     missing_telemetry: list[str],
-    drawn_host: str,
+    database_hosts: Sequence[str],
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
     reading = workload.read(output, trial, expected)
+    drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
     hosts = {
         path.name: telemetry.read(
-            path, reading.window_start_s, reading.window_end_s, reading.phases, drawn=path.name == drawn_host
+            path,
+            reading.window_start_s,
+            reading.window_end_s,
+            reading.phases,
+            drawn=len(drawn) if path.name in drawn else 0,
         )
         for path in sorted((output / "telemetry").iterdir())
     }
     outcome, reason = _outcome(state, reading, before, output)
+    beside, problem = neighbours.judge(output, reading)
+    if problem and outcome == "completed":
+        outcome, reason = "invalid", problem
     if after.get("faults"):  # whatever the driver made of it
         outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
     return TrialRecord(
         trial,
         outcome,
         reason,
-        measurements=reading.measurements if outcome in ("completed", "invalid") else {},
+        measurements=_measured(workload, reading, after) if outcome in ("completed", "invalid") else {},
         samples=reading.samples,
         errors=reading.errors,
         window_start_s=reading.window_start_s,
@@ -180,14 +193,22 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
+            **({"neighbours": beside} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             "telemetry_missing": missing_telemetry,
+            **({"last_telemetry": aftermath.last_telemetry(output / "telemetry")} if outcome in FINDINGS else {}),
         },
         telemetry=hosts,
         started_at=before["started_at"],
         driver_starts=1,
     )
+
+
+def _measured(workload: Workload, reading: Reading, after: Mapping[str, Any]) -> dict[str, float]:
+    """What the driver measured, and what the engine counted in its logs, where that is the workload's."""
+    logged = after.get("logged") or {}
+    return {**reading.measurements, **{name: float(n) for name, n in logged.items() if name in workload.measurements}}
 
 
 def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,6 +222,8 @@ def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], outpu
         return "timed_out", "the driver did not end within its time limit and was stopped"
     if state.exit_status is None:
         return "failed", "the driver died without an exit status: it was killed, or the client host restarted"
+    if reading.timed_out:
+        return "timed_out", "; ".join(reading.timed_out)
     said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
     said = str(reading.details.get("driver_errors", "")) or said
     if state.exit_status or reading.errors:
@@ -208,11 +231,9 @@ def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], outpu
             "failed",
             f"the driver ended with status {state.exit_status}, {reading.errors} errors: {said.strip()[-500:]}",
         )
-    if problem := before["caches"]["problem"]:
-        return "invalid", str(problem)
-    if reading.invalid:
-        return "invalid", "; ".join(reading.invalid)
-    return "completed", ""
+    problem = before["caches"]["problem"]
+    invalid = [str(problem)] if problem else reading.invalid
+    return ("invalid", "; ".join(invalid)) if invalid else ("completed", "")
 
 
 def _complete(record: TrialRecord, bench: Bench) -> TrialRecord:
@@ -229,6 +250,7 @@ def _restore(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -
         job.kill,
         lambda: telemetry.stop(bench.fleet, _telemetry_name(trial, bench)),
         lambda: workload.restore(trial, bench.engine),
+        *neighbours.undoing(trial, workload, bench, job),
     ):
         try:
             undo()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from clusterbench.spec.platform import Platform
 
 
+KEEPALIVES: Mapping[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""Of every session: one whose network was cut ends after a minute. A server that is frozen goes on to answer these."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where a driver connects: the database itself, or the pooler before it."""
@@ -34,12 +38,10 @@ class Endpoint:
 
     @property
     def dbname(self) -> str:
-        """The database as psql and pgbench take it: a name that looks like a connection string must be in one."""
-        if "=" not in self.database and "://" not in self.database:
-            return self.database
+        """The database as psql and pgbench take it: a connection string, in which a name may look like one itself."""
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415  engines are imported where DAGs are parsed
 
-        return make_conninfo(dbname=self.database)
+        return make_conninfo(dbname=self.database, **KEEPALIVES)
 
     def password_file(self, password: str) -> str:
         """One line in PostgreSQL's own format (``.pgpass``)."""
@@ -117,10 +119,19 @@ class Engine(Protocol):
         """Every instance, as its master sees it and as its host does; see ``instances.row`` and ``faults``."""
 
     def recover(self) -> list[str]:
-        """Bring back what is down. Returns what was done, in words. Raises EngineError where a person must."""
+        """Bring back what is down or does not answer, and see that it answers.
+
+        Returns what was done, in words. Raises EngineError where a person must.
+        """
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
-        """The last lines of the logs of the masters and of the instances that ``faults`` name."""
+        """The last lines of the logs of the masters and of the instances that ``faults`` name, where hosts answer."""
+
+    def mark_logs(self, name: str) -> None:
+        """Note where the logs end now, below ``name`` in every host's work folder, for ``logged_since``."""
+
+    def logged_since(self, name: str) -> dict[str, int]:
+        """What the logs got since ``mark_logs(name)``, counted: measurements, where the engine logs such."""
 
     def counters(self) -> dict[str, int]:
         """Running totals of work that a client does not see, such as transactions on segments."""

@@ -33,6 +33,12 @@ class Deployment:
         """The beginning of every error."""
         return f"platform {self.platform.platform!r}"
 
+    def mark_logs(self, name: str) -> None:
+        """Nothing, unless there is something to be counted in the engine's logs."""
+
+    def logged_since(self, name: str) -> dict[str, int]:  # noqa: ARG002  as above
+        return {}
+
     def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int | None = None) -> dict[str, str]:
         """Output by host. Raises EngineError with what the hosts said, and the remedy."""
         try:
@@ -40,3 +46,13 @@ class Deployment:
         except HostError as error:
             raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
         return {host: answer.output for host, answer in answers.items()}
+
+    def _try_each(self, scripts: Mapping[str, str], *, timeout_s: float) -> tuple[dict[str, str], dict[str, str]]:
+        """As ``_on_each``, and one host's failure costs no other's answer: output by host, and why others gave none."""
+        answers, failures = self.fleet.try_each(scripts, timeout_s=timeout_s)
+        failures |= {
+            host: f"host {host!r} said: {answer.error.strip()[-500:]}"
+            for host, answer in answers.items()
+            if answer.exit_status
+        }
+        return {host: answer.output for host, answer in answers.items() if not answer.exit_status}, failures

@@ -5,6 +5,7 @@ Written for generation 6 (PostgreSQL 9.4) and 7 (PostgreSQL 12): no ON CONFLICT,
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +24,19 @@ from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, statement
 
+log = logging.getLogger(__name__)
+
 UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
 SLICE_ROWS_MAX = 8_000_000
 """All segments share one statement's rows: a million each, where there are eight."""
 ALL_UP_WITHIN_S = 60
 ON_ALL_SEGMENTS = "SELECT count(*) AS segments FROM gp_dist_random('gp_id')"
+LOGS_S = 60
+PROBE_S = 180
+"""A probe of every segment, which waits for one that is silent as the cluster's own settings say (five times 20 s)."""
+INTERCONNECT_WARNING = '"WARNING","[0-9A-Z]*","interconnect may (have )?encountered a network error'
+"""A datagram was sent again a hundred times in a row (``gp_interconnect_min_retries_before_timeout``) without an
+acknowledgement; told once a statement and process (checkNetworkTimeout of Greenplum's ic_udpifc.c)."""
 RECOVERY_TIMEOUT_S = 3600
 """A segment of some terabytes may have to be copied."""
 PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
@@ -132,7 +141,7 @@ class Greenplum(Postgres):
         """As the coordinator sees them now; as it saw them at set-up while it is down."""
         hosts = {(i.content, i.preferred_role): i.host for i in self.instances()}
         try:
-            rows = self.query(statement("greenplum", "instances"))
+            rows = self.ask(statement("greenplum", "instances"))
         except EngineError:
             return self.instances()
         placed, _ = instances.place(rows, {})
@@ -199,7 +208,26 @@ class Greenplum(Postgres):
         return sum(i.is_primary_segment for i in self.instances())
 
     def counters(self) -> dict[str, int]:
-        return {name: int(value) for name, value in self.query(statement("greenplum", "counters"))[0].items()}
+        return {name: int(value) for name, value in self.ask(statement("greenplum", "counters"))[0].items()}
+
+    def mark_logs(self, name: str) -> None:
+        if self.platform.database_hosts:
+            self._on_logs(instances.MARK_LOGS, name)
+
+    def logged_since(self, name: str) -> dict[str, int]:
+        """The marks are on the hosts, each of which counts in its own logs, and there only in what came since."""
+        if not self.platform.database_hosts:
+            return {}
+        said = self._on_logs(instances.COUNT_LOGGED, name)
+        return {"interconnect_warnings": sum(int(line) for lines in said.values() for line in lines.split())}
+
+    def _on_logs(self, body: str, name: str) -> dict[str, str]:
+        scripts = {}
+        for host, here in instances.by_host(self.instances()).items():
+            directory = quote(f"{self.fleet.work_dir(host)}/{name}")
+            filled = body.format(directory=directory, pattern=quote(INTERCONNECT_WARNING))
+            scripts[host] = instances.script(filled, self._fact("program_directory"), here)
+        return self._on_each(scripts, "the logs must be readable", timeout_s=LOGS_S)
 
     # Processes: the cluster's own utilities where it has them, pg_ctl on every instance where not.
 
@@ -217,35 +245,56 @@ class Greenplum(Postgres):
         self._wait_for_segments()
 
     def recover(self) -> list[str]:
-        state = self.state()
+        """What does not answer is ended first, so that its mirror takes over; then as for what was killed."""
+        state = self._reached()
+        silent = [row["name"] for row in state if row["problem"] == instances.SILENT]
+        if silent:
+            self._end(silent)
+            state = self.state()
         if any(row["alive"] is False for row in state) and self._answers("SELECT 1 AS up"):
-            self.query("SELECT gp_request_fts_probe_scan() AS asked")  # else it may not have noticed yet
+            self.ask("SELECT gp_request_fts_probe_scan() AS asked", PROBE_S)  # else it may not have noticed yet
             state = self.state()
         broken = [row["name"] for row in state if row["status"] == "d" or row["role"] != row["preferred_role"]]
         dead = [row["name"] for row in state if row["alive"] is False and row["name"] not in broken]
         if dead:
+            self._end(dead)
             super().start()  # what has no mirror is never marked down; what runs is left alone
-            self._wait_for_segments()
-        if broken:
-            self._recover_mirrored(broken)
+        how = self._recover_mirrored(broken) if broken else ""
+        self._wait_for_segments()
         return [
+            *(f"{name} did not answer and was ended" for name in silent),
             *(f"{name} was down and was started" for name in dead),
-            *(f"{name} was brought back by gprecoverseg" for name in broken),
+            *(f"{name} was brought back by {how}" for name in broken),
         ]
 
-    def _recover_mirrored(self, broken: Sequence[str]) -> None:
-        """A primary that its mirror replaced has to be made its mirror, to catch up, and to take its role again."""
+    def _recover_mirrored(self, broken: Sequence[str]) -> str:
+        """A primary that its mirror replaced has to be made its mirror, to catch up, and to take its role again.
+
+        Returns by what it was done.
+        """
         if "gprecoverseg" not in self._utilities():
             raise EngineError(
                 f"{self._where}: not in its role: {', '.join(broken)}; there is no gprecoverseg "
                 "here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
             )
+        how = "gprecoverseg"
         if any(row["status"] == "d" for row in self.state()):
-            self._run_utility("gprecoverseg -a", timeout_s=RECOVERY_TIMEOUT_S)
+            how = self._copy_what_is_missing()
             self._wait_until(lambda row: row["content"] == COORDINATOR or row["mode"] == "s", "in step with its mirror")
         if any(row["role"] != row["preferred_role"] for row in self.state()):
             self._run_utility("gprecoverseg -a -r", timeout_s=RECOVERY_TIMEOUT_S)
             self._wait_until(lambda row: row["role"] == row["preferred_role"], "in its role")
+        return how
+
+    def _copy_what_is_missing(self) -> str:
+        """Only that, where it can be done; else everything, as paper 004 had to."""
+        try:
+            self._run_utility("gprecoverseg -a", timeout_s=RECOVERY_TIMEOUT_S)
+        except EngineError as error:
+            log.warning("gprecoverseg could not catch up, so everything is copied: %s", error)
+            self._run_utility("gprecoverseg -a -F", timeout_s=RECOVERY_TIMEOUT_S)
+            return "gprecoverseg -F, a full copy, because it could not catch up"
+        return "gprecoverseg"
 
     def _wait_until(self, holds: Callable[[Mapping[str, Any]], bool], wanted: str) -> None:
         until = time.monotonic() + RECOVERY_TIMEOUT_S
@@ -256,17 +305,11 @@ class Greenplum(Postgres):
                 )
             time.sleep(2)
 
-    def _answers(self, question: str) -> bool:
-        try:
-            return bool(self.query(question))
-        except EngineError:
-            return False
-
     def _wait_for_segments(self) -> None:
         until = time.monotonic() + ALL_UP_WITHIN_S
         while not self._answers(ON_ALL_SEGMENTS):
             if time.monotonic() > until:
-                self.query(ON_ALL_SEGMENTS)  # raises, in its own words
+                self.ask(ON_ALL_SEGMENTS)  # raises, in its own words
             time.sleep(0.5)
 
     def _utilities(self) -> list[str]:

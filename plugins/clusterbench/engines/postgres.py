@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -17,13 +20,14 @@ from psycopg.rows import dict_row
 from clusterbench import instances
 from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
-from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines import KEEPALIVES, BulkLoad, Endpoint, Residency
 from clusterbench.engines._deployment import Deployment
 from clusterbench.errors import EngineError
 from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, raw, statement
+from clusterbench.workloads import ALONE
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
@@ -33,6 +37,11 @@ SETTING_NAME = re.compile(r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$")
 
 PRIVATE_SETTING = re.compile("conninfo|_command$|passw|passphrase|secret|token|credential")
 NOT_ARCHIVED = "(set; not archived, it may hold a password)"
+
+ASK_S = 30
+"""What a question about the cluster's state may take: a server that is frozen would not answer for ever."""
+REACHABLE_S = 300
+"""How long a host that does not answer is waited for before a trial: it may be starting."""
 
 LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 """Of load files; Greenplum's external tables have the same words in another order."""
@@ -54,6 +63,7 @@ class Postgres(Deployment):
             raise EngineError(f"platform {platform.platform!r}: names no 'database' connection; add it to its file")
         super().__init__(platform, fleet, facts)
         self.database = database
+        self._limit_s: float | None = None
 
     @classmethod
     def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
@@ -100,6 +110,8 @@ class Postgres(Deployment):
                 connect_timeout=10,
                 autocommit=True,
                 row_factory=dict_row,
+                tcp_user_timeout=60_000,
+                **KEEPALIVES,
             ) as connection:
                 yield connection
         except psycopg.errors.DiskFull as error:
@@ -113,8 +125,22 @@ class Postgres(Deployment):
             raise EngineError(f"{where}: refused a statement: {_first_line(error)}") from None
 
     def query(self, query: str) -> list[dict[str, Any]]:
-        with self.connect() as connection:
+        with self.connect() as connection, shut_after(self._limit_s, connection):
             return connection.execute(query.encode()).fetchall()
+
+    def ask(self, question: str, limit_s: float = ASK_S) -> list[dict[str, Any]]:
+        """As ``query``, of the cluster's state: EngineError where the answer does not come in time."""
+        self._limit_s = limit_s
+        try:
+            return self.query(question)
+        finally:
+            self._limit_s = None
+
+    def _answers(self, question: str = "SELECT 1 AS up") -> bool:
+        try:
+            return bool(self.ask(question))
+        except EngineError:
+            return False
 
     def execute(self, command: str) -> None:
         with self.connect() as connection:
@@ -353,27 +379,56 @@ class Postgres(Deployment):
         return [stage for stage in stages if stage]
 
     def state(self) -> list[dict[str, Any]]:
-        found = self._known_instances()
-        started = self._started_at_s(found)
-        return [instances.row(instance, started.get((instance.host, instance.data_directory))) for instance in found]
+        return self._look(self._known_instances())
 
     def _known_instances(self) -> list[Instance]:
         """As the server tells them now, or as it told at set-up if it cannot be asked."""
         return self.instances()
 
-    def _started_at_s(self, found: Sequence[Instance]) -> dict[tuple[str | None, str], int]:
+    def _look(self, found: Sequence[Instance]) -> list[dict[str, Any]]:
         if not self.platform.database_hosts:
-            return {}
-        answers = self._on_instances(instances.LOOK, found, "the login must own the server's files")
-        lines = [(host, line.split("\t")) for host, said in answers.items() for line in said.splitlines()]
-        return {(host, directory): int(since) for host, (directory, since) in lines}
+            return instances.seen(found, {}, {})
+        looks, lost = self._try_each(self._scripts(instances.LOOK, found), timeout_s=ASK_S)
+        return instances.seen(found, looks, lost)
 
     def recover(self) -> list[str]:
-        """Start what is down. Returns what was done, in words; mostly nothing."""
-        down = [row["name"] for row in self.state() if row["alive"] is False]
-        if down:
+        done = self._start_again(self._reached())
+        if self.platform.database_hosts:
+            self.ask("SELECT 1 AS up")
+        return done
+
+    def _start_again(self, state: Sequence[Mapping[str, Any]]) -> list[str]:
+        """What is down, and what does not answer, after its processes are ended."""
+        silent = {row["name"] for row in state if row["problem"] == instances.SILENT}
+        down = {row["name"] for row in state if row["alive"] is False}
+        if silent or down:
+            self._end(silent | down)
             self.start()
-        return [f"{name} was down and was started" for name in down]
+        said = dict.fromkeys(silent, "did not answer, was ended and was started")
+        said |= dict.fromkeys(down, "was down and was started")
+        return [f"{row['name']} {said[row['name']]}" for row in state if row["name"] in said]
+
+    def _end(self, names: Collection[str]) -> None:
+        """Also what a server that was killed has left: its sessions hold the memory that a new one needs."""
+        chosen = [each for each in self.instances() if each.name in names]
+        self._on_instances(instances.END, chosen, "end these processes by hand, then clear the trial")
+
+    def _reached(self) -> list[dict[str, Any]]:
+        """The state, when every host answers. Raises EngineError for one that does not come back."""
+        until = time.monotonic() + REACHABLE_S
+        while True:
+            state = self.state()
+            lost = [row for row in state if row["problem"].startswith(instances.UNREACHABLE)]
+            if not lost:
+                return state
+            if time.monotonic() > until:
+                named = "\n  ".join(f"{row['name']} {row['problem']}" for row in lost)
+                raise EngineError(
+                    f"{self._where}: waited {REACHABLE_S} s for hosts that do not answer; start them, or mend their "
+                    f"network. The next trial waits for them again\n  {named}"
+                )
+            time.sleep(min(5, REACHABLE_S))
+            self.fleet.forget_unreachable()
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
         if not self.platform.database_hosts:
@@ -381,7 +436,8 @@ class Postgres(Deployment):
         known = self._known_instances()
         named = [i for i in known if i.content == COORDINATOR or any(fault.startswith(i.name) for fault in faults)]
         body = instances.EXCERPT.format(lines=instances.LOG_LINES)
-        return "\n".join(self._on_instances(body, named, "its logs must be readable").values())
+        said, lost = self._try_each(self._scripts(body, named), timeout_s=ASK_S)
+        return "\n".join([*said.values(), *(f"no log: {why}" for why in lost.values())])
 
     def counters(self) -> dict[str, int]:
         """What the segments count of their own work; a single server has none."""
@@ -514,16 +570,45 @@ class Postgres(Deployment):
 
     def _on_instances(self, body: str, chosen: Sequence[Instance], remedy: str) -> dict[str, str]:
         """Run ``body`` for the chosen instances, all hosts at once and on each all instances at once."""
+        return self._on_each(self._scripts(body, chosen), remedy)
+
+    def _scripts(self, body: str, chosen: Sequence[Instance]) -> dict[str, str]:
         placed = instances.by_host(chosen)
         if not placed:
             raise EngineError(f"{self._where}: {NO_HOSTS}")
         program = self._fact("program_directory")
-        return self._on_each({host: instances.script(body, program, here) for host, here in placed.items()}, remedy)
+        return {host: instances.script(body, program, here) for host, here in placed.items()}
 
     def _fact(self, name: str) -> str:
         if name not in self._facts:
             self.facts()
         return str(self._facts[name])
+
+
+@contextmanager
+def shut_after(seconds: float | None, connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Break the connection from this side when the time is up: a frozen server neither answers nor closes it."""
+    if seconds is None:
+        yield
+        return
+    late = threading.Event()
+
+    def shut() -> None:
+        late.set()
+        with socket.socket(fileno=os.dup(connection.fileno())) as own:
+            own.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except psycopg.OperationalError:
+        if late.is_set():
+            raise psycopg.OperationalError(f"no answer within {seconds:g} s; it is frozen or overloaded") from None
+        raise
+    finally:
+        timer.cancel()
 
 
 def without_hosts(platform: Platform) -> dict[str, str]:
@@ -535,6 +620,9 @@ def without_hosts(platform: Platform) -> dict[str, str]:
         lacks |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
     elif platform.page_cache == "none":
         lacks["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    if platform.neighbours:
+        names = ", ".join(platform.neighbours)
+        lacks[ALONE] = f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
     return lacks
 
 

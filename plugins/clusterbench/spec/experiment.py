@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from clusterbench.errors import suggest
 from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
-Level = bool | int | str
+Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -41,6 +41,10 @@ class Sweep(Strict):
     timeout_s: Count = 3600
     plots: list[Name] = []
     """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
+    order: Literal["random", "series"] = "random"
+    """``series``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
+    give_up_after: Count | None = None
+    """So many levels of a series in a row that failed or timed out, and its later ones are not tried."""
 
     @field_validator("factors", mode="before")
     @classmethod
@@ -72,6 +76,12 @@ class Sweep(Strict):
                 raise ValueError(f"{scale}: must be a whole number of at least 1, found {count!r}")
         return repetitions
 
+    @model_validator(mode="after")
+    def _gives_up_series_only(self) -> Sweep:
+        if self.give_up_after is not None and self.order != "series":
+            raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
+        return self
+
     def levels(self, factor: str, scale: Scale) -> list[Level]:
         declared = self.factors[factor]
         return list(getattr(declared, scale)) if isinstance(declared, LevelsByScale) else list(declared)
@@ -95,8 +105,8 @@ def _check_levels(where: str, levels: Any) -> None:
     if not levels:
         raise ValueError(f"{where}: the list of levels is empty; name at least one level or leave the factor out")
     for level in levels:
-        if not isinstance(level, bool | int | str):
-            raise ValueError(f"{where}: a level is a whole number or a word, found {level!r}")
+        if not isinstance(level, bool | int | float | str):
+            raise ValueError(f"{where}: a level is a number or a word, found {level!r}")
     if len(set(levels)) < len(levels):
         raise ValueError(f"{where}: a level stands twice in {levels}; repetitions are a key of their own")
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from clusterbench.errors import suggest
 from clusterbench.spec.experiment import Level, Name
 from clusterbench.spec.loading import Strict
+from clusterbench.spec.scenarios import PublishedScenarios
 
 
 class PublishedValue(Strict):
@@ -60,5 +61,13 @@ class Published(Strict):
     authors: str
     cluster: str
     """The hardware and software that the paper measured, in its own words."""
-    values: list[PublishedValue]
+    values: list[PublishedValue] = []
     tables: list[PublishedTable] = []
+    scenarios: PublishedScenarios | None = None
+    """A table by concurrency and density, where the paper has one."""
+
+    @model_validator(mode="after")
+    def _has_numbers(self) -> Published:
+        if not (self.values or self.tables or self.scenarios):
+            raise ValueError("has no number: write 'values', 'tables' or 'scenarios'")
+        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterbench.engines import Engine
     from clusterbench.records import Trial
 
-Level = bool | int | str
+Level = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,10 @@ class Factor:
     default: Level
     help: str
     choices: tuple[str, ...] = ()
-    minimum: int = 0
-    maximum: int = 0
+    minimum: float = 0
+    maximum: float = 0
+    is_fractional: bool = False
+    """Numbers that are not whole are allowed, too."""
     wording: str = "{}"
     """How a level reads in a label, `{}` being the level: "{} clients"."""
     is_concurrency: bool = False
@@ -46,8 +48,9 @@ class Factor:
             if level in self.choices:
                 return None
             return f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
-        if isinstance(level, bool) or not isinstance(level, int):
-            return f"level {level!r} is not a whole number; allowed: {self.minimum} to {self.maximum}"
+        if isinstance(level, bool) or not isinstance(level, int | float if self.is_fractional else int):
+            kind = "number" if self.is_fractional else "whole number"
+            return f"level {level!r} is not a {kind}; allowed: {self.minimum} to {self.maximum}"
         if not self.minimum <= level <= self.maximum:
             return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
         return None
@@ -66,6 +69,8 @@ def say_count(count: int) -> str:
     return str(count)
 
 
+EVERYTHING, ALONE = "everything", "alone"
+"""Of what an engine or its hosts may lack: every trial; a load that can be run once only, beside nobody."""
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
@@ -127,6 +132,8 @@ class Reading:
     window_start_s: float | None = None
     """Epoch seconds on the client host's clock, of the first and of the last thing measured."""
     window_end_s: float | None = None
+    timed_out: tuple[str, ...] = ()
+    """Statements that passed a limit of their own and were ended by the server: the trial has timed out."""
     invalid: tuple[str, ...] = ()
     """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
     phases: tuple[Phase, ...] = ()
@@ -179,8 +186,8 @@ class Workload(Protocol):
         None where that would take too long: then earlier runs say it.
         """
 
-    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
-        """What every trial on the dataset must answer, by an independent engine, for ``read``.
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:
+        """What ``trials`` on the dataset must answer, by an independent engine, for ``read``.
 
         None where ``read`` knows it by itself, or where it would take too long: then earlier valid runs say it.
         """
@@ -208,6 +215,11 @@ class Workload(Protocol):
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
+
+
+def not_applicable(workload: Workload, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    """As the workload says, unless the platform cannot be had at all."""
+    return lacks.get(EVERYTHING) or workload.not_applicable(levels, lacks)
 
 
 def load_workload(name: str) -> Workload:

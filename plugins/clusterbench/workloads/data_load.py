@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -12,6 +12,7 @@ from clusterbench.datasets import Dataset
 from clusterbench.etl_files import etl_host
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
+    ALONE,
     STORAGE,
     Factor,
     Job,
@@ -58,7 +59,7 @@ class DataLoad:
     def checksum(dataset: Dataset) -> str | None:  # noqa: ARG004  every file has its SHA-256
         return None
 
-    def answers(self, dataset: Dataset) -> dict[str, Any] | None:
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
         """Rows and checksum of the loaded table."""
         checksum = order_lineitems.expected_checksum(dataset)
         if checksum is None:
@@ -69,7 +70,7 @@ class DataLoad:
         return []
 
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return lacks.get("etl") or storage_not_applicable(levels, lacks)
+        return lacks.get("etl") or lacks.get(ALONE) or storage_not_applicable(levels, lacks)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper loaded 661 MB/s (1 TB in 1514 s), the lab 60; to check the table takes as long again."""
