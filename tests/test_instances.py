@@ -207,6 +207,9 @@ def test_stopping_what_is_stopped_does_nothing(tmp_path: Path, segments: list[In
     assert (tmp_path / "calls").read_text() == ""
 
 
+LOOK = instances.LOOK.format(ready_s=2)
+
+
 def kill_and_wait(pid: int) -> None:
     """The signal is on its way when kill returns; what is left may be a zombie until somebody reaps it."""
     os.kill(pid, signal.SIGKILL)
@@ -227,11 +230,11 @@ def test_what_runs_is_seen_and_what_was_killed_is_not(tmp_path: Path, segments: 
     """What was killed stays as a zombie for a while, or leaves its number to another process."""
     run(instances.START, tmp_path, segments)
     both = [f"{segment.data_directory}\t17\tanswers" for segment in segments]
-    assert sorted(run(instances.LOOK, tmp_path, segments).stdout.splitlines()) == both
+    assert sorted(run(LOOK, tmp_path, segments).stdout.splitlines()) == both
     kill_and_wait(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]))
-    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
+    assert run(LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
     (Path(segments[0].data_directory) / "postmaster.pid").write_text(f"{os.getpid()}\nx\n17\n")
-    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
+    assert run(LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
     (Path(segments[0].data_directory) / "postmaster.pid").unlink()
 
 
