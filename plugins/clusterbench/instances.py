@@ -232,7 +232,8 @@ LOOK = """\
 look() {{
   alive "$1" || return 0
   local said=answers started port socket address
-  {{ read -r _; read -r _; read -r started; read -r port; read -r socket; read -r address; }} <"$1/postmaster.pid" || true
+  {{ read -r _; read -r _; read -r started; read -r port; read -r socket; read -r address || true; }} \\
+    <"$1/postmaster.pid" || true
   case ${{address:=localhost}} in '*' | 0.0.0.0 | ::) address=localhost;; esac
   # It needs no login. A frozen server still has its connections accepted, by the kernel, and then says nothing.
   [ -z "$port" ] || [ ! -x "$program/pg_isready" ] ||
