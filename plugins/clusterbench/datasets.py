@@ -26,6 +26,7 @@ class Storage:
     """How a table is to be kept where the engine has a choice; others keep it as they keep every table."""
 
     distributed_by: str
+    """A column, where rows are spread over segments; nothing: every segment keeps all rows."""
     layout: Literal["heap", "append_row", "append_column"] = "heap"
     compression: Literal["none", "zlib", "zstd"] = "none"
     level: int = 1
@@ -42,6 +43,7 @@ class Dataset:
 
     name: str
     table: str
+    """Where it has several: the name of their schema."""
     rows: int
     seed: int
     bytes_expected: int

@@ -43,7 +43,7 @@ def generate(
     parts = slices(dataset.rows, engine.parallelism(), engine.slice_rows_max)
     _tell(dataset, engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b))))
     finish()
-    engine.settle(dataset.table, dataset.storage.analysed)
+    engine.settle(dataset.table, columns=dataset.storage.analysed)
     engine.execute(statement("tables", "mark", table=identifier(dataset.table), mark=_mark(dataset)))
 
 

@@ -84,7 +84,7 @@ class Fleet:
 
     @classmethod
     def of(cls, platform: Platform, connections: Connections) -> Fleet:
-        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.hosts.items())
+        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.every_host.items())
 
     def __enter__(self) -> Fleet:
         _make_room(len(self.addresses))
@@ -141,11 +141,11 @@ class Fleet:
             raise HostError("\n".join(map(str, failures)))
         return {host: clock for host, clock in clocks.items() if isinstance(clock, Clock)}
 
-    def put(self, host: str, directory: str, files: Mapping[str, str]) -> None:
+    def put(self, host: str, directory: str, files: Mapping[str, str | bytes]) -> None:
         """Write files into ``directory``, readable by their owner only, through one stream of tar."""
         self.put_each({host: (directory, files)})
 
-    def put_each(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> None:
+    def put_each(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> None:
         """As ``put``, to many hosts at once: host -> (directory there, files). Raises HostError naming every host."""
         if failures := self._wait(self._put_all(places)):
             raise HostError("\n".join(failures))
@@ -220,8 +220,8 @@ class Fleet:
             process.stdin.write_eof()
         return min(clocks, key=lambda clock: clock.uncertainty_s)
 
-    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> list[str]:
-        async def one(host: str, directory: str, files: Mapping[str, str]) -> str | None:
+    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> list[str]:
+        async def one(host: str, directory: str, files: Mapping[str, str | bytes]) -> str | None:
             command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
             try:
                 connection = await self._connect(host)
@@ -304,13 +304,13 @@ class Fleet:
         await asyncio.gather(*ends, return_exceptions=True)
 
 
-def _packed(files: Mapping[str, str]) -> bytes:
-    """Name -> text as a tar; scripts may be run."""
+def _packed(files: Mapping[str, str | bytes]) -> bytes:
+    """Name -> content as a tar; scripts may be run."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
-            content = text.encode()
+            content = text.encode() if isinstance(text, str) else text
             entry.size, entry.mode = len(content), 0o700 if name.endswith(".sh") else 0o600
             tar.addfile(entry, io.BytesIO(content))
     return archive.getvalue()

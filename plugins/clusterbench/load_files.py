@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from clusterbench import order_lineitems
+from clusterbench import etl_files, order_lineitems
 from clusterbench.datasets import Dataset
-from clusterbench.errors import DatasetError
+from clusterbench.etl_files import TIMEOUT_S, etl_host
 from clusterbench.sql import raw, statement
 
 if TYPE_CHECKING:
@@ -20,19 +20,13 @@ if TYPE_CHECKING:
     from clusterbench.hosts import Fleet
 
 FILES = 16
-FILE_TIMEOUT_S = 24 * 3600
-"""62.5 GB, made by one session."""
 AT_ONCE = 4
 """Files that are made at the same time; the engine works for each."""
 
 MAKE = """\
 cd {directory}
-[ ! -e {name}.facts ] || exit 0
-new={name}.$$; trap 'rm -f "$new" "$new.sum"' EXIT
-PGPASSFILE=pgpass psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file={name}.sql |
-  tee "$new" | sha256sum >"$new.sum"
-echo "$(wc -lc <"$new") $(cut -d ' ' -f 1 "$new.sum")" >"$new.facts"
-mv "$new" {name}; mv "$new.facts" {name}.facts
+export PGPASSFILE=pgpass
+make {name} psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file={name}.sql
 """
 
 LOOK = """\
@@ -41,8 +35,6 @@ look() {{ echo "$1 $(cat "$1.facts") $(wc -lc <"$1") $(sha256sum <"$1" | cut -d 
 export -f look
 ls *.facts 2>/dev/null | sed 's/[.]facts$//' | xargs -r -P "$(nproc)" -I '{{}}' bash -c 'look {{}}'
 """
-
-SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | tail -n 1"
 
 
 def names() -> list[str]:
@@ -70,19 +62,16 @@ def generate(dataset: Dataset, engine: Database) -> None:
         return
     fleet, host = engine.fleet, etl_host(engine)
     path = _path(dataset, fleet, host)
-    free = int(fleet.run_on(host, SPACE.format(directory=quote(path))).output)
-    if (needed := dataset.rows * order_lineitems.FILE_LINE_BYTES) > free:
-        raise DatasetError(
-            f"host {host!r}: too small for the load files: they need {needed / 1e9:,.1f} GB, free are "
-            f"{free / 1e9:,.1f} GB in {path}; free some space, or choose a smaller scale or no data_load sweep"
-        )
+    remedy = "choose a smaller scale or no data_load sweep"
+    etl_files.check_space(fleet, host, path, dataset.rows * order_lineitems.FILE_LINE_BYTES, remedy)
     endpoint = engine.endpoint(pooled=False)
     where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
     fleet.put(host, path, {**queries, "pgpass": endpoint.password_file(engine.database.password)})
 
     def make(name: str) -> str:
-        fleet.run_on(host, MAKE.format(directory=quote(path), name=name, where=where), timeout_s=FILE_TIMEOUT_S)
+        script = MAKE.format(directory=quote(path), name=name, where=where)
+        fleet.run_on(host, etl_files.MAKE + script, timeout_s=TIMEOUT_S)
         return name
 
     try:
@@ -100,7 +89,7 @@ def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     """
     fleet, host = engine.fleet, etl_host(engine)
     look = LOOK.format(directory=quote(_path(dataset, fleet, host)))
-    said = fleet.run_on(host, look, timeout_s=FILE_TIMEOUT_S).output
+    said = fleet.run_on(host, look, timeout_s=TIMEOUT_S).output
     seen = {line.split()[0]: line.split()[1:] for line in said.splitlines()}
     parts: list[dict[str, object]] = []
     for number, name in enumerate(names()):
@@ -148,14 +137,9 @@ def evict(dataset: Dataset, engine: Database) -> tuple[int, int]:
     return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)
 
 
-def etl_host(engine: Database) -> str:
-    return engine.platform.hosts_with("etl")[0]
-
-
 def link(dataset: Dataset, engine: Database) -> str:
     """Bash for a job on the ETL host: ``files`` in its directory is where they are."""
-    path = _path(dataset, engine.fleet, etl_host(engine))
-    return f"ln -sfn {quote(path) if path.startswith('/') else f'~/{quote(path)}'} files"
+    return etl_files.link(_path(dataset, engine.fleet, etl_host(engine)))
 
 
 def _path(dataset: Dataset, fleet: Fleet, host: str) -> str:

@@ -217,7 +217,7 @@ def expected_checksum(dataset: Dataset) -> str | None:
 
 
 def _row_hash(name: str) -> Value:
-    return raw(statement("order_lineitems", name, row_text=raw(statement("order_lineitems", "row_text"))))
+    return raw(statement("tables", name, row_text=raw(statement("order_lineitems", "row_text"))))
 
 
 def _categories() -> dict[str, Value]:

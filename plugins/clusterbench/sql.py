@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from string import Template
 
@@ -17,11 +18,17 @@ def statement(folder: str, name: str, **values: Value) -> str:
 
     A plain text becomes a literal, ``identifier(…)`` a quoted name, ``raw(…)`` SQL made by this function before.
     """
-    return _template(folder, name).substitute({key: _text(value) for key, value in values.items()})
+    return filled(_template(folder, name), values)
 
 
-def identifier(*names: str) -> sql.Composable:
-    return sql.Identifier(*names)
+def filled(template: str, values: Mapping[str, Value]) -> str:
+    """``template`` with ``$names`` filled in as ``statement`` does. Raises KeyError for a name without a value."""
+    return Template(template).substitute({key: _text(value) for key, value in values.items()})
+
+
+def identifier(name: str) -> sql.Composable:
+    """``a`` as "a", and ``schema.table`` as "schema"."table"."""
+    return sql.Identifier(*name.split(".", 1))
 
 
 def raw(text: str) -> sql.Composable:
@@ -30,10 +37,10 @@ def raw(text: str) -> sql.Composable:
 
 
 @cache
-def _template(folder: str, name: str) -> Template:
+def _template(folder: str, name: str) -> str:
     text = (project_root() / "include" / "sql" / folder / f"{name}.sql").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("--")]
-    return Template("\n".join(lines).strip())
+    return "\n".join(lines).strip()
 
 
 def _text(value: Value) -> str:

@@ -138,7 +138,7 @@ class Engine(Protocol):
 
 
 class Database(Engine, Protocol):
-    """An engine that keeps tables and speaks SQL."""
+    """An engine that keeps tables and speaks SQL. A table's name may be ``schema.table``."""
 
     slice_rows_max: int
     """Rows that one statement generates at most, so that a retry repeats little."""
@@ -161,7 +161,10 @@ class Database(Engine, Protocol):
         """Before a table is dropped and made anew."""
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
-        """An empty table, with layout, distribution and partitions as far as there are such; all of it, or nothing."""
+        """An empty table, with layout, distribution and partitions as far as there are such; all of it, or nothing.
+
+        Its schema is made where it is not there.
+        """
 
     def leaves(self, relations: Sequence[str]) -> list[str]:
         """The tables that hold the rows: of a partitioned one its partitions, any other itself."""
@@ -184,7 +187,7 @@ class Database(Engine, Protocol):
     def skew(self, table: str) -> float:
         """How much more than its even share of rows the fullest segment holds."""
 
-    def settle(self, table: str, columns: Sequence[str] = ()) -> None:
+    def settle(self, *tables: str, columns: Sequence[str] = ()) -> None:
         """After loading: visibility, everything written to disk, statistics (of ``columns``, where any are named).
 
         So no chore runs beside a trial.

@@ -161,7 +161,8 @@ class Greenplum(Postgres):
             if storage.compression != "none":
                 options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
         kept = f"WITH ({', '.join(options)}) " if options else ""
-        spread = f"DISTRIBUTED BY ({_quoted(storage.distributed_by)})"
+        by = storage.distributed_by
+        spread = f"DISTRIBUTED BY ({_quoted(by)})" if by else "DISTRIBUTED REPLICATED"
         return f"CREATE TABLE {_quoted(table)} ({columns}) {kept}{spread}" + _partitions(storage)
 
     def series(self, first: int, last: int, step: int = 1) -> str:

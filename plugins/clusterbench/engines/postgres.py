@@ -27,6 +27,7 @@ from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, raw, statement
+from clusterbench.workloads import ALONE
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
@@ -242,6 +243,8 @@ class Postgres(Deployment):
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
         mark = statement("tables", "mark", table=identifier(table), mark=comment)
+        if schema := schema_of(table):
+            self.execute(f"CREATE SCHEMA IF NOT EXISTS {_text(identifier(schema))}")
         self.execute(f"{self.table_definition(table, columns, storage)};\n{mark}")  # sent at once: one transaction
 
     def table_definition(self, table: str, columns: str, storage: Storage) -> str:
@@ -266,6 +269,7 @@ class Postgres(Deployment):
         found: dict[str, list[str]] = {}
         for row in self.query(asked):
             found.setdefault(row["relation"], []).append(row["leaf"])
+            found.setdefault(f"{row['schema']}.{row['relation']}", []).append(f"{row['schema']}.{row['leaf']}")
         return [leaf for relation in relations for leaf in found.get(relation, [relation])]
 
     def indexes(self, relation: str) -> list[str]:
@@ -321,12 +325,13 @@ class Postgres(Deployment):
         if self.query("SELECT to_regclass('clusterbench_slices') AS found")[0]["found"]:
             self.execute(sql.SQL("DELETE FROM clusterbench_slices WHERE table_name = {}").format(table).as_string(None))
 
-    def settle(self, table: str, columns: Sequence[str] = ()) -> None:
-        """Partitions at the same time; then a checkpoint, so that none begins beside a trial."""
-        with ThreadPoolExecutor(self.parallelism()) as workers:
-            list(workers.map(self._vacuum, self.leaves([table])))
+    def settle(self, *tables: str, columns: Sequence[str] = ()) -> None:
+        """Tables and partitions at the same time; then a checkpoint, so that none begins beside a trial."""
         named = f" ({', '.join(_text(identifier(each)) for each in columns)})" if columns else ""
-        self.execute(f"ANALYZE {_text(identifier(table))}{named}")
+        analyse = [f"ANALYZE {_text(identifier(table))}{named}" for table in tables]
+        with ThreadPoolExecutor(self.parallelism()) as workers:
+            list(workers.map(self._vacuum, self.leaves(tables)))
+            list(workers.map(self.execute, analyse))
         self.execute("CHECKPOINT")
 
     def _vacuum(self, table: str) -> None:
@@ -617,6 +622,9 @@ def without_hosts(platform: Platform) -> dict[str, str]:
         lacks |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
     elif platform.page_cache == "none":
         lacks["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    if platform.neighbours:
+        names = ", ".join(platform.neighbours)
+        lacks[ALONE] = f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
     return lacks
 
 
@@ -627,7 +635,12 @@ def public_value(setting: str, value: str) -> str:
 
 def quoted(relation: str) -> str:
     """``"name"``: a text that means the relation of exactly that name when it is cast to regclass."""
-    return sql.Identifier(relation).as_string(None)
+    return _text(identifier(relation))
+
+
+def schema_of(table: str) -> str:
+    """Of ``schema.table``; nothing where the table's name is bare."""
+    return table.split(".", 1)[0] if "." in table else ""
 
 
 def _in_users_file(text: str) -> str:

@@ -46,10 +46,10 @@ STYLE = {
 def draw(chart: Chart, key: str) -> str:
     """The figure as an ``<svg>`` element. ``key`` keeps its ids apart from those of other figures on the page."""
     fill = _draw_numeric if chart.is_numeric else _draw_rows
-    return _svg(lambda figure: fill(figure, chart), key, chart.sentence)
+    return as_svg(lambda figure: fill(figure, chart), key, chart.sentence)
 
 
-def _svg(fill: Callable[[Any], None], key: str, sentence: str) -> str:
+def as_svg(fill: Callable[[Any], None], key: str, sentence: str) -> str:
     """What ``fill`` draws into an empty figure; ``sentence`` says it to those who hear it."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import, and only reports need it
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
@@ -89,7 +89,7 @@ def draw_course(course: Course, key: str) -> str:
             _draw_panel(figure, course, number, title, lines)
 
     phases = "; ".join(f"{name} from {start:.0f} to {end:.0f} s" for name, start, end in course.phases)
-    return _svg(fill, key, f"CPU, storage and network of {course.host} over {course.cell}. {phases}.")
+    return as_svg(fill, key, f"CPU, storage and network of {course.host} over {course.cell}. {phases}.")
 
 
 def _draw_panel(figure: Any, course: Course, number: int, title: str, lines: Sequence[tuple[str, str]]) -> None:
@@ -108,9 +108,9 @@ def _draw_panel(figure: Any, course: Course, number: int, title: str, lines: Seq
     for colour, (label, name) in enumerate(lines):
         values = course.series.get(name, ())
         if any(values) or colour == 0:
-            axes.plot(course.series["second"], values, color=_colour(colour), linewidth=1.4, linestyle=DASHES[colour])
+            axes.plot(course.series["second"], values, color=colour_of(colour), linewidth=1.4, linestyle=DASHES[colour])
             place = (1.01, 0.85 - 0.22 * colour)
-            axes.text(*place, label, color=_colour(colour), transform=axes.transAxes, va="center_baseline")
+            axes.text(*place, label, color=colour_of(colour), transform=axes.transAxes, va="center_baseline")
     if number == 0:
         for name, start, end in course.phases:
             axes.annotate(
@@ -251,12 +251,12 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [digit * 10.0**decade for decade in decades for digit in digits if low <= digit * 10.0**decade <= high]
 
 
-def _colour(number: int | None) -> str:
+def colour_of(number: int | None) -> str:
     return INK if number is None else COLOURS[number % len(COLOURS)]
 
 
 def _draw_line(axes: Any, series: Series) -> None:
-    colour, shape = _colour(series.colour), SHAPES[series.dash % len(SHAPES)]
+    colour, shape = colour_of(series.colour), SHAPES[series.dash % len(SHAPES)]
     dash = DASHES[series.dash % len(DASHES)]
     done = [mark for mark in series.marks if mark.y is not None]
     axes.plot([m.x for m in done], [m.y for m in done], color=colour, linestyle=dash, linewidth=1.8)
@@ -314,7 +314,7 @@ def _label_lines(axes: Any, lines: Sequence[Series]) -> None:
             axes.bbox.x1 + 6,
             height,
             series.name,
-            color=_colour(series.colour),
+            color=colour_of(series.colour),
             va="center_baseline",
             transform=IdentityTransform(),
         )
@@ -332,7 +332,7 @@ def _apart(heights: Sequence[float], lowest: float, highest: float) -> list[floa
 
 
 def _draw_dots(axes: Any, series: Series, offset: float) -> None:
-    colour = _colour(series.colour)
+    colour = colour_of(series.colour)
     for mark in series.marks:
         if mark.y is None:
             axes.annotate(
@@ -359,7 +359,7 @@ def _draw_dots(axes: Any, series: Series, offset: float) -> None:
 
 def _draw_paper(axes: Any, x: float, y: float, paper: PaperMark) -> None:
     """A hollow diamond and its words: another cluster's number must never be taken for ours."""
-    colour = _colour(paper.colour)
+    colour = colour_of(paper.colour)
     axes.plot([x], [y], "D", ms=8, mfc=PAGE, mec=colour, mew=1.7, zorder=4, clip_on=False)
     is_right = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0] > 0.6
     axes.annotate(

@@ -46,6 +46,8 @@ class Gathered:
     trials: list[TrialRecord]
     sides: Mapping[str, Side] = field(default_factory=dict)
     """Facts again, with the roles of the hosts, by platform: for comparison."""
+    densities: Mapping[str, str] = field(default_factory=dict)
+    """What a platform's placement was declared to be, where it was."""
 
     @property
     def platforms(self) -> list[str]:
@@ -90,6 +92,7 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         plan=plan,
         facts=facts,
         sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
+        densities={name: found for name in platforms if (found := _density(_platform(archive, name)))},
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
@@ -120,6 +123,14 @@ def _as_run(archive: RunArchive) -> Experiment | None:
 
 def _platform(archive: RunArchive, name: str) -> bytes | None:
     return archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml")
+
+
+def _density(declared: bytes | None) -> str:
+    try:
+        placement = (yaml.safe_load(declared or b"") or {}).get("placement") or {}
+    except yaml.YAMLError:
+        return ""
+    return str(placement.get("density") or "")
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

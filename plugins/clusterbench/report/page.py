@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,10 +13,15 @@ from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
 from clusterbench.report import host_facts, tables, words
 from clusterbench.report.charts import draw, draw_course
+from clusterbench.report.density import density_table
+from clusterbench.report.density_findings import findings
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.paper_tables import PaperTable, paper_tables
 from clusterbench.report.platforms import Comparison, comparisons
+from clusterbench.report.queries import query_tables
 from clusterbench.report.resources import Course, courses
+from clusterbench.report.series import series_courses
+from clusterbench.report.series_chart import draw_series
 from clusterbench.report.sweeps import Chart, SweepView, sweep_views
 
 TEMPLATE = "report.html.j2"
@@ -42,8 +48,10 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             shared_machines=tables.shared_machines(run),
             comparisons=[_comparison(entry) for entry in comparisons(run, views)],
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
+            density=_density(run, views),
+            series=_series(run, views),
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
-            sweeps=[_sweep(view) for view in views],
+            sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,
             host_columns=tables.HOST_COLUMNS,
             host_rows=tables.host_rows(run),
@@ -108,11 +116,16 @@ def _when(run: Gathered) -> str:
     return f"{first}, the last trial at {last.split(' ', 1)[-1] if first[:10] == last[:10] else last}"
 
 
-def _sweep(view: SweepView) -> dict[str, Any]:
+def _sweep(run: Gathered, view: SweepView) -> dict[str, Any]:
     plots = []
     for plot in view.plots:
         plots.append({"plot": plot, "figure": _figure(plot.chart, f"{view.name}-{plot.name}")})
-    return {"view": view, "plots": plots, "matrix": tables.measurement_matrix(view)}
+    return {
+        "view": view,
+        "plots": plots,
+        "matrix": tables.measurement_matrix(view),
+        "queries": query_tables(run, view),
+    }
 
 
 def _comparison(entry: Comparison) -> dict[str, Any]:
@@ -125,6 +138,21 @@ def _comparison(entry: Comparison) -> dict[str, Any]:
 
 def _paper_table(table: PaperTable) -> dict[str, Any]:
     return {"table": table, "figure": _figure(table.ratios, f"paper-{table.name}")}
+
+
+def _density(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
+    table = density_table(run, views)
+    return {"table": table, "findings": findings(run, table)} if table else None
+
+
+def _series(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:
+    made = []
+    for number, (title, found) in enumerate(series_courses(run, views).items()):
+        steal_max = max(course.highest("steal") for course in found)
+        drawn = [(course, draw_series(course, f"series-{number}-{at}", steal_max)) for at, course in enumerate(found)]
+        figures = [(course, Markup(figure)) for course, figure in drawn]  # noqa: S704  as below
+        made.append({"title": title, "figures": figures})
+    return made
 
 
 def _course(number: int, course: Course) -> dict[str, Any]:

@@ -312,6 +312,8 @@ def state_of(result: Result) -> str:
         return "completed"
     if result.completed:
         return "partial"
+    if result.was_given_up:
+        return "failed"
     for state in ("not_applicable", "not_run"):
         if set(result.outcomes) == {state}:
             return state
@@ -326,6 +328,8 @@ def answer(result: Result) -> str:
         said = state.replace("_", " ")
     elif state == "completed":
         said = "not measured"
+    elif set(result.outcomes) == {"not_applicable"}:
+        said = "x"
     else:
         said = named_counts({name: count for name, count in result.outcomes.items() if name != "completed"})
     return f"{said}: {why}" if why else said

@@ -54,6 +54,25 @@ def size(count: float | None) -> str:
     return f"{count:.0f}{THIN_SPACE}B"
 
 
+def count(value: float) -> str:
+    """A count as it is, 1 312; a median between two as 40.5."""
+    return f"{value:,.0f}".replace(",", THIN_SPACE) if float(value).is_integer() else number(value)
+
+
+def clock(seconds: float) -> str:
+    """0:04:26 as in the papers; less than a minute with its hundredths, 0:00:02.31."""
+    whole, rest = divmod(round(seconds * 100), 100)
+    if seconds >= 60:
+        whole, rest = round(seconds), -1
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" + (f".{rest:02}" if rest >= 0 else "")
+
+
+def change(ratio: float) -> str:
+    """A ratio as the papers write it: 1.68 as +68 %, 0.994 as −1 %."""
+    percents = round((ratio - 1) * 100)
+    return f"{percents:+d}".replace("-", "\u2212").replace("+0", "0") + f"{THIN_SPACE}%"
+
+
 def percent(share: float | None) -> str:
     """A share of 1 as percent, one decimal below 10."""
     if share is None:

@@ -108,3 +108,6 @@ class PublishedScenarios(Strict):
                 raise ValueError(f"{where}.{name}: {cell.completed} completed of {self.repetitions} repetitions")
             if name == self.reference and cell.change_percent is not None:
                 raise ValueError(f"{where}.{name}.change_percent: is the change against itself; leave it out")
+
+    def cell(self, sweep: str, level: int, density: str) -> ScenarioCell | None:
+        return next((cell for name, cell in self.sweeps[sweep][level].items() if name == density), None)

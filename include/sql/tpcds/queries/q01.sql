@@ -5,7 +5,7 @@ WITH customer_total_return AS
    FROM store_returns,
         date_dim
    WHERE sr_returned_date_sk = d_date_sk
-     AND d_year = 2000
+     AND d_year = $year
    GROUP BY sr_customer_sk,
             sr_store_sk)
 SELECT c_customer_id

@@ -62,7 +62,7 @@ FROM
    FROM wswscs,
         date_dim
    WHERE date_dim.d_week_seq = wswscs.d_week_seq
-     AND d_year = 2001) y,
+     AND d_year = $year) y,
   (SELECT wswscs.d_week_seq d_week_seq2,
           sun_sales sun_sales2,
           mon_sales mon_sales2,
@@ -74,6 +74,6 @@ FROM
    FROM wswscs,
         date_dim
    WHERE date_dim.d_week_seq = wswscs.d_week_seq
-     AND d_year = 2001+1) z
+     AND d_year = $year+1) z
 WHERE d_week_seq1 = d_week_seq2-53
 ORDER BY d_week_seq1 NULLS FIRST

@@ -7,8 +7,8 @@ FROM date_dim dt,
      item
 WHERE dt.d_date_sk = store_sales.ss_sold_date_sk
   AND store_sales.ss_item_sk = item.i_item_sk
-  AND item.i_manufact_id = 128
-  AND dt.d_moy=11
+  AND item.i_manufact_id = $manufact
+  AND dt.d_moy=$month
 GROUP BY dt.d_year,
          item.i_brand,
          item.i_brand_id

@@ -89,12 +89,12 @@ WHERE t_s_secyear.customer_id = t_s_firstyear.customer_id
   AND t_s_secyear.sale_type = 's'
   AND t_c_secyear.sale_type = 'c'
   AND t_w_secyear.sale_type = 'w'
-  AND t_s_firstyear.dyear = 2001
-  AND t_s_secyear.dyear = 2001+1
-  AND t_c_firstyear.dyear = 2001
-  AND t_c_secyear.dyear = 2001+1
-  AND t_w_firstyear.dyear = 2001
-  AND t_w_secyear.dyear = 2001+1
+  AND t_s_firstyear.dyear = $year
+  AND t_s_secyear.dyear = $year+1
+  AND t_c_firstyear.dyear = $year
+  AND t_c_secyear.dyear = $year+1
+  AND t_w_firstyear.dyear = $year
+  AND t_w_secyear.dyear = $year+1
   AND t_s_firstyear.year_total > 0
   AND t_c_firstyear.year_total > 0
   AND t_w_firstyear.year_total > 0

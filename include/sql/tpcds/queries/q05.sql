@@ -22,7 +22,7 @@ WITH ssr AS
         date_dim,
         store
    WHERE date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-06' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND store_sk = s_store_sk
    GROUP BY s_store_id) ,
      csr AS
@@ -49,7 +49,7 @@ WITH ssr AS
         date_dim,
         catalog_page
    WHERE date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-06' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND page_sk = cp_catalog_page_sk
    GROUP BY cp_catalog_page_id) ,
      wsr AS
@@ -78,7 +78,7 @@ WITH ssr AS
         date_dim,
         web_site
    WHERE date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-06' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND wsr_web_site_sk = web_site_sk
    GROUP BY web_site_id)
 SELECT channel ,

@@ -12,8 +12,8 @@ WHERE a.ca_address_sk = c.c_current_addr_sk
   AND d.d_month_seq =
     (SELECT DISTINCT (d_month_seq)
      FROM date_dim
-     WHERE d_year = 2001
-       AND d_moy = 1 )
+     WHERE d_year = $year
+       AND d_moy = $month )
   AND i.i_current_price > 1.2 *
     (SELECT avg(j.i_current_price)
      FROM item j

@@ -12,12 +12,12 @@ WHERE ss_sold_date_sk = d_date_sk
   AND ss_item_sk = i_item_sk
   AND ss_cdemo_sk = cd_demo_sk
   AND ss_promo_sk = p_promo_sk
-  AND cd_gender = 'M'
-  AND cd_marital_status = 'S'
-  AND cd_education_status = 'College'
+  AND cd_gender = $gender
+  AND cd_marital_status = $marital
+  AND cd_education_status = $education
   AND (p_channel_email = 'N'
        OR p_channel_event = 'N')
-  AND d_year = 2000
+  AND d_year = $year
 GROUP BY i_item_id
 ORDER BY i_item_id
 LIMIT 100

@@ -2,7 +2,7 @@ SELECT CASE
            WHEN
                   (SELECT count(*)
                    FROM store_sales
-                   WHERE ss_quantity BETWEEN 1 AND 20) > 74129 THEN
+                   WHERE ss_quantity BETWEEN 1 AND 20) > $rows_1 THEN
                   (SELECT avg(ss_ext_discount_amt)
                    FROM store_sales
                    WHERE ss_quantity BETWEEN 1 AND 20)
@@ -15,7 +15,7 @@ SELECT CASE
            WHEN
                   (SELECT count(*)
                    FROM store_sales
-                   WHERE ss_quantity BETWEEN 21 AND 40) > 122840 THEN
+                   WHERE ss_quantity BETWEEN 21 AND 40) > $rows_2 THEN
                   (SELECT avg(ss_ext_discount_amt)
                    FROM store_sales
                    WHERE ss_quantity BETWEEN 21 AND 40)
@@ -28,7 +28,7 @@ SELECT CASE
            WHEN
                   (SELECT count(*)
                    FROM store_sales
-                   WHERE ss_quantity BETWEEN 41 AND 60) > 56580 THEN
+                   WHERE ss_quantity BETWEEN 41 AND 60) > $rows_3 THEN
                   (SELECT avg(ss_ext_discount_amt)
                    FROM store_sales
                    WHERE ss_quantity BETWEEN 41 AND 60)
@@ -41,7 +41,7 @@ SELECT CASE
            WHEN
                   (SELECT count(*)
                    FROM store_sales
-                   WHERE ss_quantity BETWEEN 61 AND 80) > 10097 THEN
+                   WHERE ss_quantity BETWEEN 61 AND 80) > $rows_4 THEN
                   (SELECT avg(ss_ext_discount_amt)
                    FROM store_sales
                    WHERE ss_quantity BETWEEN 61 AND 80)
@@ -54,7 +54,7 @@ SELECT CASE
            WHEN
                   (SELECT count(*)
                    FROM store_sales
-                   WHERE ss_quantity BETWEEN 81 AND 100) > 165306 THEN
+                   WHERE ss_quantity BETWEEN 81 AND 100) > $rows_5 THEN
                   (SELECT avg(ss_ext_discount_amt)
                    FROM store_sales
                    WHERE ss_quantity BETWEEN 81 AND 100)

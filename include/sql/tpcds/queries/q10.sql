@@ -16,11 +16,11 @@ FROM customer c,
      customer_address ca,
      customer_demographics
 WHERE c.c_current_addr_sk = ca.ca_address_sk
-  AND ca_county IN ('Rush County',
-                    'Toole County',
-                    'Jefferson County',
-                    'Dona Ana County',
-                    'La Porte County')
+  AND ca_county IN ($county_1,
+                    $county_2,
+                    $county_3,
+                    $county_4,
+                    $county_5)
   AND cd_demo_sk = c.c_current_cdemo_sk
   AND EXISTS
     (SELECT *
@@ -28,24 +28,24 @@ WHERE c.c_current_addr_sk = ca.ca_address_sk
           date_dim
      WHERE c.c_customer_sk = ss_customer_sk
        AND ss_sold_date_sk = d_date_sk
-       AND d_year = 2002
-       AND d_moy BETWEEN 1 AND 1+3)
+       AND d_year = $year
+       AND d_moy BETWEEN $month AND $month+3)
   AND (EXISTS
          (SELECT *
           FROM web_sales,
                date_dim
           WHERE c.c_customer_sk = ws_bill_customer_sk
             AND ws_sold_date_sk = d_date_sk
-            AND d_year = 2002
-            AND d_moy BETWEEN 1 AND 1+3)
+            AND d_year = $year
+            AND d_moy BETWEEN $month AND $month+3)
        OR EXISTS
          (SELECT *
           FROM catalog_sales,
                date_dim
           WHERE c.c_customer_sk = cs_ship_customer_sk
             AND cs_sold_date_sk = d_date_sk
-            AND d_year = 2002
-            AND d_moy BETWEEN 1 AND 1+3))
+            AND d_year = $year
+            AND d_moy BETWEEN $month AND $month+3))
 GROUP BY cd_gender,
          cd_marital_status,
          cd_education_status,

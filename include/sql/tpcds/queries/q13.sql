@@ -12,30 +12,30 @@ WHERE s_store_sk = ss_store_sk
   AND ss_sold_date_sk = d_date_sk
   AND d_year = 2001 and((ss_hdemo_sk=hd_demo_sk
                          AND cd_demo_sk = ss_cdemo_sk
-                         AND cd_marital_status = 'M'
-                         AND cd_education_status = 'Advanced Degree'
+                         AND cd_marital_status = $marital_1
+                         AND cd_education_status = $education_1
                          AND ss_sales_price BETWEEN 100.00 AND 150.00
                          AND hd_dep_count = 3)
                         OR (ss_hdemo_sk=hd_demo_sk
                             AND cd_demo_sk = ss_cdemo_sk
-                            AND cd_marital_status = 'S'
-                            AND cd_education_status = 'College'
+                            AND cd_marital_status = $marital_2
+                            AND cd_education_status = $education_2
                             AND ss_sales_price BETWEEN 50.00 AND 100.00
                             AND hd_dep_count = 1 )
                         OR (ss_hdemo_sk=hd_demo_sk
                             AND cd_demo_sk = ss_cdemo_sk
-                            AND cd_marital_status = 'W'
-                            AND cd_education_status = '2 yr Degree'
+                            AND cd_marital_status = $marital_3
+                            AND cd_education_status = $education_3
                             AND ss_sales_price BETWEEN 150.00 AND 200.00
                             AND hd_dep_count = 1)) and((ss_addr_sk = ca_address_sk
                                                         AND ca_country = 'United States'
-                                                        AND ca_state IN ('TX', 'OH', 'TX')
+                                                        AND ca_state IN ($state_1, $state_2, $state_3)
                                                         AND ss_net_profit BETWEEN 100 AND 200)
                                                        OR (ss_addr_sk = ca_address_sk
                                                            AND ca_country = 'United States'
-                                                           AND ca_state IN ('OR', 'NM', 'KY')
+                                                           AND ca_state IN ($state_4, $state_5, $state_6)
                                                            AND ss_net_profit BETWEEN 150 AND 300)
                                                        OR (ss_addr_sk = ca_address_sk
                                                            AND ca_country = 'United States'
-                                                           AND ca_state IN ('VA', 'TX', 'MS')
+                                                           AND ca_state IN ($state_7, $state_8, $state_9)
                                                            AND ss_net_profit BETWEEN 50 AND 250))

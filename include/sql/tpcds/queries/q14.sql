@@ -9,7 +9,7 @@ WITH cross_items AS
            date_dim d1
       WHERE ss_item_sk = iss.i_item_sk
         AND ss_sold_date_sk = d1.d_date_sk
-        AND d1.d_year BETWEEN 1999 AND 1999 + 2 INTERSECT
+        AND d1.d_year BETWEEN $year AND $year + 2 INTERSECT
         SELECT ics.i_brand_id,
                ics.i_class_id,
                ics.i_category_id
@@ -17,7 +17,7 @@ WITH cross_items AS
              item ics,
              date_dim d2 WHERE cs_item_sk = ics.i_item_sk
         AND cs_sold_date_sk = d2.d_date_sk
-        AND d2.d_year BETWEEN 1999 AND 1999 + 2 INTERSECT
+        AND d2.d_year BETWEEN $year AND $year + 2 INTERSECT
         SELECT iws.i_brand_id,
                iws.i_class_id,
                iws.i_category_id
@@ -25,7 +25,7 @@ WITH cross_items AS
              item iws,
              date_dim d3 WHERE ws_item_sk = iws.i_item_sk
         AND ws_sold_date_sk = d3.d_date_sk
-        AND d3.d_year BETWEEN 1999 AND 1999 + 2) sq1
+        AND d3.d_year BETWEEN $year AND $year + 2) sq1
    WHERE i_brand_id = brand_id
      AND i_class_id = class_id
      AND i_category_id = category_id ),
@@ -37,19 +37,19 @@ WITH cross_items AS
       FROM store_sales,
            date_dim
       WHERE ss_sold_date_sk = d_date_sk
-        AND d_year BETWEEN 1999 AND 1999 + 2
+        AND d_year BETWEEN $year AND $year + 2
       UNION ALL SELECT cs_quantity quantity,
                        cs_list_price list_price
       FROM catalog_sales,
            date_dim
       WHERE cs_sold_date_sk = d_date_sk
-        AND d_year BETWEEN 1999 AND 1999 + 2
+        AND d_year BETWEEN $year AND $year + 2
       UNION ALL SELECT ws_quantity quantity,
                        ws_list_price list_price
       FROM web_sales,
            date_dim
       WHERE ws_sold_date_sk = d_date_sk
-        AND d_year BETWEEN 1999 AND 1999 + 2) sq2)
+        AND d_year BETWEEN $year AND $year + 2) sq2)
 SELECT channel,
        i_brand_id,
        i_class_id,
@@ -71,7 +71,7 @@ FROM
         FROM cross_items)
      AND ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
-     AND d_year = 1999+2
+     AND d_year = $year+2
      AND d_moy = 11
    GROUP BY i_brand_id,
             i_class_id,
@@ -93,7 +93,7 @@ FROM
         FROM cross_items)
      AND cs_item_sk = i_item_sk
      AND cs_sold_date_sk = d_date_sk
-     AND d_year = 1999+2
+     AND d_year = $year+2
      AND d_moy = 11
    GROUP BY i_brand_id,
             i_class_id,
@@ -115,7 +115,7 @@ FROM
         FROM cross_items)
      AND ws_item_sk = i_item_sk
      AND ws_sold_date_sk = d_date_sk
-     AND d_year = 1999+2
+     AND d_year = $year+2
      AND d_moy = 11
    GROUP BY i_brand_id,
             i_class_id,

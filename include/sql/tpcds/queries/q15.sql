@@ -20,8 +20,8 @@ WHERE cs_bill_customer_sk = c_customer_sk
                        'GA')
        OR cs_sales_price > 500)
   AND cs_sold_date_sk = d_date_sk
-  AND d_qoy = 2
-  AND d_year = 2001
+  AND d_qoy = $quarter
+  AND d_year = $year
 GROUP BY ca_zip
 ORDER BY ca_zip NULLS FIRST
 LIMIT 100

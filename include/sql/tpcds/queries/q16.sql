@@ -5,10 +5,10 @@ FROM catalog_sales cs1,
      date_dim,
      customer_address,
      call_center
-WHERE d_date BETWEEN '2002-02-01' AND cast('2002-04-02' AS date)
+WHERE d_date BETWEEN $date AND cast($date_end AS date)
   AND cs1.cs_ship_date_sk = d_date_sk
   AND cs1.cs_ship_addr_sk = ca_address_sk
-  AND ca_state = 'GA'
+  AND ca_state = $state
   AND cs1.cs_call_center_sk = cc_call_center_sk
   AND cc_county = 'Williamson County'
   AND EXISTS

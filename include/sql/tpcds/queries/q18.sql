@@ -20,24 +20,24 @@ WHERE cs_sold_date_sk = d_date_sk
   AND cs_item_sk = i_item_sk
   AND cs_bill_cdemo_sk = cd1.cd_demo_sk
   AND cs_bill_customer_sk = c_customer_sk
-  AND cd1.cd_gender = 'F'
-  AND cd1.cd_education_status = 'Unknown'
+  AND cd1.cd_gender = $gender
+  AND cd1.cd_education_status = $education
   AND c_current_cdemo_sk = cd2.cd_demo_sk
   AND c_current_addr_sk = ca_address_sk
-  AND c_birth_month IN (1,
-                        6,
-                        8,
-                        9,
-                        12,
-                        2)
-  AND d_year = 1998
-  AND ca_state IN ('MS',
-                   'IN',
-                   'ND',
-                   'OK',
-                   'NM',
-                   'VA',
-                   'MS')
+  AND c_birth_month IN ($month_1,
+                        $month_2,
+                        $month_3,
+                        $month_4,
+                        $month_5,
+                        $month_6)
+  AND d_year = $year
+  AND ca_state IN ($state_1,
+                   $state_2,
+                   $state_3,
+                   $state_4,
+                   $state_5,
+                   $state_6,
+                   $state_7)
 GROUP BY ROLLUP (i_item_id,
     ca_country,
     ca_state,

@@ -11,9 +11,9 @@ FROM date_dim,
      store
 WHERE d_date_sk = ss_sold_date_sk
   AND ss_item_sk = i_item_sk
-  AND i_manager_id=8
-  AND d_moy=11
-  AND d_year=1998
+  AND i_manager_id=$manager
+  AND d_moy=$month
+  AND d_year=$year
   AND ss_customer_sk = c_customer_sk
   AND c_current_addr_sk = ca_address_sk
   AND SUBSTRING(ca_zip, 1, 5) <> SUBSTRING(s_zip, 1, 5)

@@ -9,11 +9,11 @@ FROM catalog_sales ,
      item,
      date_dim
 WHERE cs_item_sk = i_item_sk
-  AND i_category IN ('Sports',
-                     'Books',
-                     'Home')
+  AND i_category IN ($category_1,
+                     $category_2,
+                     $category_3)
   AND cs_sold_date_sk = d_date_sk
-  AND d_date BETWEEN cast('1999-02-22' AS date) AND cast('1999-03-24' AS date)
+  AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
 GROUP BY i_item_id ,
          i_item_desc,
          i_category ,

@@ -3,11 +3,11 @@ FROM
   (SELECT w_warehouse_name,
           i_item_id,
           sum(CASE
-                  WHEN (cast(d_date AS date) < CAST ('2000-03-11' AS date)) THEN inv_quantity_on_hand
+                  WHEN (cast(d_date AS date) < CAST ($date AS date)) THEN inv_quantity_on_hand
                   ELSE 0
               END) AS inv_before,
           sum(CASE
-                  WHEN (cast(d_date AS date) >= CAST ('2000-03-11' AS date)) THEN inv_quantity_on_hand
+                  WHEN (cast(d_date AS date) >= CAST ($date AS date)) THEN inv_quantity_on_hand
                   ELSE 0
               END) AS inv_after
    FROM inventory,
@@ -18,7 +18,7 @@ FROM
      AND i_item_sk = inv_item_sk
      AND inv_warehouse_sk = w_warehouse_sk
      AND inv_date_sk = d_date_sk
-     AND d_date BETWEEN CAST ('2000-02-10' AS date) AND CAST ('2000-04-10' AS date)
+     AND d_date BETWEEN CAST ($date_start AS date) AND CAST ($date_end AS date)
    GROUP BY w_warehouse_name,
             i_item_id) x
 WHERE (CASE

@@ -8,7 +8,7 @@ FROM inventory ,
      item
 WHERE inv_date_sk=d_date_sk
   AND inv_item_sk=i_item_sk
-  AND d_month_seq BETWEEN 1200 AND 1200 + 11
+  AND d_month_seq BETWEEN $month_seq AND $month_seq + 11
 GROUP BY rollup(i_product_name ,i_brand ,i_class ,i_category)
 ORDER BY qoh NULLS FIRST,
          i_product_name NULLS FIRST,

@@ -10,10 +10,10 @@ WITH frequent_ss_items AS
       FROM item) sq1
    WHERE ss_sold_date_sk = d_date_sk
      AND ss_item_sk = i_item_sk
-     AND d_year IN (2000,
-                    2000+1,
-                    2000+2,
-                    2000+3)
+     AND d_year IN ($year,
+                    $year+1,
+                    $year+2,
+                    $year+3)
    GROUP BY itemdesc,
             i_item_sk,
             d_date
@@ -28,10 +28,10 @@ WITH frequent_ss_items AS
            date_dim
       WHERE ss_customer_sk = c_customer_sk
         AND ss_sold_date_sk = d_date_sk
-        AND d_year IN (2000,
-                       2000+1,
-                       2000+2,
-                       2000+3)
+        AND d_year IN ($year,
+                       $year+1,
+                       $year+2,
+                       $year+3)
       GROUP BY c_customer_sk) sq2),
      best_ss_customer AS
   (SELECT c_customer_sk,
@@ -54,8 +54,8 @@ FROM
         date_dim,
         frequent_ss_items,
         best_ss_customer
-   WHERE d_year = 2000
-     AND d_moy = 2
+   WHERE d_year = $year
+     AND d_moy = $month
      AND cs_sold_date_sk = d_date_sk
      AND cs_item_sk = item_sk
      AND cs_bill_customer_sk = best_ss_customer.c_customer_sk
@@ -70,8 +70,8 @@ FROM
         date_dim,
         frequent_ss_items,
         best_ss_customer
-   WHERE d_year = 2000
-     AND d_moy = 2
+   WHERE d_year = $year
+     AND d_moy = $month
      AND ws_sold_date_sk = d_date_sk
      AND ws_item_sk = item_sk
      AND ws_bill_customer_sk = best_ss_customer.c_customer_sk

@@ -24,7 +24,7 @@ WITH ssales AS
      AND c_current_addr_sk = ca_address_sk
      AND c_birth_country <> upper(ca_country)
      AND s_zip = ca_zip
-     AND s_market_id=8
+     AND s_market_id=$market
    GROUP BY c_last_name,
             c_first_name,
             s_store_name,
@@ -40,7 +40,7 @@ SELECT c_last_name,
        s_store_name,
        sum(netpaid) paid
 FROM ssales
-WHERE i_color = 'peach'
+WHERE i_color = $color
 GROUP BY c_last_name,
          c_first_name,
          s_store_name

@@ -14,7 +14,7 @@ FROM store_sales ,
      store ,
      item
 WHERE d1.d_moy = 4
-  AND d1.d_year = 2001
+  AND d1.d_year = $year
   AND d1.d_date_sk = ss_sold_date_sk
   AND i_item_sk = ss_item_sk
   AND s_store_sk = ss_store_sk
@@ -23,12 +23,12 @@ WHERE d1.d_moy = 4
   AND ss_ticket_number = sr_ticket_number
   AND sr_returned_date_sk = d2.d_date_sk
   AND d2.d_moy BETWEEN 4 AND 10
-  AND d2.d_year = 2001
+  AND d2.d_year = $year
   AND sr_customer_sk = cs_bill_customer_sk
   AND sr_item_sk = cs_item_sk
   AND cs_sold_date_sk = d3.d_date_sk
   AND d3.d_moy BETWEEN 4 AND 10
-  AND d3.d_year = 2001
+  AND d3.d_year = $year
 GROUP BY i_item_id ,
          i_item_desc ,
          s_store_id ,

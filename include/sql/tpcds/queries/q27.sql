@@ -15,10 +15,10 @@ WITH results AS
      AND ss_item_sk = i_item_sk
      AND ss_store_sk = s_store_sk
      AND ss_cdemo_sk = cd_demo_sk
-     AND cd_gender = 'M'
-     AND cd_marital_status = 'S'
-     AND cd_education_status = 'College'
-     AND d_year = 2002
+     AND cd_gender = $gender
+     AND cd_marital_status = $marital
+     AND cd_education_status = $education
+     AND d_year = $year
      AND s_state = 'TN' )
 SELECT i_item_id,
        s_state,

@@ -8,11 +8,11 @@ WITH ss AS
    WHERE i_manufact_id IN
        (SELECT i_manufact_id
         FROM item
-        WHERE i_category IN ('Electronics'))
+        WHERE i_category IN ($category))
      AND ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
-     AND d_year = 1998
-     AND d_moy = 5
+     AND d_year = $year
+     AND d_moy = $month
      AND ss_addr_sk = ca_address_sk
      AND ca_gmt_offset = -5
    GROUP BY i_manufact_id),
@@ -26,11 +26,11 @@ WITH ss AS
    WHERE i_manufact_id IN
        (SELECT i_manufact_id
         FROM item
-        WHERE i_category IN ('Electronics'))
+        WHERE i_category IN ($category))
      AND cs_item_sk = i_item_sk
      AND cs_sold_date_sk = d_date_sk
-     AND d_year = 1998
-     AND d_moy = 5
+     AND d_year = $year
+     AND d_moy = $month
      AND cs_bill_addr_sk = ca_address_sk
      AND ca_gmt_offset = -5
    GROUP BY i_manufact_id),
@@ -44,11 +44,11 @@ WITH ss AS
    WHERE i_manufact_id IN
        (SELECT i_manufact_id
         FROM item
-        WHERE i_category IN ('Electronics'))
+        WHERE i_category IN ($category))
      AND ws_item_sk = i_item_sk
      AND ws_sold_date_sk = d_date_sk
-     AND d_year = 1998
-     AND d_moy = 5
+     AND d_year = $year
+     AND d_moy = $month
      AND ws_bill_addr_sk = ca_address_sk
      AND ca_gmt_offset = -5
    GROUP BY i_manufact_id)

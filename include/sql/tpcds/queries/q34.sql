@@ -17,16 +17,16 @@ FROM
      AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
      AND (date_dim.d_dom BETWEEN 1 AND 3
           OR date_dim.d_dom BETWEEN 25 AND 28)
-     AND (household_demographics.hd_buy_potential = '>10000'
-          OR household_demographics.hd_buy_potential = 'Unknown')
+     AND (household_demographics.hd_buy_potential = $potential_1
+          OR household_demographics.hd_buy_potential = $potential_2)
      AND household_demographics.hd_vehicle_count > 0
      AND (CASE
               WHEN household_demographics.hd_vehicle_count > 0 THEN (household_demographics.hd_dep_count*1.000)/ household_demographics.hd_vehicle_count
               ELSE NULL
           END) > 1.2
-     AND date_dim.d_year IN (1999,
-                             1999+1,
-                             1999+2)
+     AND date_dim.d_year IN ($year,
+                             $year+1,
+                             $year+2)
      AND store.s_county = 'Williamson County'
    GROUP BY ss_ticket_number,
             ss_customer_sk) dn,

@@ -27,7 +27,7 @@ WHERE c.c_current_addr_sk = ca.ca_address_sk
           date_dim
      WHERE c.c_customer_sk = ss_customer_sk
        AND ss_sold_date_sk = d_date_sk
-       AND d_year = 2002
+       AND d_year = $year
        AND d_qoy < 4)
   AND (EXISTS
          (SELECT *
@@ -35,7 +35,7 @@ WHERE c.c_current_addr_sk = ca.ca_address_sk
                date_dim
           WHERE c.c_customer_sk = ws_bill_customer_sk
             AND ws_sold_date_sk = d_date_sk
-            AND d_year = 2002
+            AND d_year = $year
             AND d_qoy < 4)
        OR EXISTS
          (SELECT *
@@ -43,7 +43,7 @@ WHERE c.c_current_addr_sk = ca.ca_address_sk
                date_dim
           WHERE c.c_customer_sk = cs_ship_customer_sk
             AND cs_sold_date_sk = d_date_sk
-            AND d_year = 2002
+            AND d_year = $year
             AND d_qoy < 4))
 GROUP BY ca_state,
          cd_gender,

@@ -10,7 +10,7 @@ WITH results AS
         date_dim d1 ,
         item ,
         store
-   WHERE d1.d_year = 2001
+   WHERE d1.d_year = $year
      AND d1.d_date_sk = ss_sold_date_sk
      AND i_item_sk = ss_item_sk
      AND s_store_sk = ss_store_sk

@@ -5,14 +5,14 @@ FROM item,
      inventory,
      date_dim,
      catalog_sales
-WHERE i_current_price BETWEEN 68 AND 68 + 30
+WHERE i_current_price BETWEEN $price AND $price + 30
   AND inv_item_sk = i_item_sk
   AND d_date_sk=inv_date_sk
-  AND d_date BETWEEN cast('2000-02-01' AS date) AND cast('2000-04-01' AS date)
-  AND i_manufact_id IN (677,
-                        940,
-                        694,
-                        808)
+  AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
+  AND i_manufact_id IN ($manufact_1,
+                        $manufact_2,
+                        $manufact_3,
+                        $manufact_4)
   AND inv_quantity_on_hand BETWEEN 100 AND 500
   AND cs_item_sk = i_item_sk
 GROUP BY i_item_id,

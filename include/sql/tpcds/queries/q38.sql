@@ -8,7 +8,7 @@ FROM
         customer
    WHERE store_sales.ss_sold_date_sk = date_dim.d_date_sk
      AND store_sales.ss_customer_sk = customer.c_customer_sk
-     AND d_month_seq BETWEEN 1200 AND 1200 + 11 INTERSECT
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11 INTERSECT
      SELECT DISTINCT c_last_name,
                      c_first_name,
                      d_date
@@ -16,7 +16,7 @@ FROM
           date_dim,
           customer WHERE catalog_sales.cs_sold_date_sk = date_dim.d_date_sk
      AND catalog_sales.cs_bill_customer_sk = customer.c_customer_sk
-     AND d_month_seq BETWEEN 1200 AND 1200 + 11 INTERSECT
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11 INTERSECT
      SELECT DISTINCT c_last_name,
                      c_first_name,
                      d_date
@@ -24,5 +24,5 @@ FROM
           date_dim,
           customer WHERE web_sales.ws_sold_date_sk = date_dim.d_date_sk
      AND web_sales.ws_bill_customer_sk = customer.c_customer_sk
-     AND d_month_seq BETWEEN 1200 AND 1200 + 11 ) hot_cust
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11 ) hot_cust
 LIMIT 100

@@ -23,7 +23,7 @@ WITH inv AS
       WHERE inv_item_sk = i_item_sk
         AND inv_warehouse_sk = w_warehouse_sk
         AND inv_date_sk = d_date_sk
-        AND d_year =2001
+        AND d_year =$year
       GROUP BY w_warehouse_name,
                w_warehouse_sk,
                i_item_sk,
@@ -46,8 +46,8 @@ FROM inv inv1,
      inv inv2
 WHERE inv1.i_item_sk = inv2.i_item_sk
   AND inv1.w_warehouse_sk = inv2.w_warehouse_sk
-  AND inv1.d_moy=1
-  AND inv2.d_moy=1+1
+  AND inv1.d_moy=$month
+  AND inv2.d_moy=$month+1
 ORDER BY inv1.w_warehouse_sk NULLS FIRST,
          inv1.i_item_sk NULLS FIRST,
          inv1.d_moy NULLS FIRST,

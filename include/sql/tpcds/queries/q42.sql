@@ -8,8 +8,8 @@ FROM date_dim dt,
 WHERE dt.d_date_sk = store_sales.ss_sold_date_sk
   AND store_sales.ss_item_sk = item.i_item_sk
   AND item.i_manager_id = 1
-  AND dt.d_moy=11
-  AND dt.d_year=2000
+  AND dt.d_moy=$month
+  AND dt.d_year=$year
 GROUP BY dt.d_year,
          item.i_category_id,
          item.i_category

@@ -34,7 +34,7 @@ FROM date_dim,
 WHERE d_date_sk = ss_sold_date_sk
   AND s_store_sk = ss_store_sk
   AND s_gmt_offset = -5
-  AND d_year = 2000
+  AND d_year = $year
 GROUP BY s_store_name,
          s_store_id
 ORDER BY s_store_name,

@@ -32,8 +32,8 @@ WHERE ws_bill_customer_sk = c_customer_sk
                               23,
                               29) ))
   AND ws_sold_date_sk = d_date_sk
-  AND d_qoy = 2
-  AND d_year = 2001
+  AND d_qoy = $quarter
+  AND d_year = $year
 GROUP BY ca_zip,
          ca_city
 ORDER BY ca_zip,

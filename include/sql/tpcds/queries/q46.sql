@@ -20,13 +20,13 @@ FROM
      AND store_sales.ss_store_sk = store.s_store_sk
      AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
      AND store_sales.ss_addr_sk = customer_address.ca_address_sk
-     AND (household_demographics.hd_dep_count = 4
-          OR household_demographics.hd_vehicle_count= 3)
+     AND (household_demographics.hd_dep_count = $dependents
+          OR household_demographics.hd_vehicle_count= $vehicles)
      AND date_dim.d_dow IN (6,
                             0)
-     AND date_dim.d_year IN (1999,
-                             1999+1,
-                             1999+2)
+     AND date_dim.d_year IN ($year,
+                             $year+1,
+                             $year+2)
      AND store.s_city IN ('Fairview',
                           'Midway')
    GROUP BY ss_ticket_number,

@@ -24,10 +24,10 @@ WITH v1 AS
    WHERE ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
      AND ss_store_sk = s_store_sk
-     AND (d_year = 1999
-          OR (d_year = 1999-1
+     AND (d_year = $year
+          OR (d_year = $year-1
               AND d_moy =12)
-          OR (d_year = 1999+1
+          OR (d_year = $year+1
               AND d_moy =1))
    GROUP BY i_category,
             i_brand,
@@ -61,7 +61,7 @@ WITH v1 AS
      AND v1.rn = v1_lead.rn - 1)
 SELECT *
 FROM v2
-WHERE d_year = 1999
+WHERE d_year = $year
   AND avg_monthly_sales > 0
   AND CASE
           WHEN avg_monthly_sales > 0 THEN abs(sum_sales - avg_monthly_sales) / avg_monthly_sales

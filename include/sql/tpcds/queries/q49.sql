@@ -29,8 +29,8 @@ FROM
            AND ws.ws_net_paid > 0
            AND ws.ws_quantity > 0
            AND ws_sold_date_sk = d_date_sk
-           AND d_year = 2001
-           AND d_moy = 12
+           AND d_year = $year
+           AND d_moy = $month
          GROUP BY ws.ws_item_sk) in_web) web
    WHERE (web.return_rank <= 10
           OR web.currency_rank <= 10)
@@ -59,8 +59,8 @@ FROM
            AND cs.cs_net_paid > 0
            AND cs.cs_quantity > 0
            AND cs_sold_date_sk = d_date_sk
-           AND d_year = 2001
-           AND d_moy = 12
+           AND d_year = $year
+           AND d_moy = $month
          GROUP BY cs.cs_item_sk) in_cat) CATALOG
    WHERE (catalog.return_rank <= 10
           OR catalog.currency_rank <=10)
@@ -89,8 +89,8 @@ FROM
            AND sts.ss_net_paid > 0
            AND sts.ss_quantity > 0
            AND ss_sold_date_sk = d_date_sk
-           AND d_year = 2001
-           AND d_moy = 12
+           AND d_year = $year
+           AND d_moy = $month
          GROUP BY sts.ss_item_sk) in_store) store
    WHERE (store.return_rank <= 10
           OR store.currency_rank <= 10) ) sq1

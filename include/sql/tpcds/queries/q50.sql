@@ -36,8 +36,8 @@ FROM store_sales,
      store,
      date_dim d1,
      date_dim d2
-WHERE d2.d_year = 2001
-  AND d2.d_moy = 8
+WHERE d2.d_year = $year
+  AND d2.d_moy = $month
   AND ss_ticket_number = sr_ticket_number
   AND ss_item_sk = sr_item_sk
   AND ss_sold_date_sk = d1.d_date_sk

@@ -6,7 +6,7 @@ WITH web_v1 AS
    FROM web_sales,
         date_dim
    WHERE ws_sold_date_sk=d_date_sk
-     AND d_month_seq BETWEEN 1200 AND 1200+11
+     AND d_month_seq BETWEEN $month_seq AND $month_seq+11
      AND ws_item_sk IS NOT NULL
    GROUP BY ws_item_sk,
             d_date),
@@ -18,7 +18,7 @@ WITH web_v1 AS
    FROM store_sales,
         date_dim
    WHERE ss_sold_date_sk=d_date_sk
-     AND d_month_seq BETWEEN 1200 AND 1200+11
+     AND d_month_seq BETWEEN $month_seq AND $month_seq+11
      AND ss_item_sk IS NOT NULL
    GROUP BY ss_item_sk,
             d_date)

@@ -10,18 +10,18 @@ FROM
    WHERE ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
      AND ss_store_sk = s_store_sk
-     AND d_month_seq IN (1200,
-                         1200+1,
-                         1200+2,
-                         1200+3,
-                         1200+4,
-                         1200+5,
-                         1200+6,
-                         1200+7,
-                         1200+8,
-                         1200+9,
-                         1200+10,
-                         1200+11)
+     AND d_month_seq IN ($month_seq,
+                         $month_seq+1,
+                         $month_seq+2,
+                         $month_seq+3,
+                         $month_seq+4,
+                         $month_seq+5,
+                         $month_seq+6,
+                         $month_seq+7,
+                         $month_seq+8,
+                         $month_seq+9,
+                         $month_seq+10,
+                         $month_seq+11)
      AND ((i_category IN ('Books',
                           'Children',
                           'Electronics')

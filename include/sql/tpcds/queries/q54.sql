@@ -15,11 +15,11 @@ WITH my_customers AS
         customer
    WHERE sold_date_sk = d_date_sk
      AND item_sk = i_item_sk
-     AND i_category = 'Women'
-     AND i_class = 'maternity'
+     AND i_category = $category
+     AND i_class = $class
      AND c_customer_sk = cs_or_ws_sales.customer_sk
-     AND d_moy = 12
-     AND d_year = 1998 ),
+     AND d_moy = $month
+     AND d_year = $year ),
      my_revenue AS
   (SELECT c_customer_sk,
           sum(ss_ext_sales_price) AS revenue
@@ -36,12 +36,12 @@ WITH my_customers AS
      AND d_month_seq BETWEEN
        (SELECT DISTINCT d_month_seq+1
         FROM date_dim
-        WHERE d_year = 1998
-          AND d_moy = 12) AND
+        WHERE d_year = $year
+          AND d_moy = $month) AND
        (SELECT DISTINCT d_month_seq+3
         FROM date_dim
-        WHERE d_year = 1998
-          AND d_moy = 12)
+        WHERE d_year = $year
+          AND d_moy = $month)
    GROUP BY c_customer_sk),
      segments AS
   (SELECT cast(round(revenue/50) AS int) AS SEGMENT

@@ -6,9 +6,9 @@ FROM date_dim,
      item
 WHERE d_date_sk = ss_sold_date_sk
   AND ss_item_sk = i_item_sk
-  AND i_manager_id=28
-  AND d_moy=11
-  AND d_year=1999
+  AND i_manager_id=$manager
+  AND d_moy=$month
+  AND d_year=$year
 GROUP BY i_brand,
          i_brand_id
 ORDER BY ext_price DESC,

@@ -8,15 +8,15 @@ WITH ss AS
    WHERE i_item_id IN
        (SELECT i_item_id
         FROM item
-        WHERE i_color IN ('slate',
-                          'blanched',
-                          'burnished'))
+        WHERE i_color IN ($color_1,
+                          $color_2,
+                          $color_3))
      AND ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
-     AND d_year = 2001
-     AND d_moy = 2
+     AND d_year = $year
+     AND d_moy = $month
      AND ss_addr_sk = ca_address_sk
-     AND ca_gmt_offset = -5
+     AND ca_gmt_offset = $offset
    GROUP BY i_item_id),
      cs AS
   (SELECT i_item_id,
@@ -28,15 +28,15 @@ WITH ss AS
    WHERE i_item_id IN
        (SELECT i_item_id
         FROM item
-        WHERE i_color IN ('slate',
-                          'blanched',
-                          'burnished'))
+        WHERE i_color IN ($color_1,
+                          $color_2,
+                          $color_3))
      AND cs_item_sk = i_item_sk
      AND cs_sold_date_sk = d_date_sk
-     AND d_year = 2001
-     AND d_moy = 2
+     AND d_year = $year
+     AND d_moy = $month
      AND cs_bill_addr_sk = ca_address_sk
-     AND ca_gmt_offset = -5
+     AND ca_gmt_offset = $offset
    GROUP BY i_item_id),
      ws AS
   (SELECT i_item_id,
@@ -48,15 +48,15 @@ WITH ss AS
    WHERE i_item_id IN
        (SELECT i_item_id
         FROM item
-        WHERE i_color IN ('slate',
-                          'blanched',
-                          'burnished'))
+        WHERE i_color IN ($color_1,
+                          $color_2,
+                          $color_3))
      AND ws_item_sk = i_item_sk
      AND ws_sold_date_sk = d_date_sk
-     AND d_year = 2001
-     AND d_moy = 2
+     AND d_year = $year
+     AND d_moy = $month
      AND ws_bill_addr_sk = ca_address_sk
-     AND ca_gmt_offset = -5
+     AND ca_gmt_offset = $offset
    GROUP BY i_item_id)
 SELECT i_item_id,
        sum(total_sales) total_sales

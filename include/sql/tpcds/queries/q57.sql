@@ -21,10 +21,10 @@ WITH v1 AS
    WHERE cs_item_sk = i_item_sk
      AND cs_sold_date_sk = d_date_sk
      AND cc_call_center_sk= cs_call_center_sk
-     AND (d_year = 1999
-          OR (d_year = 1999-1
+     AND (d_year = $year
+          OR (d_year = $year-1
               AND d_moy =12)
-          OR (d_year = 1999+1
+          OR (d_year = $year+1
               AND d_moy =1))
    GROUP BY i_category,
             i_brand,
@@ -54,7 +54,7 @@ WITH v1 AS
      AND v1.rn = v1_lead.rn - 1)
 SELECT *
 FROM v2
-WHERE d_year = 1999
+WHERE d_year = $year
   AND avg_monthly_sales > 0
   AND CASE
           WHEN avg_monthly_sales > 0 THEN abs(sum_sales - avg_monthly_sales) / avg_monthly_sales

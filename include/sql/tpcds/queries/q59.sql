@@ -60,7 +60,7 @@ FROM
         date_dim d
    WHERE d.d_week_seq = wss.d_week_seq
      AND ss_store_sk = s_store_sk
-     AND d_month_seq BETWEEN 1212 AND 1212 + 11) y,
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11) y,
   (SELECT s_store_name s_store_name2,
           wss.d_week_seq d_week_seq2,
           s_store_id s_store_id2,
@@ -76,7 +76,7 @@ FROM
         date_dim d
    WHERE d.d_week_seq = wss.d_week_seq
      AND ss_store_sk = s_store_sk
-     AND d_month_seq BETWEEN 1212 + 12 AND 1212 + 23) x
+     AND d_month_seq BETWEEN $month_seq + 12 AND $month_seq + 23) x
 WHERE s_store_id1=s_store_id2
   AND d_week_seq1=d_week_seq2-52
 ORDER BY s_store_name1 NULLS FIRST,

@@ -17,13 +17,13 @@ FROM
      AND ca_address_sk = c_current_addr_sk
      AND ss_item_sk = i_item_sk
      AND ca_gmt_offset = -5
-     AND i_category = 'Jewelry'
+     AND i_category = $category
      AND (p_channel_dmail = 'Y'
           OR p_channel_email = 'Y'
           OR p_channel_tv = 'Y')
      AND s_gmt_offset = -5
-     AND d_year = 1998
-     AND d_moy = 11) promotional_sales,
+     AND d_year = $year
+     AND d_moy = $month) promotional_sales,
   (SELECT sum(ss_ext_sales_price) total
    FROM store_sales,
         store,
@@ -37,10 +37,10 @@ FROM
      AND ca_address_sk = c_current_addr_sk
      AND ss_item_sk = i_item_sk
      AND ca_gmt_offset = -5
-     AND i_category = 'Jewelry'
+     AND i_category = $category
      AND s_gmt_offset = -5
-     AND d_year = 1998
-     AND d_moy = 11) all_sales
+     AND d_year = $year
+     AND d_moy = $month) all_sales
 ORDER BY promotions,
          total
 LIMIT 100

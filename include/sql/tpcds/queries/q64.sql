@@ -65,14 +65,14 @@ WITH cs_ui AS
      AND hd1.hd_income_band_sk = ib1.ib_income_band_sk
      AND hd2.hd_income_band_sk = ib2.ib_income_band_sk
      AND cd1.cd_marital_status <> cd2.cd_marital_status
-     AND i_color IN ('purple',
-                     'burlywood',
-                     'indian',
-                     'spring',
-                     'floral',
-                     'medium')
-     AND i_current_price BETWEEN 64 AND 64 + 10
-     AND i_current_price BETWEEN 64 + 1 AND 64 + 15
+     AND i_color IN ($color_1,
+                     $color_2,
+                     $color_3,
+                     $color_4,
+                     $color_5,
+                     $color_6)
+     AND i_current_price BETWEEN $price AND $price + 10
+     AND i_current_price BETWEEN $price + 1 AND $price + 15
    GROUP BY i_product_name,
             i_item_sk,
             s_store_name,
@@ -112,8 +112,8 @@ SELECT cs1.product_name,
 FROM cross_sales cs1,
      cross_sales cs2
 WHERE cs1.item_sk=cs2.item_sk
-  AND cs1.syear = 1999
-  AND cs2.syear = 1999 + 1
+  AND cs1.syear = $year
+  AND cs2.syear = $year + 1
   AND cs2.cnt <= cs1.cnt
   AND cs1.store_name = cs2.store_name
   AND cs1.store_zip = cs2.store_zip

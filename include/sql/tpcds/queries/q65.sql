@@ -15,7 +15,7 @@ FROM store,
       FROM store_sales,
            date_dim
       WHERE ss_sold_date_sk = d_date_sk
-        AND d_month_seq BETWEEN 1176 AND 1176+11
+        AND d_month_seq BETWEEN $month_seq AND $month_seq+11
       GROUP BY ss_store_sk,
                ss_item_sk) sa
    GROUP BY ss_store_sk) sb,
@@ -25,7 +25,7 @@ FROM store,
    FROM store_sales,
         date_dim
    WHERE ss_sold_date_sk = d_date_sk
-     AND d_month_seq BETWEEN 1176 AND 1176+11
+     AND d_month_seq BETWEEN $month_seq AND $month_seq+11
    GROUP BY ss_store_sk,
             ss_item_sk) sc
 WHERE sb.ss_store_sk = sc.ss_store_sk

@@ -51,7 +51,7 @@ select
   ,w_county
   ,w_state
   ,w_country
-  ,'DHL,BARIAN' as ship_carriers
+  ,$carriers as ship_carriers
        ,d_year as year_
   ,sum(case when d_moy = 1
     then ws_ext_sales_price* ws_quantity else 0 end) as jan_sales
@@ -112,9 +112,9 @@ select
         and ws_sold_date_sk = d_date_sk
         and ws_sold_time_sk = t_time_sk
   and ws_ship_mode_sk = sm_ship_mode_sk
-        and d_year = 2001
-  and t_time between 30838 and 30838+28800
-  and sm_carrier in ('DHL','BARIAN')
+        and d_year = $year
+  and t_time between $time and $time+28800
+  and sm_carrier in ($carrier_1,$carrier_2)
      group by
         w_warehouse_name
   ,w_warehouse_sq_ft
@@ -131,7 +131,7 @@ select
   ,w_county
   ,w_state
   ,w_country
-  ,'DHL,BARIAN' as ship_carriers
+  ,$carriers as ship_carriers
        ,d_year as year_
   ,sum(case when d_moy = 1
     then cs_sales_price* cs_quantity else 0 end) as jan_sales
@@ -192,9 +192,9 @@ select
         and cs_sold_date_sk = d_date_sk
         and cs_sold_time_sk = t_time_sk
   and cs_ship_mode_sk = sm_ship_mode_sk
-        and d_year = 2001
-  and t_time between 30838 AND 30838+28800
-  and sm_carrier in ('DHL','BARIAN')
+        and d_year = $year
+  and t_time between $time AND $time+28800
+  and sm_carrier in ($carrier_1,$carrier_2)
      group by
         w_warehouse_name
   ,w_warehouse_sq_ft

@@ -23,11 +23,11 @@ FROM
      AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
      AND store_sales.ss_addr_sk = customer_address.ca_address_sk
      AND date_dim.d_dom BETWEEN 1 AND 2
-     AND (household_demographics.hd_dep_count = 4
-          OR household_demographics.hd_vehicle_count= 3)
-     AND date_dim.d_year IN (1999,
-                             1999+1,
-                             1999+2)
+     AND (household_demographics.hd_dep_count = $dependents
+          OR household_demographics.hd_vehicle_count= $vehicles)
+     AND date_dim.d_year IN ($year,
+                             $year+1,
+                             $year+2)
      AND store.s_city IN ('Fairview',
                           'Midway')
    GROUP BY ss_ticket_number,

@@ -10,9 +10,9 @@ FROM customer c,
      customer_address ca,
      customer_demographics
 WHERE c.c_current_addr_sk = ca.ca_address_sk
-  AND ca_state IN ('KY',
-                   'GA',
-                   'NM')
+  AND ca_state IN ($state_1,
+                   $state_2,
+                   $state_3)
   AND cd_demo_sk = c.c_current_cdemo_sk
   AND EXISTS
     (SELECT *
@@ -20,24 +20,24 @@ WHERE c.c_current_addr_sk = ca.ca_address_sk
           date_dim
      WHERE c.c_customer_sk = ss_customer_sk
        AND ss_sold_date_sk = d_date_sk
-       AND d_year = 2001
-       AND d_moy BETWEEN 4 AND 4+2)
+       AND d_year = $year
+       AND d_moy BETWEEN $month AND $month+2)
   AND (NOT EXISTS
          (SELECT *
           FROM web_sales,
                date_dim
           WHERE c.c_customer_sk = ws_bill_customer_sk
             AND ws_sold_date_sk = d_date_sk
-            AND d_year = 2001
-            AND d_moy BETWEEN 4 AND 4+2)
+            AND d_year = $year
+            AND d_moy BETWEEN $month AND $month+2)
        AND NOT EXISTS
          (SELECT *
           FROM catalog_sales,
                date_dim
           WHERE c.c_customer_sk = cs_ship_customer_sk
             AND cs_sold_date_sk = d_date_sk
-            AND d_year = 2001
-            AND d_moy BETWEEN 4 AND 4+2))
+            AND d_year = $year
+            AND d_moy BETWEEN $month AND $month+2))
 GROUP BY cd_gender,
          cd_marital_status,
          cd_education_status,

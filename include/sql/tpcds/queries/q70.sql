@@ -10,7 +10,7 @@ SELECT sum(ss_net_profit) AS total_sum,
 FROM store_sales,
      date_dim d1,
      store
-WHERE d1.d_month_seq BETWEEN 1200 AND 1200+11
+WHERE d1.d_month_seq BETWEEN $month_seq AND $month_seq+11
   AND d1.d_date_sk = ss_sold_date_sk
   AND s_store_sk = ss_store_sk
   AND s_state IN
@@ -22,7 +22,7 @@ WHERE d1.d_month_seq BETWEEN 1200 AND 1200+11
         FROM store_sales,
              store,
              date_dim
-        WHERE d_month_seq BETWEEN 1200 AND 1200+11
+        WHERE d_month_seq BETWEEN $month_seq AND $month_seq+11
           AND d_date_sk = ss_sold_date_sk
           AND s_store_sk = ss_store_sk
         GROUP BY s_state) tmp1

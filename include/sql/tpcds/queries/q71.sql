@@ -11,8 +11,8 @@ FROM item,
    FROM web_sales,
         date_dim
    WHERE d_date_sk = ws_sold_date_sk
-     AND d_moy=11
-     AND d_year=1999
+     AND d_moy=$month
+     AND d_year=$year
    UNION ALL SELECT cs_ext_sales_price AS ext_price,
                     cs_sold_date_sk AS sold_date_sk,
                     cs_item_sk AS sold_item_sk,
@@ -20,8 +20,8 @@ FROM item,
    FROM catalog_sales,
         date_dim
    WHERE d_date_sk = cs_sold_date_sk
-     AND d_moy=11
-     AND d_year=1999
+     AND d_moy=$month
+     AND d_year=$year
    UNION ALL SELECT ss_ext_sales_price AS ext_price,
                     ss_sold_date_sk AS sold_date_sk,
                     ss_item_sk AS sold_item_sk,
@@ -29,8 +29,8 @@ FROM item,
    FROM store_sales,
         date_dim
    WHERE d_date_sk = ss_sold_date_sk
-     AND d_moy=11
-     AND d_year=1999 ) tmp,
+     AND d_moy=$month
+     AND d_year=$year ) tmp,
      time_dim
 WHERE sold_item_sk = i_item_sk
   AND i_manager_id=1

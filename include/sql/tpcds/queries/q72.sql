@@ -25,9 +25,9 @@ LEFT OUTER JOIN catalog_returns ON (cr_item_sk = cs_item_sk
 WHERE d1.d_week_seq = d2.d_week_seq
   AND inv_quantity_on_hand < cs_quantity
   AND d3.d_date > d1.d_date + 5 -- SQL Server: DATEADD(day, 5, d1.d_date)
-  AND hd_buy_potential = '>10000'
-  AND d1.d_year = 1999
-  AND cd_marital_status = 'D'
+  AND hd_buy_potential = $potential
+  AND d1.d_year = $year
+  AND cd_marital_status = $marital
 GROUP BY i_item_desc,
          w_warehouse_name,
          d1.d_week_seq

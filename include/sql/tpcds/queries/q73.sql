@@ -16,16 +16,16 @@ FROM
      AND store_sales.ss_store_sk = store.s_store_sk
      AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
      AND date_dim.d_dom BETWEEN 1 AND 2
-     AND (household_demographics.hd_buy_potential = 'Unknown'
-          OR household_demographics.hd_buy_potential = '>10000')
+     AND (household_demographics.hd_buy_potential = $potential_2
+          OR household_demographics.hd_buy_potential = $potential_1)
      AND household_demographics.hd_vehicle_count > 0
      AND CASE
              WHEN household_demographics.hd_vehicle_count > 0 THEN (household_demographics.hd_dep_count*1.000)/ household_demographics.hd_vehicle_count
              ELSE NULL
          END > 1
-     AND date_dim.d_year IN (1999,
-                             1999+1,
-                             1999+2)
+     AND date_dim.d_year IN ($year,
+                             $year+1,
+                             $year+2)
      AND store.s_county IN ('Orange County',
                             'Bronx County',
                             'Franklin Parish',

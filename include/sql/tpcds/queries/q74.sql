@@ -10,8 +10,8 @@ WITH year_total AS
         date_dim
    WHERE c_customer_sk = ss_customer_sk
      AND ss_sold_date_sk = d_date_sk
-     AND d_year IN (2001,
-                    2001+1)
+     AND d_year IN ($year,
+                    $year+1)
    GROUP BY c_customer_id,
             c_first_name,
             c_last_name,
@@ -27,8 +27,8 @@ WITH year_total AS
         date_dim
    WHERE c_customer_sk = ws_bill_customer_sk
      AND ws_sold_date_sk = d_date_sk
-     AND d_year IN (2001,
-                    2001+1)
+     AND d_year IN ($year,
+                    $year+1)
    GROUP BY c_customer_id,
             c_first_name,
             c_last_name,
@@ -47,10 +47,10 @@ WHERE t_s_secyear.customer_id = t_s_firstyear.customer_id
   AND t_w_firstyear.sale_type = 'w'
   AND t_s_secyear.sale_type = 's'
   AND t_w_secyear.sale_type = 'w'
-  AND t_s_firstyear.year_ = 2001
-  AND t_s_secyear.year_ = 2001+1
-  AND t_w_firstyear.year_ = 2001
-  AND t_w_secyear.year_ = 2001+1
+  AND t_s_firstyear.year_ = $year
+  AND t_s_secyear.year_ = $year+1
+  AND t_w_firstyear.year_ = $year
+  AND t_w_secyear.year_ = $year+1
   AND t_s_firstyear.year_total > 0
   AND t_w_firstyear.year_total > 0
   AND CASE

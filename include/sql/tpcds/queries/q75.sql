@@ -19,7 +19,7 @@ WITH all_sales AS
       JOIN date_dim ON d_date_sk=cs_sold_date_sk
       LEFT JOIN catalog_returns ON (cs_order_number=cr_order_number
                                     AND cs_item_sk=cr_item_sk)
-      WHERE i_category='Books'
+      WHERE i_category=$category
       UNION SELECT d_year ,
                    i_brand_id ,
                    i_class_id ,
@@ -32,7 +32,7 @@ WITH all_sales AS
       JOIN date_dim ON d_date_sk=ss_sold_date_sk
       LEFT JOIN store_returns ON (ss_ticket_number=sr_ticket_number
                                   AND ss_item_sk=sr_item_sk)
-      WHERE i_category='Books'
+      WHERE i_category=$category
       UNION SELECT d_year ,
                    i_brand_id ,
                    i_class_id ,
@@ -45,7 +45,7 @@ WITH all_sales AS
       JOIN date_dim ON d_date_sk=ws_sold_date_sk
       LEFT JOIN web_returns ON (ws_order_number=wr_order_number
                                 AND ws_item_sk=wr_item_sk)
-      WHERE i_category='Books') sales_detail
+      WHERE i_category=$category) sales_detail
    GROUP BY d_year,
             i_brand_id,
             i_class_id,
@@ -67,8 +67,8 @@ WHERE curr_yr.i_brand_id=prev_yr.i_brand_id
   AND curr_yr.i_class_id=prev_yr.i_class_id
   AND curr_yr.i_category_id=prev_yr.i_category_id
   AND curr_yr.i_manufact_id=prev_yr.i_manufact_id
-  AND curr_yr.d_year=2002
-  AND prev_yr.d_year=2002-1
+  AND curr_yr.d_year=$year
+  AND prev_yr.d_year=$year-1
   AND CAST(curr_yr.sales_cnt AS DECIMAL(17,2))/CAST(prev_yr.sales_cnt AS DECIMAL(17,2))<0.9
 ORDER BY sales_cnt_diff,
          sales_amt_diff

@@ -6,7 +6,7 @@ WITH ss AS
         date_dim,
         store
    WHERE ss_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND ss_store_sk = s_store_sk
    GROUP BY s_store_sk) ,
      sr AS
@@ -17,7 +17,7 @@ WITH ss AS
         date_dim,
         store
    WHERE sr_returned_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND sr_store_sk = s_store_sk
    GROUP BY s_store_sk),
      cs AS
@@ -27,7 +27,7 @@ WITH ss AS
    FROM catalog_sales,
         date_dim
    WHERE cs_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
    GROUP BY cs_call_center_sk),
      cr AS
   (SELECT cr_call_center_sk,
@@ -36,7 +36,7 @@ WITH ss AS
    FROM catalog_returns,
         date_dim
    WHERE cr_returned_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
    GROUP BY cr_call_center_sk ),
      ws AS
   (SELECT wp_web_page_sk,
@@ -46,7 +46,7 @@ WITH ss AS
         date_dim,
         web_page
    WHERE ws_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND ws_web_page_sk = wp_web_page_sk
    GROUP BY wp_web_page_sk),
      wr AS
@@ -57,7 +57,7 @@ WITH ss AS
         date_dim,
         web_page
    WHERE wr_returned_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND wr_web_page_sk = wp_web_page_sk
    GROUP BY wp_web_page_sk)
 SELECT channel ,

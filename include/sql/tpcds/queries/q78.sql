@@ -62,7 +62,7 @@ LEFT JOIN cs ON (cs_sold_year=ss_sold_year
                  AND cs_customer_sk=ss_customer_sk)
 WHERE (coalesce(ws_qty,0)>0
        OR coalesce(cs_qty, 0)>0)
-  AND ss_sold_year=2000
+  AND ss_sold_year=$year
 ORDER BY ss_sold_year,
          ss_item_sk,
          ss_customer_sk,

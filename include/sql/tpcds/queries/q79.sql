@@ -17,12 +17,12 @@ FROM
    WHERE store_sales.ss_sold_date_sk = date_dim.d_date_sk
      AND store_sales.ss_store_sk = store.s_store_sk
      AND store_sales.ss_hdemo_sk = household_demographics.hd_demo_sk
-     AND (household_demographics.hd_dep_count = 6
-          OR household_demographics.hd_vehicle_count > 2)
+     AND (household_demographics.hd_dep_count = $dependents
+          OR household_demographics.hd_vehicle_count > $vehicles)
      AND date_dim.d_dow = 1
-     AND date_dim.d_year IN (1999,
-                             1999+1,
-                             1999+2)
+     AND date_dim.d_year IN ($year,
+                             $year+1,
+                             $year+2)
      AND store.s_number_employees BETWEEN 200 AND 295
    GROUP BY ss_ticket_number,
             ss_customer_sk,

@@ -10,7 +10,7 @@ WITH ssr AS
                                                                                item,
                                                                                promotion
    WHERE ss_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND ss_store_sk = s_store_sk
      AND ss_item_sk = i_item_sk
      AND i_current_price > 50
@@ -29,7 +29,7 @@ WITH ssr AS
                                                                                item,
                                                                                promotion
    WHERE cs_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND cs_catalog_page_sk = cp_catalog_page_sk
      AND cs_item_sk = i_item_sk
      AND i_current_price > 50
@@ -48,7 +48,7 @@ WITH ssr AS
                                                                            item,
                                                                            promotion
    WHERE ws_sold_date_sk = d_date_sk
-     AND d_date BETWEEN cast('2000-08-23' AS date) AND cast('2000-09-22' AS date)
+     AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
      AND ws_web_site_sk = web_site_sk
      AND ws_item_sk = i_item_sk
      AND i_current_price > 50

@@ -6,7 +6,7 @@ WITH customer_total_return AS
         date_dim ,
         customer_address
    WHERE cr_returned_date_sk = d_date_sk
-     AND d_year = 2000
+     AND d_year = $year
      AND cr_returning_addr_sk = ca_address_sk
    GROUP BY cr_returning_customer_sk ,
             ca_state)
@@ -34,7 +34,7 @@ WHERE ctr1.ctr_total_return >
      FROM customer_total_return ctr2
      WHERE ctr1.ctr_state = ctr2.ctr_state)
   AND ca_address_sk = c_current_addr_sk
-  AND ca_state = 'GA'
+  AND ca_state = $state
   AND ctr1.ctr_customer_sk = c_customer_sk
 ORDER BY c_customer_id,
          c_salutation,

@@ -5,14 +5,14 @@ FROM item,
      inventory,
      date_dim,
      store_sales
-WHERE i_current_price BETWEEN 62 AND 62+30
+WHERE i_current_price BETWEEN $price AND $price+30
   AND inv_item_sk = i_item_sk
   AND d_date_sk=inv_date_sk
-  AND d_date BETWEEN cast('2000-05-25' AS date) AND cast('2000-07-24' AS date)
-  AND i_manufact_id IN (129,
-                        270,
-                        821,
-                        423)
+  AND d_date BETWEEN cast($date AS date) AND cast($date_end AS date)
+  AND i_manufact_id IN ($manufact_1,
+                        $manufact_2,
+                        $manufact_3,
+                        $manufact_4)
   AND inv_quantity_on_hand BETWEEN 100 AND 500
   AND ss_item_sk = i_item_sk
 GROUP BY i_item_id,

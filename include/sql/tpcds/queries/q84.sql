@@ -6,10 +6,10 @@ FROM customer ,
      household_demographics ,
      income_band ,
      store_returns
-WHERE ca_city = 'Edgewood'
+WHERE ca_city = $city
   AND c_current_addr_sk = ca_address_sk
-  AND ib_lower_bound >= 38128
-  AND ib_upper_bound <= 38128 + 50000
+  AND ib_lower_bound >= $income
+  AND ib_upper_bound <= $income + 50000
   AND ib_income_band_sk = hd_income_band_sk
   AND cd_demo_sk = c_current_cdemo_sk
   AND hd_demo_sk = c_current_hdemo_sk

@@ -10,7 +10,7 @@ SELECT sum(ws_net_paid) AS total_sum ,
 FROM web_sales ,
      date_dim d1 ,
      item
-WHERE d1.d_month_seq BETWEEN 1200 AND 1200+11
+WHERE d1.d_month_seq BETWEEN $month_seq AND $month_seq+11
   AND d1.d_date_sk = ws_sold_date_sk
   AND i_item_sk = ws_item_sk
 GROUP BY rollup(i_category,i_class)

@@ -7,7 +7,7 @@ FROM ((SELECT DISTINCT c_last_name,
               customer
          WHERE store_sales.ss_sold_date_sk = date_dim.d_date_sk
            AND store_sales.ss_customer_sk = customer.c_customer_sk
-           AND d_month_seq BETWEEN 1200 AND 1200+11)
+           AND d_month_seq BETWEEN $month_seq AND $month_seq+11)
       EXCEPT
         (SELECT DISTINCT c_last_name,
                          c_first_name,
@@ -17,7 +17,7 @@ FROM ((SELECT DISTINCT c_last_name,
               customer
          WHERE catalog_sales.cs_sold_date_sk = date_dim.d_date_sk
            AND catalog_sales.cs_bill_customer_sk = customer.c_customer_sk
-           AND d_month_seq BETWEEN 1200 AND 1200+11)
+           AND d_month_seq BETWEEN $month_seq AND $month_seq+11)
       EXCEPT
         (SELECT DISTINCT c_last_name,
                          c_first_name,
@@ -27,4 +27,4 @@ FROM ((SELECT DISTINCT c_last_name,
               customer
          WHERE web_sales.ws_sold_date_sk = date_dim.d_date_sk
            AND web_sales.ws_bill_customer_sk = customer.c_customer_sk
-           AND d_month_seq BETWEEN 1200 AND 1200+11)) cool_cust
+           AND d_month_seq BETWEEN $month_seq AND $month_seq+11)) cool_cust

@@ -10,13 +10,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 8
      AND time_dim.t_minute >= 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s1,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s1,
   (SELECT count(*) h9_to_9_30
    FROM store_sales,
         household_demographics,
@@ -27,13 +27,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 9
      AND time_dim.t_minute < 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s2,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s2,
   (SELECT count(*) h9_30_to_10
    FROM store_sales,
         household_demographics,
@@ -44,13 +44,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 9
      AND time_dim.t_minute >= 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s3,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s3,
   (SELECT count(*) h10_to_10_30
    FROM store_sales,
         household_demographics,
@@ -61,13 +61,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 10
      AND time_dim.t_minute < 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s4,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s4,
   (SELECT count(*) h10_30_to_11
    FROM store_sales,
         household_demographics,
@@ -78,13 +78,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 10
      AND time_dim.t_minute >= 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s5,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s5,
   (SELECT count(*) h11_to_11_30
    FROM store_sales,
         household_demographics,
@@ -95,13 +95,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 11
      AND time_dim.t_minute < 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s6,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s6,
   (SELECT count(*) h11_30_to_12
    FROM store_sales,
         household_demographics,
@@ -112,13 +112,13 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 11
      AND time_dim.t_minute >= 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s7,
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s7,
   (SELECT count(*) h12_to_12_30
    FROM store_sales,
         household_demographics,
@@ -129,10 +129,10 @@ FROM
      AND ss_store_sk = s_store_sk
      AND time_dim.t_hour = 12
      AND time_dim.t_minute < 30
-     AND ((household_demographics.hd_dep_count = 4
-           AND household_demographics.hd_vehicle_count<=4+2)
-          OR (household_demographics.hd_dep_count = 2
-              AND household_demographics.hd_vehicle_count<=2+2)
-          OR (household_demographics.hd_dep_count = 0
-              AND household_demographics.hd_vehicle_count<=0+2))
-     AND store.s_store_name = 'ese') s8
+     AND ((household_demographics.hd_dep_count = $dependents_1
+           AND household_demographics.hd_vehicle_count<=$dependents_1+2)
+          OR (household_demographics.hd_dep_count = $dependents_2
+              AND household_demographics.hd_vehicle_count<=$dependents_2+2)
+          OR (household_demographics.hd_dep_count = $dependents_3
+              AND household_demographics.hd_vehicle_count<=$dependents_3+2))
+     AND store.s_store_name = $store) s8

@@ -4,11 +4,11 @@ SELECT * from
    WHERE ss_item_sk = i_item_sk
      AND ss_sold_date_sk = d_date_sk
      AND ss_store_sk = s_store_sk
-     AND d_year = 1999
-     AND ((i_category IN ('Books','Electronics','Sports')
-           AND i_class IN ('computers','stereo','football') )
-          OR (i_category IN ('Men','Jewelry','Women')
-              AND i_class IN ('shirts','birdal','dresses')))
+     AND d_year = $year
+     AND ((i_category IN ($category_1,$category_2,$category_3)
+           AND i_class IN ($class_1,$class_2,$class_3) )
+          OR (i_category IN ($category_4,$category_5,$category_6)
+              AND i_class IN ($class_4,$class_5,$class_6)))
    GROUP BY i_category, i_class, i_brand, s_store_name, s_company_name, d_moy) tmp1
 WHERE CASE
           WHEN (avg_monthly_sales <> 0) THEN (abs(sum_sales - avg_monthly_sales) / avg_monthly_sales)

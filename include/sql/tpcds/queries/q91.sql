@@ -15,13 +15,13 @@ WHERE cr_call_center_sk = cc_call_center_sk
   AND cd_demo_sk = c_current_cdemo_sk
   AND hd_demo_sk = c_current_hdemo_sk
   AND ca_address_sk = c_current_addr_sk
-  AND d_year = 1998
-  AND d_moy = 11
+  AND d_year = $year
+  AND d_moy = $month
   AND ((cd_marital_status = 'M'
         AND cd_education_status = 'Unknown') or(cd_marital_status = 'W'
                                                 AND cd_education_status = 'Advanced Degree'))
-  AND hd_buy_potential LIKE 'Unknown%'
-  AND ca_gmt_offset = -7
+  AND hd_buy_potential LIKE $potential
+  AND ca_gmt_offset = $offset
 GROUP BY cc_call_center_id,
          cc_name,
          cc_manager,

@@ -12,7 +12,7 @@ FROM
    LEFT OUTER JOIN store_returns ON (sr_item_sk = ss_item_sk
                                      AND sr_ticket_number = ss_ticket_number) ,reason
    WHERE sr_reason_sk = r_reason_sk
-     AND r_reason_desc = 'reason 28') t
+     AND r_reason_desc = $reason) t
 GROUP BY ss_customer_sk
 ORDER BY sumsales NULLS FIRST,
          ss_customer_sk NULLS FIRST

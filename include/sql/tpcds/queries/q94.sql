@@ -5,10 +5,10 @@ FROM web_sales ws1 ,
      date_dim ,
      customer_address ,
      web_site
-WHERE d_date BETWEEN '1999-02-01' AND cast('1999-04-02' AS date)
+WHERE d_date BETWEEN $date AND cast($date_end AS date)
   AND ws1.ws_ship_date_sk = d_date_sk
   AND ws1.ws_ship_addr_sk = ca_address_sk
-  AND ca_state = 'IL'
+  AND ca_state = $state
   AND ws1.ws_web_site_sk = web_site_sk
   AND web_company_name = 'pri'
   AND EXISTS

@@ -4,14 +4,14 @@ WITH ssci AS
    FROM store_sales,
         date_dim
    WHERE ss_sold_date_sk = d_date_sk
-     AND d_month_seq BETWEEN 1200 AND 1200 + 11
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11
    GROUP BY ss_customer_sk ,
             ss_item_sk),
      csci as
   ( SELECT cs_bill_customer_sk customer_sk ,cs_item_sk item_sk
    FROM catalog_sales,date_dim
    WHERE cs_sold_date_sk = d_date_sk
-     AND d_month_seq BETWEEN 1200 AND 1200 + 11
+     AND d_month_seq BETWEEN $month_seq AND $month_seq + 11
    GROUP BY cs_bill_customer_sk ,cs_item_sk)
 SELECT sum(CASE
                WHEN ssci.customer_sk IS NOT NULL

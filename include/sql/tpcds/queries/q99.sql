@@ -30,7 +30,7 @@ FROM catalog_sales ,
      ship_mode ,
      call_center ,
      date_dim
-WHERE d_month_seq BETWEEN 1200 AND 1200 + 11
+WHERE d_month_seq BETWEEN $month_seq AND $month_seq + 11
   AND cs_ship_date_sk = d_date_sk
   AND cs_warehouse_sk = w_warehouse_sk
   AND cs_ship_mode_sk = sm_ship_mode_sk

@@ -1,0 +1,30 @@
+# Load files of TPC-DS; runs on the ETL host, in the folder of the files, after the function `make`.
+# First the rows, by one process of DuckDB, whose generator is one thread; then the files, several at once. A try that
+# was cut off goes on: rows are there whole (rows.duckdb) or made anew, and so is every file.
+# $duckdb is the program; generate.sql and parts.sql are in the folder $sql.
+
+write() {  # one file: its name, its table, its first and its last row
+  make "$1" "$duckdb" -bail -readonly rows.duckdb -c "COPY (SELECT * FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'
+    (FORMAT csv, HEADER false, DELIMITER '|', NULLSTR '', QUOTE '', ESCAPE '')"
+}
+export -f make write
+export duckdb
+
+ask() { "$duckdb" -bail -readonly -noheader -list -separator ' ' rows.duckdb -c "$1"; }
+
+complete() {
+  [ -e parts ] && while read -r name _; do [ -e "$name.facts" ] || return 1; done <parts
+}
+
+if ! complete; then
+  if [ ! -e rows.duckdb ]; then
+    rm -rf new.duckdb*
+    "$duckdb" -bail new.duckdb <"$sql/generate.sql" >/dev/null
+    mv new.duckdb rows.duckdb
+  fi
+  ask "SELECT * FROM made" >made
+  ask "$(cat "$sql/parts.sql")" >parts.new
+  xargs --max-procs "$(nproc)" --max-lines=1 bash -euo pipefail -c 'write "$@"' write <parts.new
+  mv parts.new parts
+  rm -f rows.duckdb
+fi

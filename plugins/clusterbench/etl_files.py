@@ -1,0 +1,72 @@
+"""Load files on the ETL host, whatever is in them: each is made whole or not at all, with its facts beside it."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from clusterbench.errors import DatasetError
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Database
+    from clusterbench.hosts import Fleet
+    from clusterbench.jobs import DetachedJob
+    from clusterbench.workloads import Job
+
+TIMEOUT_S = 24 * 3600
+"""One file of 62.5 GB, or all of TPC-DS, made by one session."""
+
+MAKE = """\
+make() {  # NAME COMMAND...: what the command says becomes the file; NAME.facts are its lines, bytes and SHA-256
+  local name=$1; new=$1.$$; shift
+  [ ! -e "$name.facts" ] || return 0
+  trap 'rm -f "$new" "$new.sum"' EXIT
+  "$@" | tee "$new" | sha256sum >"$new.sum"
+  echo "$(wc -lc <"$new") $(cut -d ' ' -f 1 "$new.sum")" >"$new.facts"
+  mv "$new" "$name"; mv "$new.facts" "$name.facts"
+}
+"""
+"""A function of bash, for a shell with ``set -euo pipefail`` that makes one file."""
+
+SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | tail -n 1"
+
+
+def etl_host(engine: Database) -> str:
+    return engine.platform.hosts_with("etl")[0]
+
+
+def check_space(fleet: Fleet, host: str, path: str, needed: int, remedy: str) -> None:
+    """Makes the folder ``path``. Raises DatasetError where the host has fewer than ``needed`` bytes for it."""
+    free = int(fleet.run_on(host, SPACE.format(directory=quote(path))).output)
+    if needed > free:
+        raise DatasetError(
+            f"host {host!r}: too small for the load files: they need {needed / 1e9:,.1f} GB, free are "
+            f"{free / 1e9:,.1f} GB in {path}; free some space, or {remedy}"
+        )
+
+
+def link(path: str, name: str = "files") -> str:
+    """Bash for a job on the ETL host: ``files`` in its directory is the folder ``path``."""
+    return f"ln -sfn {from_home(path)} {name}"
+
+
+def from_home(path: str) -> str:
+    """A path below a work folder, in bash, wherever the shell is."""
+    return quote(path) if path.startswith("/") else f"~/{quote(path)}"
+
+
+def run(job: DetachedJob, work: Job, *, anew: bool = False) -> None:
+    """A job to its end; one that an earlier try left running is waited for or, if ``anew``, ended.
+
+    Raises DatasetError with what it said.
+    """
+    if anew:
+        job.kill()
+    if job.state().phase != "running":
+        job.remove()
+        job.start(work, TIMEOUT_S)
+    ended = job.wait()
+    said = job.errors()
+    job.remove()
+    if ended.exit_status != 0:
+        raise DatasetError(f"host {job.host!r}: {said or f'exit status {ended.exit_status}, and nothing was said'}")
