@@ -388,7 +388,9 @@ class Postgres(Deployment):
     def _look(self, found: Sequence[Instance]) -> list[dict[str, Any]]:
         if not self.platform.database_hosts:
             return instances.seen(found, {}, {})
-        looks, lost = self._try_each(self._scripts(instances.LOOK, found), timeout_s=ASK_S)
+        looks, lost = self._try_each(
+            self._scripts(instances.LOOK.format(ready_s=instances.READY_S), found), timeout_s=ASK_S
+        )
         return instances.seen(found, looks, lost)
 
     def recover(self) -> list[str]:
