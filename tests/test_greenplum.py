@@ -178,6 +178,42 @@ def test_a_primary_that_its_mirror_replaced_catches_up_and_takes_its_role_again(
     assert engine.states == [healthy]
 
 
+def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in paper 004, after its second collapse."""
+    healthy = state(mirrors=True)
+    failed = changed(healthy, {1: {"status": "d", "mode": "n", "alive": False}, 2: {"mode": "n"}})
+    engine = Tried(failed, failed, failed, healthy, utilities=ALL_UTILITIES, mirrors=True)
+    ask_each = engine._on_each
+
+    def refuse(scripts: Mapping[str, str], remedy: str, *, timeout_s: int = 0) -> dict[str, str]:
+        said = ask_each(scripts, remedy, timeout_s=timeout_s)
+        if engine.done[-1] == "cdw: gprecoverseg -a":
+            raise EngineError("pg_rewind: could not find common ancestor")
+        return said
+
+    monkeypatch.setattr(engine, "_on_each", refuse)
+    assert engine.recover() == [
+        "segment 0 on sdw1:6000 was brought back by gprecoverseg -F, a full copy, because it could not catch up"
+    ]
+    assert engine.done == ["probe", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -F"]
+
+
+def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over() -> None:
+    healthy = state(mirrors=True)
+    silent = changed(healthy, {1: {"problem": instances.SILENT}})
+    ended = changed(healthy, {1: {"alive": False}})
+    replaced = changed(ended, {1: {"status": "d", "role": "m", "mode": "n"}, 2: {"role": "p", "mode": "n"}})
+    caught_up = changed(replaced, {1: {"status": "u", "alive": True, "mode": "s"}, 2: {"mode": "s"}})
+    looks = [silent, ended, replaced, replaced, caught_up, caught_up, healthy]
+    engine = Tried(*looks, utilities=ALL_UTILITIES, mirrors=True)
+    assert engine.recover() == [
+        "segment 0 on sdw1:6000 did not answer and was ended",
+        "segment 0 on sdw1:6000 was brought back by gprecoverseg",
+        "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
+    ]
+    assert engine.done == ["sdw1: all end", "probe", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
+
+
 def test_without_gprecoverseg_a_person_is_told_what_to_do() -> None:
     engine = Tried(changed(state(mirrors=True), {1: {"status": "d", "role": "m"}}), mirrors=True)
     with pytest.raises(EngineError) as caught:

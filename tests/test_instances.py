@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from clusterbench import instances
-from clusterbench.engines.greenplum import product_of, settings_that_differ
+from clusterbench.engines.greenplum import INTERCONNECT_WARNING, product_of, settings_that_differ
 from clusterbench.instances import Instance, faults, free_for_rows, place, skew
 
 CAPTURED: list[dict[str, Any]] = [
@@ -207,6 +208,9 @@ def test_stopping_what_is_stopped_does_nothing(tmp_path: Path, segments: list[In
     assert (tmp_path / "calls").read_text() == ""
 
 
+LOOK = instances.LOOK.format(ready_s=2)
+
+
 def kill_and_wait(pid: int) -> None:
     """The signal is on its way when kill returns; what is left may be a zombie until somebody reaps it."""
     os.kill(pid, signal.SIGKILL)
@@ -227,11 +231,11 @@ def test_what_runs_is_seen_and_what_was_killed_is_not(tmp_path: Path, segments: 
     """What was killed stays as a zombie for a while, or leaves its number to another process."""
     run(instances.START, tmp_path, segments)
     both = [f"{segment.data_directory}\t17\tanswers" for segment in segments]
-    assert sorted(run(instances.LOOK, tmp_path, segments).stdout.splitlines()) == both
+    assert sorted(run(LOOK, tmp_path, segments).stdout.splitlines()) == both
     kill_and_wait(int((Path(segments[0].data_directory) / "postmaster.pid").read_text().split()[0]))
-    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
+    assert run(LOOK, tmp_path, segments).stdout.splitlines() == both[1:]
     (Path(segments[0].data_directory) / "postmaster.pid").write_text(f"{os.getpid()}\nx\n17\n")
-    assert run(instances.LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
+    assert run(LOOK, tmp_path, segments).stdout.splitlines() == both[1:], "another process has its number"
     (Path(segments[0].data_directory) / "postmaster.pid").unlink()
 
 
@@ -243,6 +247,69 @@ def test_one_instance_that_fails_fails_all_with_its_log(tmp_path: Path, segments
     done = run(slow, tmp_path, segments)
     assert done.returncode == 1
     assert "seg's 1:" in done.stderr and "FATAL: no space" in done.stderr
+
+
+def left_of_a_server(tmp_path: Path, segment: Instance, count: int) -> list[subprocess.Popen[bytes]]:
+    """Processes of the server's name, in its data directory as its own are, and frozen."""
+    program = str(tmp_path / "gp 6" / "bin" / "postgres")
+    made = [subprocess.Popen([program, "600"], cwd=segment.data_directory) for _ in range(count)]
+    for process in made:
+        process.send_signal(signal.SIGSTOP)
+    return made
+
+
+def test_what_a_server_left_is_ended_though_it_is_frozen_and_nothing_else(
+    tmp_path: Path, segments: list[Instance]
+) -> None:
+    theirs, others = (left_of_a_server(tmp_path, segment, 2) for segment in segments)
+    reaper = threading.Thread(target=lambda: [process.wait() for process in theirs])
+    reaper.start()
+    try:
+        assert run(instances.END, tmp_path, segments[:1]).stderr == ""
+        reaper.join(timeout=20)
+        assert [process.returncode for process in theirs] == [-signal.SIGKILL] * 2
+        assert all(process.poll() is None for process in others)
+    finally:
+        for process in (*theirs, *others):
+            process.kill()
+            process.wait()
+    assert run(instances.END, tmp_path, segments).returncode == 0, "nothing is left to be ended"
+
+
+CAPTURED_LOG = (Path(__file__).parent / "fixtures" / "greenplum" / "interconnect.csv").read_text()
+QUOTED = (
+    '2026-11-22 02:28:18.643541 UTC,"gpadmin","bench",p1,th-1,,,,0,,,seg2,,,,,"LOG","00000","statement: SELECT\n'
+    """'""WARNING"",""01000"",""interconnect may encountered a network error' FROM log",,,,,,,0,,"postgres.c",1,\n"""
+)
+
+
+def test_warnings_are_counted_in_what_the_logs_got_since_the_mark(tmp_path: Path, segments: list[Instance]) -> None:
+    """A real log of Greenplum 6. Old ones are not read, a statement about the warning is none, a log may be new."""
+    marks = {"directory": str(tmp_path / "work"), "pattern": quote(INTERCONNECT_WARNING)}
+    first, second = (Path(segment.data_directory) / "pg_log" for segment in segments)
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "gpdb-1.csv").write_text(CAPTURED_LOG)
+    (first / "gpdb-0.csv").write_text(CAPTURED_LOG)
+
+    def counted() -> int:
+        done = run(instances.COUNT_LOGGED.format(**marks), tmp_path, segments)
+        assert done.stderr == ""
+        return sum(map(int, done.stdout.split()))
+
+    assert run(instances.MARK_LOGS.format(**marks), tmp_path, segments).stderr == ""
+    assert counted() == 0
+    with (first / "gpdb-1.csv").open("a") as log:
+        log.write(QUOTED + CAPTURED_LOG + QUOTED)
+    assert counted() == 12
+    (second / "gpdb-2.csv").write_text(CAPTURED_LOG)
+    assert counted() == 24
+
+
+def test_without_a_mark_nothing_is_counted_and_that_is_said(tmp_path: Path, segments: list[Instance]) -> None:
+    marks = {"directory": str(tmp_path / "work"), "pattern": "x"}
+    done = run(instances.COUNT_LOGGED.format(**marks), tmp_path, segments)
+    assert (done.returncode, done.stderr) == (1, f"{tmp_path}/work: nobody noted where the logs ended before\n")
 
 
 # Settings in a server's configuration file: the shell, run for real with a postgres that reads what it is given.

@@ -47,7 +47,7 @@ def _check_sweep(sweep: Sweep) -> list[str]:
     return problems
 
 
-HARDWARE = ("cpus", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
+HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
 """What is declared of hosts besides their settings."""
 
 
@@ -67,8 +67,8 @@ def check_platform(platform: Platform) -> list[str]:
     known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")
-        if host and host not in platform.hosts:
-            problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.hosts)}")
+        if host and host not in platform.every_host:
+            problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.every_host)}")
         elif setting not in known:
             problems.append(f"setup.accepted: {setting!r} is declared nowhere{suggest(setting, known)}")
     return problems

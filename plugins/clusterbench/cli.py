@@ -91,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
 
     cli_cluster.add_to(commands)
 
+    lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
+    lite.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+    lite.add_argument("--platform", required=True, metavar="P", help="the reference platform")
+    lite.set_defaults(command=_lite)
+
     pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
     pools.set_defaults(command=_pools)
 
@@ -267,6 +272,16 @@ def _verify(options: argparse.Namespace) -> int:
     listed = (archive.get_json("manifest.json") or {}).get("objects", {})
     print(f"{archive.url}: {len(listed)} objects in the manifest, {len(problems) or 'no'} problems")
     return FAILED if problems else OK
+
+
+def _lite(options: argparse.Namespace) -> int:
+    from clusterbench.tpcds import selection  # noqa: PLC0415
+
+    archive, path = _archive_of(options.run), project_root() / selection.FILE
+    chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, archive.trials())
+    path.write_text(selection.as_yaml(chosen), encoding="utf-8")
+    print(f"{path}: {', '.join(map(str, chosen.queries))}")
+    return OK
 
 
 def _results(options: argparse.Namespace) -> int:

@@ -90,7 +90,7 @@ def _will(platform: Platform, each: Folded) -> str:
         return remedy
     if kind in HARDWARE:
         return "stops a run: it is what the host is made of"
-    part = "engine" if each.hosts[0] == ENGINE else "hosts"
+    part = "engine" if each.hosts[0].startswith(ENGINE) else "hosts"
     changes = part in platform.setup.apply or (part == "engine" and platform.engine == "hadoop")
     return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
 
@@ -102,7 +102,7 @@ def _sudoers(options: argparse.Namespace) -> int:
     logins = ["LOGIN"]
     if not platform.template:
         connections = local_connections(lab_dir())
-        logins = [connections(host.ssh).login for host in platform.hosts.values()]
+        logins = [connections(host.ssh).login for host in platform.every_host.values()]
     print(sudoers(platform, logins), end="")
     return OK
 
@@ -115,8 +115,9 @@ def _cluster(options: argparse.Namespace) -> int:
     with run.bench(options.platform) as bench:
         if options.action != "status":
             with _held(bench, run.holder):
-                bench.engine.set_up() if options.action == "up" else bench.engine.tear_down()
-        rows = bench.engine.state()
+                for engine in bench.engines.values():
+                    engine.set_up() if options.action == "up" else engine.tear_down()
+        rows = [row for engine in bench.engines.values() for row in engine.state()]
     for row in rows:
         print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
     wanted = options.action != "down"

@@ -11,7 +11,7 @@ from clusterbench.spec.platform import Platform
 
 AS_DECLARED, ACCEPTED, DIFFERENT = "as declared", "accepted", "different"
 ENGINE = "engine"
-"""Stands for a host in the rows of settings that the engine as a whole has."""
+"""Stands for a host in the rows of settings that the engine as a whole has; of a neighbour, its name follows."""
 HOSTS_NAMED = 5
 
 
@@ -57,9 +57,11 @@ def of_hosts(
     ]
 
 
-def of_engine(platform: Platform, declared: Mapping[str, str], found: Mapping[str, str]) -> list[Row]:
+def of_engine(
+    platform: Platform, declared: Mapping[str, str], found: Mapping[str, str], engine: str = ENGINE
+) -> list[Row]:
     return [
-        _row(platform, ENGINE, name, value, found.get(name, ""), holds=found.get(name) == value)
+        _row(platform, engine, name, value, found.get(name, ""), holds=found.get(name) == value)
         for name, value in declared.items()
     ]
 

@@ -10,9 +10,10 @@ from clusterbench.facts_read import read
 from clusterbench.host_settings import PROGRAMS
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
-from clusterbench.placement import placed, working_hosts
+from clusterbench.placement import cpu_limit, placed, working_hosts
 from clusterbench.spec.placement import Size
 from clusterbench.spec.platform import Hardware, Platform, Worker
+from clusterbench.workloads import EVERYTHING
 
 
 def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
@@ -65,9 +66,30 @@ def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[C
             found += _hardware(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30))
     if not found and (placement := placed(platform)):
         size = placement.size
-        for host in working_hosts(platform):
-            found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
+        limit = cpu_limit(platform)
+        for host in vms(platform):
+            if limit is None:
+                found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
+            elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``lacks`` tells
+                found.append((host, "cpu_limit", f"{limit:g}", f"{seen:g}", seen == limit))
     return found + _clocks(platform, hosts)
+
+
+def vms(platform: Platform) -> list[str]:
+    """The hosts that do the work, and those of neighbours, which are as large."""
+    return [*working_hosts(platform), *(host for each in platform.neighbours.values() for host in each.hosts)]
+
+
+def lacks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What cannot be had because of what the hosts are, as ``Engine.lacks``. Pure."""
+    limit = cpu_limit(platform)
+    without = [host for host in vms(platform) if not hosts[host].get("cpu_limit")]
+    if limit is None or not without:
+        return {}
+    return {
+        EVERYTHING: f"no CPU limit on {', '.join(without)}: a VM is to have {limit:g} processors, as the platform's "
+        "file says; the lab limits its VMs where root runs it and cgroups can be written"
+    }
 
 
 def _hardware(
@@ -92,7 +114,7 @@ def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list
     found = []
     for host, facts in hosts.items():
         there = facts.get("version", {})
-        needed = ["sysstat", *(name for role in platform.hosts[host].roles for name in by_role.get(role, ()))]
+        needed = ["sysstat", *(name for role in platform.every_host[host].roles for name in by_role.get(role, ()))]
         for name in dict.fromkeys(needed):
             found.append((host, f"program {name}", "installed", str(there.get(name, "not there")), name in there))
     return found

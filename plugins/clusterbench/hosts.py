@@ -84,7 +84,7 @@ class Fleet:
 
     @classmethod
     def of(cls, platform: Platform, connections: Connections) -> Fleet:
-        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.hosts.items())
+        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.every_host.items())
 
     def __enter__(self) -> Fleet:
         _make_room(len(self.addresses))

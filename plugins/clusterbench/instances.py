@@ -226,17 +226,20 @@ reload() { ! alive "$1" || "$program/pg_ctl" -D "$1" reload >/dev/null; }
 all reload
 """
 
+READY_S = 10
+"""What a server may take to answer at all: more than one takes that is only overloaded."""
 LOOK = """\
-look() {
+look() {{
   alive "$1" || return 0
   local said=answers started port socket address
-  { read -r _; read -r _; read -r started; read -r port; read -r socket; read -r address; } <"$1/postmaster.pid" || true
-  case ${address:=localhost} in '*' | 0.0.0.0 | ::) address=localhost;; esac
+  {{ read -r _; read -r _; read -r started; read -r port; read -r socket; read -r address || true; }} \\
+    <"$1/postmaster.pid" || true
+  case ${{address:=localhost}} in '*' | 0.0.0.0 | ::) address=localhost;; esac
   # It needs no login. A frozen server still has its connections accepted, by the kernel, and then says nothing.
   [ -z "$port" ] || [ ! -x "$program/pg_isready" ] ||
-    "$program/pg_isready" -q -t 10 -h "${socket:-$address}" -p "$port" || [ $? -ne 2 ] || said=silent
+    "$program/pg_isready" -q -t {ready_s} -h "${{socket:-$address}}" -p "$port" || [ $? -ne 2 ] || said=silent
   printf '%s\\t%s\\t%s\\n' "$1" "$started" "$said"
-}
+}}
 all look
 """
 
@@ -297,7 +300,9 @@ all free
 
 EXCERPT = """\
 excerpt() {{
-  log=$(ls -t "$1"/pg_log/*.[cl]* "$1"/log/*.[cl]* "$1"/start.log 2>/dev/null | head -n 1) || true
+  cd "$1"  # where its logs are by default; or elsewhere, which it notes from PostgreSQL 10 on
+  [ ! -r current_logfiles ] || mapfile -t logs < <(sed 's/^[a-z]* //' current_logfiles)
+  log=$(ls -t ${{logs[@]+"${{logs[@]}}"}} pg_log/*.[cl]* log/*.[cl]* start.log 2>/dev/null | head -n 1) || true
   [ -z "$log" ] || {{ echo "$log:"; tail -n {lines} "$log" | cut -c 1-400; }}
 }}
 all excerpt

@@ -29,6 +29,9 @@ LOST_S = 300
 END_S = 60
 """What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
 
+BESIDE = "beside"
+"""Folder of a job for those of neighbours."""
+
 log = logging.getLogger(__name__)
 
 
@@ -59,8 +62,12 @@ class DetachedJob:
     """One job directory on one host."""
 
     def __init__(self, fleet: Fleet, host: str, name: str) -> None:
-        self.fleet, self.host = fleet, host
+        self.fleet, self.host, self.name = fleet, host, name
         self.directory = f"{fleet.work_dir(host)}/{name}"
+
+    def beside(self, name: str) -> DetachedJob:
+        """Another job on the same host, that belongs to this one and is found below it."""
+        return DetachedJob(self.fleet, self.host, f"{self.name}/{BESIDE}/{name}")
 
     def state(self) -> JobState:
         answer = self._sh(
@@ -152,7 +159,7 @@ def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[
     """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
     names = " ".join(quote(name) for name in done)
     script = (
-        "for job in */; do\n"
+        f"for job in */ */{BESIDE}/*/; do\n"
         '  [ -e "$job/started" ] && ! flock -n -s "$job/lock" true && pkill -TERM -s "$(cat "$job/pid")"\n'
         "done\n"
         f"rm -rf -- {names}\n"

@@ -120,6 +120,12 @@ def working_hosts(platform: Platform) -> list[str]:
     return next((found for role in roles if (found := platform.hosts_with(role))), [platform.client])
 
 
+def cpu_limit(platform: Platform) -> float | None:
+    """Processors that each VM may use, where it is a group of processes with a limit."""
+    one = placed(platform)
+    return one.size.cpus * one.placement.thread_cpus if one and one.placement.thread_cpus else None
+
+
 def contradictions(platform: Platform) -> list[str]:
     """Where a placement contradicts itself or the rest of its file; each begins with the field that it is about."""
     if platform.placement is None:
@@ -163,12 +169,17 @@ def _no_size(platform: Platform, placement: Placement) -> str | None:
 
 
 def _too_many_hosts(platform: Platform, placement: Placement) -> str | None:
-    hosts = Counter(host.machine for host in platform.hosts.values() if host.machine)
+    hosts = Counter(host.machine for host in platform.every_host.values() if host.machine)
     for machine, count in hosts.items():
         if count > max(1, placement.vms_per_machine):
             return (
                 f"placement.vms_per_machine: is {placement.vms_per_machine}, but {count} hosts are on {machine!r}; "
                 "say how many a machine has, or spread them over more machines"
+            )
+        if platform.neighbours and count < placement.vms_per_machine:
+            return (
+                f"placement.vms_per_machine: is {placement.vms_per_machine}, but {counted(count, 'host')} of platform "
+                f"and neighbours {'is' if count == 1 else 'are'} on {machine!r}; name more neighbours, or say fewer VMs"
             )
     return None
 

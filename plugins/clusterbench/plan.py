@@ -20,7 +20,7 @@ from clusterbench.records import Trial
 from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import load_workload, not_applicable
 
 
 class Choices(Strict):
@@ -60,7 +60,7 @@ class Plan:
         found: dict[tuple[str, Dataset], None] = {}
         for trial in self.trials[platform]:
             workload = load_workload(trial.workload)
-            if not workload.not_applicable(trial.levels, lacks):
+            if not not_applicable(workload, trial.levels, lacks):
                 found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
         return list(found)
 
@@ -245,9 +245,10 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
     for name, trials in plan.trials.items():
         platform = catalog.platform(name)
         lacks = engine_class(platform.engine).lacking(platform, {})
-        possible = [t for t in trials if load_workload(t.workload).not_applicable(t.levels, lacks) is None]
+        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, lacks) is None]
         datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
-        dataset_bytes = sum(dataset.bytes_expected for dataset in datasets)
+        engines = 1 + len(platform.neighbours)
+        dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)
         of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, lacks)), default=0)
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(

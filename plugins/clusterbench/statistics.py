@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,8 +16,8 @@ from clusterbench.workloads import Level, load_workload
 RESAMPLES = 4000
 REPETITIONS_MIN = 3
 """Fewer say nothing of spread, so no interval is given."""
-GIVEN_UP = "given up"
-"""How the reason of a trial begins that its series no longer came to."""
+GIVEN_UP = re.compile(r"(series .* was )?given up\b")
+"""How the reason of a trial begins that its series no longer came to: ``series.given_up``."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Result:
     @property
     def was_given_up(self) -> bool:
         """Whether repetitions were left out because a lower level had failed, which is a finding, too."""
-        return any(reason.startswith(GIVEN_UP) for reason in self.reasons)
+        return any(GIVEN_UP.match(reason) for reason in self.reasons)
 
 
 def results(planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecord]) -> list[Result]:

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from clusterbench import (
     host_setup,
     jobs,
     lease,
+    neighbours,
     series,
     telemetry,
     validation,
@@ -29,7 +30,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset, too_small
-from clusterbench.engines import engine_class
+from clusterbench.engines import Engine, as_database, engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
@@ -39,7 +40,7 @@ from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec import Platform
 from clusterbench.statistics import results
 from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +68,18 @@ class Run:
     def bench(self, platform_name: str) -> Iterator[Bench]:
         """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
-        database = self.connections(platform.database) if platform.database else None
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
         with Fleet.of(platform, self.connections) as fleet:
-            engine = engine_class(platform.engine)(platform, fleet, database, known.get("engine"))
-            yield Bench(platform, fleet, engine, self.archive)
+            engine = self._engine(platform, fleet, known.get("engine"))
+            beside = {
+                name: self._engine(platform.neighbour(name), fleet, (known.get("neighbours") or {}).get(name))
+                for name in platform.neighbours
+            }
+            yield Bench(platform, fleet, engine, self.archive, beside, known.get("lacks") or {})
+
+    def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
+        database = self.connections(platform.database) if platform.database else None
+        return engine_class(platform.engine)(platform, fleet, database, known)
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
@@ -125,15 +133,18 @@ def set_up_cluster(run: Run, platform: str) -> None:
     """
     with run.bench(platform) as bench:
         apply_setup(bench)
-        engine_facts = bench.engine.facts()
+        engine_facts, *of_neighbours = (engine.facts() for engine in bench.engines.values())
         hosts = facts.hosts(bench.fleet, facts.folders(bench.platform, engine_facts))
+        bench.hosts_lack = facts.lacks(bench.platform, hosts)
         rows = [*conformance_of_engine(bench), *conformance_of_hosts(bench, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
         run.archive.put_json(
             f"platforms/{platform}/facts.json",
             {
                 "engine": engine_facts,
+                "neighbours": dict(zip(bench.neighbours, of_neighbours, strict=True)),
                 "hosts": hosts,
+                "lacks": bench.hosts_lack,
                 "page_cache": bench.platform.page_cache,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
@@ -147,15 +158,16 @@ def set_up_cluster(run: Run, platform: str) -> None:
 def apply_setup(bench: Bench) -> None:
     """Hosts before the engine, which starts with what they allow."""
     host_setup.set_up(bench.platform, bench.fleet)
-    bench.engine.set_up()
+    for engine in bench.engines.values():
+        engine.set_up()
 
 
 def undo_setup(bench: Bench) -> None:
-    """What ``apply_setup`` and trials did; of the hosts also where the engine's part fails."""
-    try:
-        bench.engine.tear_down()
-    finally:
-        host_setup.put_back(bench.platform, bench.fleet)
+    """What ``apply_setup`` and trials did; each part, whatever became of the others."""
+    with ExitStack() as parts:
+        parts.callback(host_setup.put_back, bench.platform, bench.fleet)
+        for engine in reversed(bench.engines.values()):
+            parts.callback(engine.tear_down)
 
 
 def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | None = None) -> list[conformance.Row]:
@@ -171,35 +183,44 @@ def conformance_of_hosts(bench: Bench, hosts: Mapping[str, Mapping[str, Any]] | 
 
 def conformance_of_engine(bench: Bench) -> list[conformance.Row]:
     """Raises EngineError where it is down. Changes nothing."""
-    settings = bench.engine.declared_settings()
-    return conformance.of_engine(bench.platform, settings, bench.engine.settings(settings))
+    rows = []
+    for name, engine in bench.engines.items():
+        settings = engine.declared_settings()
+        rows += conformance.of_engine(bench.platform, settings, engine.settings(settings), name)
+    return rows
 
 
 def _check_space(run: Run, bench: Bench) -> None:
-    datasets = run.plan().datasets(bench.platform.platform, bench.engine.lacks)
+    for engine in bench.engines.values():
+        _check_space_of(engine, run, bench)
+
+
+def _check_space_of(engine: Engine, run: Run, bench: Bench) -> None:
+    datasets = run.plan().datasets(bench.platform.platform, bench.lacks)
     needed = sum(
         int(dataset.bytes_expected * DISK_HEADROOM)
         for workload, dataset in datasets
-        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, bench.engine)
+        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, engine)
     )
-    free = bench.engine.free_bytes()
-    of_trials = run.plan().made_by_trials(bench.platform.platform, bench.engine.lacks)
+    free = engine.free_bytes()
+    of_trials = run.plan().made_by_trials(bench.platform.platform, bench.lacks)
     if free is not None and of_trials and of_trials[0].bytes_expected > free:
-        raise EngineError(too_small(bench.platform.platform, of_trials[0], free))
+        raise EngineError(too_small(engine.platform.platform, of_trials[0], free))
     if free is not None and needed > free:
         raise EngineError(
-            f"platform {bench.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free are "
-            f"{free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
+            f"platform {engine.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free "
+            f"are {free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
         )
 
 
 def generate_data(run: Run, platform: str) -> None:
     """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
     with run.bench(platform) as bench:
-        for workload, dataset in run.plan().datasets(platform, bench.engine.lacks):
-            begun = time.monotonic()
-            load_workload(workload).generate(dataset, bench.engine)
-            log.info("%s: ready, %.1f s", dataset.table, time.monotonic() - begun)
+        for workload, dataset in run.plan().datasets(platform, bench.lacks):
+            for engine in bench.engines.values():  # in turn: they may share files on the ETL host
+                begun = time.monotonic()
+                load_workload(workload).generate(dataset, engine)
+                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, time.monotonic() - begun)
 
 
 def validate_data(run: Run, platform: str) -> list[Trial]:
@@ -210,14 +231,19 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     by_suite: dict[str, list[dict[str, object]]] = {}
     plan = run.plan()
     with run.bench(platform) as bench:
-        for workload, dataset in plan.datasets(platform, bench.engine.lacks):
-            seen = load_workload(workload).inspect(dataset, bench.engine)
+        looks = [
+            (workload, dataset, engine)
+            for workload, dataset in plan.datasets(platform, bench.lacks)
+            for engine in bench.engines.values()
+        ]
+        for workload, dataset, engine in looks:
+            seen = load_workload(workload).inspect(dataset, engine)
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
             by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
-        for workload, dataset in plan.workloads(platform, bench.engine.lacks):
+        for workload, dataset in plan.workloads(platform, bench.lacks):
             _note_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
@@ -335,7 +361,10 @@ def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRe
 def cancel(run: Run, platform: str, trial_id: str) -> None:
     """End a trial's driver, because a person said so; its record will say that it was killed."""
     with run.bench(platform) as bench:
-        job_of(run.plan().trial(platform, trial_id), bench).kill()
+        job = job_of(run.plan().trial(platform, trial_id), bench)
+        job.kill()
+        for end in neighbours.endings(bench, job):
+            end()
 
 
 def release_cluster(run: Run, platform: str) -> None:
@@ -355,7 +384,10 @@ def _put_back(run: Run, bench: Bench) -> None:
     try:
         end_what_runs(bench.fleet, bench.platform, run.holder, done=sorted(recorded))
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
-            bench.engine.start()
+            for engine in bench.engines.values():
+                engine.start()
+            for beside in bench.neighbours.values():
+                neighbours.end_sessions(as_database(beside))
             _restore_lost(run, bench, recorded)
     finally:
         undo_setup(bench)
@@ -366,8 +398,9 @@ def _restore_lost(run: Run, bench: Bench, recorded: Collection[str]) -> None:
     planned = run.archive.get_json("plan.json")
     for trial in Plan.from_json(planned).trials.get(bench.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
-        if trial.id not in recorded and not workload.not_applicable(trial.levels, bench.engine.lacks):
-            workload.restore(trial, bench.engine)
+        if trial.id not in recorded and not not_applicable(workload, trial.levels, bench.lacks):
+            for engine in bench.engines.values():
+                workload.restore(trial, engine)
 
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:

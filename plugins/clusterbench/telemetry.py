@@ -41,6 +41,30 @@ DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
+THROTTLED = """\
+# Microseconds for which the login's group of processes stood still at its own CPU limit, and for which groups above it
+# did at theirs, summed over processors; how many these are; the time. Of cgroups version 1 or 2; nothing without them.
+throttled() {{
+  local controllers path root= group= name value sum own= above=0
+  while IFS=: read -r _ controllers path; do
+    case ,$controllers, in
+      *,cpu,*) root=/sys/fs/cgroup/cpu group=$path; break ;;
+      ,,) root=/sys/fs/cgroup group=$path ;;
+    esac
+  done </proc/self/cgroup
+  while [ "$root" ] && [ -r "$root${{group%/}}/cpu.stat" ]; do
+    sum=0
+    while read -r name value; do
+      case $name in throttled_time) sum=$((value / 1000)) ;; throttled_usec) sum=$value ;; esac
+    done <"$root${{group%/}}/cpu.stat"
+    if [ -z "$own" ]; then own=$sum; else above=$((above + sum)); fi
+    [ "${{group%/}}" ] || break
+    group=${{group%/*}}
+  done
+  [ -z "$own" ] || echo "$own $above $(nproc) $(date +%s.%N)"
+}}
+"""
+
 COLLECT = """\
 mkdir -p {directory}; cd {directory}
 [ ! -e telemetry.pid ] || exit 0
@@ -50,12 +74,14 @@ set -m  # its own process group, and SIGINT not ignored, as it is for ordinary b
 nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/null &
 echo $! >telemetry.pid
 date +%s.%N >telemetry.start
+throttled >telemetry.throttled_at_start
 cat /proc/sys/kernel/random/boot_id >telemetry.boot
 """
 
 STOP = """\
 cd {directory} 2>/dev/null || exit 0
 [ -e telemetry.pid ] || exit 0
+throttled >telemetry.throttled_at_end
 pid=$(cat telemetry.pid)
 if grep -q sadc /proc/$pid/comm 2>/dev/null; then
   size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
@@ -79,7 +105,10 @@ cd ..; rm -rf -- {directory}
 
 def start(fleet: Fleet, name: str) -> None:
     """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
-    scripts = {host: COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S) for host in fleet.names}
+    scripts = {
+        host: (THROTTLED + COLLECT).format(directory=_directory(fleet, host, name), samples=LONGEST_S)
+        for host in fleet.names
+    }
     fleet.run_each(scripts)
 
 
@@ -89,7 +118,9 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
+        host: (THROTTLED + STOP).format(
+            directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'"
+        )
         for host in fleet.names
     }
     answers, failures = fleet.try_each(scripts)
@@ -105,7 +136,7 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
     Returns what is missing, one line a host.
     """
     places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names if host not in failed}
-    missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.cpu_s", "telemetry.start", "telemetry.boot"])
+    missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.*"])
     absent = [host for host in places if host not in missing and not (into / host / RAW_FILE).exists()]
     return [*failed.values(), *missing.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
@@ -145,7 +176,24 @@ def read(
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
-    return found
+    return found | throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+
+
+def throttled(start: Path, end: Path) -> dict[str, float]:
+    """Share of the processors' time for which the host's processes stood still at a CPU limit, from start to stop.
+
+    At their own, which is how large the host is; and at that of a group around it, which is what steal is on a
+    hypervisor: the host wanted to run, and others had the processors. Empty where a host has no such groups.
+    """
+    noted = [path.read_text().split() for path in (start, end) if path.exists()]
+    if len(noted) < 2 or not all(noted):
+        return {}
+    (own, above, cpus, at), (own_then, above_then, _, then) = (map(float, words) for words in noted)
+    cpu_us = 1e6 * cpus * (then - at)
+    return {
+        "cpu_throttled_percent": 100 * (own_then - own) / cpu_us,
+        "cpu_throttled_above_percent": 100 * (above_then - above) / cpu_us,
+    }
 
 
 # From here on pure: reading what sadf wrote.

@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench import aftermath, caches, telemetry
+from clusterbench import aftermath, caches, neighbours, telemetry
 from clusterbench.archive import RunArchive
+from clusterbench.conformance import ENGINE
 from clusterbench.engines import Engine, as_database
 from clusterbench.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.hosts import Fleet
@@ -25,7 +26,7 @@ from clusterbench.instances import summary
 from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob, JobState
 from clusterbench.records import FINDINGS, Trial, TrialRecord
 from clusterbench.spec import Platform
-from clusterbench.workloads import Reading, Workload, load_workload
+from clusterbench.workloads import Reading, Workload, load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,21 @@ class Bench:
     fleet: Fleet
     engine: Engine
     archive: RunArchive
+    neighbours: Mapping[str, Engine] = field(default_factory=dict)
+    """Of the platform, by name; each is under the trial's load while it is measured (``neighbours.py``)."""
+    hosts_lack: Mapping[str, str] = field(default_factory=dict)
+    """What cannot be had because of what the hosts are, as ``Engine.lacks``."""
     phases_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What cannot be done here, of whatever cause, and the reason."""
+        return {**self.engine.lacks, **self.hosts_lack}
+
+    @property
+    def engines(self) -> dict[str, Engine]:
+        """The one that is measured, and its neighbours, by what they are called beside hosts."""
+        return {ENGINE: self.engine} | {f"{ENGINE} of {name}": one for name, one in self.neighbours.items()}
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -60,7 +75,7 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
     workload = load_workload(trial.workload)
-    if reason := workload.not_applicable(trial.levels, bench.engine.lacks):
+    if reason := not_applicable(workload, trial.levels, bench.lacks):
         return bench.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), bench), None)
     job = job_of(trial, bench)
     with tempfile.TemporaryDirectory() as folder:
@@ -101,6 +116,7 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
     with bench.phase("driver"):
         state = job.wait()
     with bench.phase("collect"):
+        neighbours.stop(bench, job, output)
         job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
         without = telemetry.stop(bench.fleet, name)
         before = json.loads((output / "before.json").read_text())
@@ -126,6 +142,7 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
         )
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
+        neighbours.start(trial, workload, bench, job)
         before["cluster"] = bench.engine.state()
         bench.engine.mark_logs(name)
         telemetry.start(bench.fleet, name)
@@ -159,6 +176,9 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         for path in sorted((output / "telemetry").iterdir())
     }
     outcome, reason = _outcome(state, reading, before, output)
+    beside, problem = neighbours.judge(output, reading)
+    if problem and outcome == "completed":
+        outcome, reason = "invalid", problem
     if after.get("faults"):  # whatever the driver made of it
         outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
     return TrialRecord(
@@ -173,6 +193,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
+            **({"neighbours": beside} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             "telemetry_missing": missing_telemetry,
@@ -229,6 +250,7 @@ def _restore(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -
         job.kill,
         lambda: telemetry.stop(bench.fleet, _telemetry_name(trial, bench)),
         lambda: workload.restore(trial, bench.engine),
+        *neighbours.undoing(trial, workload, bench, job),
     ):
         try:
             undo()

@@ -99,19 +99,25 @@ def failures(what: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
-    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer."""
-    answers: dict[tuple[object, ...], set[str]] = {}
+    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer.
+
+    An answer has parts, such as one for each query; a trial may have some of them only.
+    """
+    answers: dict[tuple[object, ...], dict[str, set[str]]] = {}
     for record in records:
         answer = (record.evidence.get("driver") or {}).get("answer")
         if answer:
             workload = load_workload(record.trial.workload)
             dataset = workload.dataset(record.trial.levels, record.trial.seed)
             key = (record.trial.workload, dataset.name, dataset.rows)  # however and wherever it is kept
-            answers.setdefault(key, set()).add(json.dumps(answer, sort_keys=True))
+            for part, value in answer.items():
+                answers.setdefault(key, {}).setdefault(part, set()).add(json.dumps(value, sort_keys=True))
     if not answers:
         return []
     differing = [
-        f"{key[0]} on {key[2]:,} rows: {len(found)} answers" for key, found in answers.items() if len(found) > 1
+        f"{key[0]} on {key[2]:,} rows: {max(map(len, parts.values()))} answers, differing in {', '.join(names[:5])}"
+        for key, parts in answers.items()
+        if (names := [part for part, values in sorted(parts.items()) if len(values) > 1])
     ]
     found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
     return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]

@@ -47,6 +47,7 @@ class NamespaceHost:
     folder: Path
     address: str
     host_key: str
+    link: str
 
     def connection(self, login: str = "root") -> Connection:
         extra = {
@@ -60,6 +61,13 @@ class NamespaceHost:
         pid = (self.folder / "sshd.pid").read_text().strip()
         inside = ["nsenter", "--target", pid, "--net", "--ipc", "--mount", "bash", "-c", command]
         return subprocess.run(inside, capture_output=True, text=True, check=True).stdout.strip()
+
+    def cut_off(self) -> None:
+        """As a pulled cable: what is sent to it is lost, and nobody is told."""
+        self.run(f"ip link set {self.link} down")
+
+    def connect(self) -> None:
+        self.run(f"ip link set {self.link} up")
 
 
 @contextmanager
@@ -95,7 +103,7 @@ def _host(folder: Path, number: int, *, disks: bool) -> Iterator[NamespaceHost]:
             sshd = subprocess.Popen(["ip", "netns", "exec", namespace, *unshared], stderr=log, stdout=log)
         _wait_for(folder, sshd)
         key = " ".join((folder / "host_key.pub").read_text().split()[:2])
-        yield NamespaceHost(f"host{number}", folder, there, key)
+        yield NamespaceHost(f"host{number}", folder, there, key, inner)
     finally:
         if sshd is not None:
             for pid in subprocess.run(

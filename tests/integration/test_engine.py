@@ -11,6 +11,7 @@ from tests.integration.helpers import bench_on, changed, dataset, new_run
 from clusterbench import caches, steps, validation
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset
+from clusterbench.engines.postgres import Postgres
 from clusterbench.errors import DatasetError, EngineError
 from clusterbench.spec.setup import Setup
 from clusterbench.trial import Bench
@@ -200,3 +201,14 @@ def test_value_that_the_server_refuses_changes_nothing(
         wrong.engine.stop()
         wrong.engine.start()
         assert now(bench, "work_mem", "port") == before
+
+
+def test_a_question_that_is_not_answered_in_time_ends(bench: Bench) -> None:
+    """To whoever asks, a server that is frozen is one that takes for ever."""
+    engine = bench.engine
+    assert isinstance(engine, Postgres)
+    with pytest.raises(
+        EngineError, match=r"cannot be used: no answer within 0\.5 s; it is frozen or overloaded; is the"
+    ):
+        engine.ask("SELECT pg_sleep(60)", 0.5)
+    assert engine.query("SELECT 1 AS up") == [{"up": 1}], "what is no such question takes its time"

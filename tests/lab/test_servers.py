@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from clusterbench.errors import LabError
 from clusterbench.lab import Lab, maven
-from clusterbench.lab.layout import HOSTS, PROJECT_DIR
+from clusterbench.lab.layout import HOSTS, PROJECT_DIR, VMS
 from clusterbench.lab.postgres import binary_dir
 from clusterbench.lab.processes import Record, boot_id, facts_of
 
@@ -28,7 +28,7 @@ from .looking import alive, connections, files_with_secrets, listening, processe
 
 pytestmark = pytest.mark.lab
 
-WITHOUT_AIRFLOW = [*HOSTS, "db1_postgres", "db2_postgres", "s3"]
+WITHOUT_AIRFLOW = [*HOSTS, "db1_postgres", "db2_postgres", *(f"{vm}_postgres" for vm in VMS), "s3"]
 
 
 def pids(lab: Lab) -> dict[str, int | None]:

@@ -34,7 +34,7 @@ ON_ALL_SEGMENTS = "SELECT count(*) AS segments FROM gp_dist_random('gp_id')"
 LOGS_S = 60
 PROBE_S = 180
 """A probe of every segment, which waits for one that is silent as the cluster's own settings say (five times 20 s)."""
-INTERCONNECT_WARNING = '"WARNING","[0-9A-Z]*","interconnect may (have )?encountered a network error'
+INTERCONNECT_WARNING = '^[0-9]{4}-.*,"WARNING","[0-9A-Z]*","interconnect may (have )?encountered a network error'
 """A datagram was sent again a hundred times in a row (``gp_interconnect_min_retries_before_timeout``) without an
 acknowledgement; told once a statement and process (checkNetworkTimeout of Greenplum's ic_udpifc.c)."""
 RECOVERY_TIMEOUT_S = 3600

@@ -27,6 +27,7 @@ from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
 from clusterbench.instances import COORDINATOR, Instance
 from clusterbench.spec.platform import Platform
 from clusterbench.sql import identifier, raw, statement
+from clusterbench.workloads import ALONE
 
 SERVER_TIMEOUT_S = 360
 """A fast stop writes everything that is dirty first."""
@@ -387,7 +388,9 @@ class Postgres(Deployment):
     def _look(self, found: Sequence[Instance]) -> list[dict[str, Any]]:
         if not self.platform.database_hosts:
             return instances.seen(found, {}, {})
-        looks, lost = self._try_each(self._scripts(instances.LOOK, found), timeout_s=ASK_S)
+        looks, lost = self._try_each(
+            self._scripts(instances.LOOK.format(ready_s=instances.READY_S), found), timeout_s=ASK_S
+        )
         return instances.seen(found, looks, lost)
 
     def recover(self) -> list[str]:
@@ -619,6 +622,9 @@ def without_hosts(platform: Platform) -> dict[str, str]:
         lacks |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
     elif platform.page_cache == "none":
         lacks["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    if platform.neighbours:
+        names = ", ".join(platform.neighbours)
+        lacks[ALONE] = f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
     return lacks
 
 

@@ -14,10 +14,11 @@ from clusterbench.errors import LabError
 from clusterbench.lab import account as accounts
 from clusterbench.lab import processes
 from clusterbench.lab.airflow_servers import Airflow
+from clusterbench.lab.cgroups import VmLimits
 from clusterbench.lab.connections import write_connections
 from clusterbench.lab.credentials import Credentials
 from clusterbench.lab.hadoop import HadoopJars
-from clusterbench.lab.layout import HOSTS, Layout
+from clusterbench.lab.layout import HOSTS, VMS, Layout
 from clusterbench.lab.postgres import METADATA_SETTINGS, Postgres
 from clusterbench.lab.s3 import S3Server
 from clusterbench.lab.server import Server, ServerStatus
@@ -35,8 +36,8 @@ def silent(_: str) -> None:
 
 
 class Lab:
-    """Servers are called client, etl, db1, db2, master, worker1 to worker6 (sshd), db1_postgres, db2_postgres,
-    metadata, s3, api-server, scheduler, dag-processor and triggerer.
+    """Servers are called client, etl, db1, db2, vm1 to vm4, master, worker1 to worker6 (sshd), db1_postgres,
+    db2_postgres, vm1_postgres to vm4_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
     server.
@@ -64,6 +65,8 @@ class Lab:
         with self._locked():
             parts = self.parts
             make_key(self.layout.client_key, accounts.myself(), comment="clusterbench lab")
+            if unlimited := parts.limits.make():
+                self._report(f"{'vm limits':<14} none: {unlimited}")
             steps = [self._hadoop_up, *(self._step(server) for server in parts.outer_servers)]
             _in_parallel([*steps, self._airflow_up] if airflow else steps)
             for host in parts.hosts:
@@ -92,6 +95,7 @@ class Lab:
             processes.kill_all(jobs)
             if jobs:
                 self._report(f"{'jobs':<14} stopped {len(jobs)} left on the hosts")
+            parts.limits.remove()
 
     def status(self) -> list[ServerStatus]:
         """Every server, also those that were never up. Asks them, and changes nothing."""
@@ -104,6 +108,7 @@ class Lab:
     def start_server(self, name: str) -> None:
         with self._locked():
             server = self._server(name)
+            self.parts.limits.make()
             if server in self.parts.airflow.components:
                 self.parts.airflow.prepare()
             self._step(server)()
@@ -204,6 +209,9 @@ class _Parts:
             Postgres("db1_postgres", "db1", layout, account, password=own.db1_password),
             Postgres("db2_postgres", "db2", layout, account, password=own.db2_password),
         ]
+        # Older labs have no other password to make them with.
+        self.databases += [Postgres(f"{vm}_postgres", vm, layout, account, password=own.db1_password) for vm in VMS]
+        self.limits = VmLimits(layout.lab_dir)
         self.s3 = S3Server(layout, account, own)
         self.hadoop = HadoopJars(layout, account)
         self.metadata = Postgres(

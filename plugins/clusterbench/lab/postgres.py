@@ -1,6 +1,6 @@
-"""PostgreSQL servers: two under test and one for Airflow's metadata.
+"""PostgreSQL servers: those under test and one for Airflow's metadata.
 
-A benchmark restarts db1 and db2 itself, with pg_ctl over SSH. So there is no record of the process we started:
+A benchmark restarts those under test itself, with pg_ctl over SSH. So there is no record of the process we started:
 a server is ours if its own postmaster.pid names a postgres that works in our data folder.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from clusterbench.errors import LabError
 from clusterbench.lab import processes
 from clusterbench.lab.account import Account
+from clusterbench.lab.cgroups import VmLimits
 from clusterbench.lab.layout import DATABASE, Layout
 from clusterbench.lab.server import Server, template
 
@@ -51,7 +52,9 @@ class Postgres(Server):
         settings: PostgresSettings = BENCH_SETTINGS,
     ) -> None:
         super().__init__(name, layout, account, layout.address(host))
+        self.host = host
         self.host_dir = layout.host_dir(host)
+        self.limits = VmLimits(layout.lab_dir)
         self.password = password
         self.settings = settings
 
@@ -195,6 +198,13 @@ class Postgres(Server):
             raise self.trouble("pg_ctl start did not end") from None
         if done.returncode != 0 or self.pid() is None:
             raise self.trouble("pg_ctl start failed")
+        self._limit()
+
+    def _limit(self) -> None:
+        """The postmaster first: what it starts from then on is where it is."""
+        if (pid := self.pid()) is not None:
+            self.limits.take(self.host, [pid])
+            self.limits.take(self.host, [facts.pid for facts in processes.working_in(self.data_dir, self.account)])
 
     def _make_database(self) -> None:
         import psycopg  # noqa: PLC0415 - not needed when everything runs already

@@ -9,6 +9,7 @@ from pathlib import Path
 from clusterbench.errors import LabError
 from clusterbench.lab import processes
 from clusterbench.lab.account import Account
+from clusterbench.lab.cgroups import VmLimits
 from clusterbench.lab.layout import Layout
 from clusterbench.lab.processes import Record
 from clusterbench.lab.server import RecordedServer, fingerprint, template
@@ -22,6 +23,7 @@ class SshHost(RecordedServer):
     def __init__(self, name: str, layout: Layout, account: Account) -> None:
         super().__init__(name, layout, account, layout.address(name))
         self.host_dir = layout.host_dir(name)
+        self.limits = VmLimits(layout.lab_dir)
 
     @property
     def log_file(self) -> Path:
@@ -58,7 +60,7 @@ class SshHost(RecordedServer):
     def start(self, fingerprint: str) -> Record:
         if not Path(SSHD).exists():
             raise LabError(f"{self.name}: {SSHD} is missing. `make setup` installs openssh-server.")
-        return processes.spawn(
+        record = processes.spawn(
             [SSHD, "-D", "-e", "-f", str(self._config_file)],
             account=self.account,
             environment=self.account.environment(),
@@ -66,6 +68,8 @@ class SshHost(RecordedServer):
             cwd=self.host_dir,
             fingerprint=fingerprint,
         )
+        self.limits.take(self.name, [record.pid])  # every session is a child of it
+        return record
 
     def is_ready(self) -> bool:
         """An sshd greets first; who merely accepts the connection may be anybody."""

@@ -77,7 +77,7 @@ def series_courses(run: Gathered, views: Sequence[SweepView]) -> dict[str, list[
     found: dict[str, list[SeriesCourse]] = {}
     for view in views:
         factors = view.workload.factors if view.workload else {}
-        factor = next((name for name in view.varied if name in factors and factors[name].is_concurrency), view.x_factor)
+        factor = next((name for name in view.levels if name in factors and factors[name].is_concurrency), view.x_factor)
         made = (_series(run, view, platform, factor) for platform in view.platforms) if factor else ()
         if courses := [course for course in made if course]:
             found[view.title] = courses
@@ -88,7 +88,9 @@ def _series(run: Gathered, view: SweepView, platform: str, factor: str) -> Serie
     own = [r for r in run.trials if (r.trial.platform, r.trial.sweep) == (platform, view.name)]
     first = min((record.trial.repetition for record in own), default=0)
     records = sorted((r for r in own if r.trial.repetition == first), key=lambda r: _place(r, view, factor))
-    drawn = [record for record in records if _is_one_phase(record) and _courses(record)]
+    if not any(len(record.evidence.get("phases") or []) == 1 for record in records):
+        return None
+    drawn = [record for record in records if _courses(record)]
     if not drawn:
         return None
     hosts = list(dict.fromkeys(host for record in drawn for host in _courses(record)))
@@ -118,18 +120,27 @@ def _place(record: TrialRecord, view: SweepView, factor: str) -> tuple[int, ...]
     return tuple(known.index(level) if level in known else len(known) for known, level in levels)
 
 
-def _is_one_phase(record: TrialRecord) -> bool:
-    return len(record.evidence.get("phases") or []) == 1
-
-
 def _courses(record: TrialRecord) -> dict[str, Mapping[str, list[float]]]:
-    return {host: seen["course"] for host, seen in record.telemetry.items() if (seen.get("course") or {}).get("second")}
+    """By host; of a trial that could not be followed to its end, what its last seconds left as evidence."""
+    kept = {host: seen["course"] for host, seen in record.telemetry.items() if (seen.get("course") or {}).get("second")}
+    last = record.evidence.get("last_telemetry") or {}
+    return kept or {host: _as_course(rows) for host, rows in last.items() if rows}
+
+
+def _as_course(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    names = [name for name in PANELS.values() if all(name in row for row in rows)]
+    seconds = [row["time_s"] - rows[0]["time_s"] for row in rows]
+    return {"second": seconds, **{name: [row[name] for row in rows] for name in names}}
+
+
+def _is_cut_short(record: TrialRecord) -> bool:
+    return not any(seen.get("course") for seen in record.telemetry.values())
 
 
 def _length_s(record: TrialRecord) -> float:
     """Of the measured window; where a driver died, of what was collected."""
     last = max(course["second"][-1] for course in _courses(record).values())
-    if record.window_start_s is None or record.window_end_s is None:
+    if record.window_start_s is None or record.window_end_s is None or _is_cut_short(record):
         return last
     return max(record.window_end_s - record.window_start_s, last)
 
@@ -142,10 +153,10 @@ def _words(record: TrialRecord, view: SweepView, factor: str) -> str:
 
 def _part(record: TrialRecord, view: SweepView, factor: str, start_s: float, length_s: float) -> Part:
     is_done = record.outcome == "completed"
-    words = _words(record, view, factor)
+    words, only = _words(record, view, factor), ", its last seconds alone" if _is_cut_short(record) else ""
     return Part(
         label=f"{record.trial.levels[factor]}{'' if is_done else ' x'}",
-        words=words if is_done else f"{words} (x, {record.outcome.replace('_', ' ')})",
+        words=words if is_done else f"{words} (x, {record.outcome.replace('_', ' ')}{only})",
         start_s=start_s,
         end_s=start_s + length_s,
         numbers={title: _over_hosts(record, name) for title, name in PANELS.items()},

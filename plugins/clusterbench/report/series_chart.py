@@ -7,8 +7,10 @@ from typing import Any
 from clusterbench.report.charts import CHARACTER_PX, DASHES, INK, WIDTH_PX, as_svg, colour_of
 from clusterbench.report.series import SeriesCourse
 
-PANEL_PX = 104
-TOP_PX, BOTTOM_PX, LEFT_PX, RIGHT_PX = 22, 44, 40, 92
+PANEL_PX, TITLE_PX = 104, 22
+TOP_PX, BOTTOM_PX, LEFT_PX, RIGHT_PX = 18, 44, 40, 92
+LEVELS_AT = 1 + TITLE_PX / (PANEL_PX - TITLE_PX)
+"""Above the title of the first panel, as a share of its height."""
 TIMES = ((4 * 3600, 3600, "hours"), (600, 60, "minutes"), (0, 1, "seconds"))
 """From how many seconds on, seconds in one, and its name."""
 Line = tuple[list[float], list[float]]
@@ -21,12 +23,11 @@ def draw_series(course: SeriesCourse, key: str, steal_max: float) -> str:
     def fill(figure: Any) -> None:
         figure.set_size_inches(WIDTH_PX / 72, height / 72)
         for number, panel in enumerate(course.panels):
-            top = TOP_PX + PANEL_PX * number + 22
             box = (
                 LEFT_PX / WIDTH_PX,
                 1 - (TOP_PX + PANEL_PX * (number + 1)) / height,
                 1 - (LEFT_PX + RIGHT_PX) / WIDTH_PX,
-                (TOP_PX + PANEL_PX * (number + 1) - top) / height,
+                (PANEL_PX - TITLE_PX) / height,
             )
             axes = figure.add_axes(box, facecolor="none")
             _draw_panel(axes, course, panel, max(steal_max * 1.15, 5) if panel == "steal" else 105)
@@ -48,7 +49,7 @@ def _draw_panel(axes: Any, course: SeriesCourse, panel: str, highest: float) -> 
     axes.grid(axis="y")
     axes.set_axisbelow(True)
     axes.set_title(f"{panel}, %", loc="left", fontsize=12, pad=4)
-    axes.set_ylim(0, highest)
+    axes.set_ylim(-0.03 * highest, highest)  # so that a line at zero is seen
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.set_xlim(0, end_s / divisor)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -83,16 +84,15 @@ def _name_levels(axes: Any, course: SeriesCourse) -> None:
     """Above the first panel; names that would touch are left out, from the right, as the highest levels matter."""
     width = (WIDTH_PX - LEFT_PX - RIGHT_PX) / course.parts[-1].end_s
     free_to = float(WIDTH_PX)
-    title_px = 48.0
     for part in reversed(course.parts):
         middle = (part.start_s + part.end_s) / 2
         half = len(part.label) * CHARACTER_PX / 2 + 2
-        if middle * width + half > free_to or middle * width - half < title_px:
+        if middle * width + half > free_to:
             continue
         free_to = middle * width - half
         x = middle / course.parts[-1].end_s
-        axes.text(x, 1.05, part.label, transform=axes.transAxes, ha="center", va="bottom", fontsize=11)
-    axes.text(1.015, 1.05, course.factor.replace("_", " "), transform=axes.transAxes, va="bottom", fontsize=11)
+        axes.text(x, LEVELS_AT, part.label, transform=axes.transAxes, ha="center", va="bottom", fontsize=11)
+    axes.text(1.015, LEVELS_AT, course.factor.replace("_", " "), transform=axes.transAxes, va="bottom", fontsize=11)
 
 
 def _name_lines(axes: Any, course: SeriesCourse) -> None:

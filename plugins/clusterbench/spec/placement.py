@@ -54,6 +54,8 @@ class Placement(Strict):
     """Left out where ``segment_host`` or ``hadoop.worker`` says it; where none of them does, an even ``share``."""
     share: CpuShare = "threads"
     """What of the CPUs is dealt out evenly then."""
+    thread_cpus: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Where VMs are groups of processes with CPU limits, as in the lab: processors that a thread, and a vCPU, is."""
     prefer_ht: bool = False
     """Whether the hypervisor is told to count threads where it fits a VM into a NUMA node (numa.vcpu.preferHT)."""
     density: Density | None = None

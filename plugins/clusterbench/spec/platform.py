@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
@@ -64,6 +64,29 @@ class Hadoop(Strict):
         return self
 
 
+def _many_alike(hosts: Any) -> Any:
+    """``worker: {ssh: w, roles: [worker], count: 126}`` stands for worker1 to worker126 with ssh w1 to w126."""
+    if not isinstance(hosts, dict):
+        return hosts
+    written: dict[str, Any] = {}
+    for name, host in hosts.items():
+        made = _written_out(str(name), host) if isinstance(host, dict) and "count" in host else {name: host}
+        if twice := [each for each in made if each in written]:
+            raise ValueError(f"{twice[0]!r} stands twice: by itself, and as one of those that 'count' stands for")
+        written |= made
+    return written
+
+
+Hosts = Annotated[dict[Name, Host], BeforeValidator(_many_alike), Field(min_length=1)]
+
+
+class Neighbour(Strict):
+    """Another database of the same engine, on hosts of its own that are on the same machines."""
+
+    database: ConnectionId
+    hosts: Hosts
+
+
 class Platform(Strict):
     """One YAML file in ``include/platforms``."""
 
@@ -74,7 +97,9 @@ class Platform(Strict):
     cluster: Name
     """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""
     database: ConnectionId | None = None
-    hosts: Annotated[dict[Name, Host], Field(min_length=1)]
+    hosts: Hosts
+    neighbours: dict[Name, Neighbour] = {}
+    """Under the same load beside every trial, driven from the same client."""
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
     """How the operating system's cache is emptied: for the whole host (root), for the engine's files, or not."""
     segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
@@ -93,20 +118,6 @@ class Platform(Strict):
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 
-    @field_validator("hosts", mode="before")
-    @classmethod
-    def _many_alike(cls, hosts: Any) -> Any:
-        """``worker: {ssh: w, roles: [worker], count: 126}`` stands for worker1 to worker126 with ssh w1 to w126."""
-        if not isinstance(hosts, dict):
-            return hosts
-        written: dict[str, Any] = {}
-        for name, host in hosts.items():
-            made = _written_out(str(name), host) if isinstance(host, dict) and "count" in host else {name: host}
-            if twice := [each for each in made if each in written]:
-                raise ValueError(f"{twice[0]!r} stands twice: by itself, and as one of those that 'count' stands for")
-            written |= made
-        return written
-
     @field_validator("hosts")
     @classmethod
     def _has_a_client(cls, hosts: dict[str, Host]) -> dict[str, Host]:
@@ -116,13 +127,50 @@ class Platform(Strict):
             raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
         return hosts
 
+    @model_validator(mode="after")
+    def _neighbours_are_others(self) -> Platform:
+        if self.neighbours and not self.database:
+            raise ValueError("neighbours: are databases beside a database, and the platform names none")
+        hosts, databases = list(self.hosts), [self.database]
+        for name, neighbour in self.neighbours.items():
+            if neighbour.database in databases:
+                raise ValueError(f"neighbours.{name}.database: {neighbour.database!r} is another one's; name its own")
+            if twice := [host for host in neighbour.hosts if host in hosts]:
+                raise ValueError(f"neighbours.{name}.hosts: there is another host {twice[0]!r}; call it otherwise")
+            if not any({"coordinator", "segment"} & set(host.roles) for host in neighbour.hosts.values()):
+                raise ValueError(f"neighbours.{name}.hosts: none has the role 'coordinator' or 'segment'; name it")
+            if any({"client", "etl"} & set(host.roles) for host in neighbour.hosts.values()):
+                raise ValueError(
+                    f"neighbours.{name}.hosts: 'client' and 'etl' are the platform's own, which drive the neighbours, "
+                    "too; take those roles out"
+                )
+            hosts += neighbour.hosts
+            databases.append(neighbour.database)
+        return self
+
+    @property
+    def every_host(self) -> dict[str, Host]:
+        """Those of its neighbours, too."""
+        return self.hosts | {name: host for each in self.neighbours.values() for name, host in each.hosts.items()}
+
+    def neighbour(self, name: str) -> Platform:
+        """A neighbour as a platform of its own: the same client and ETL host, and nobody beside it."""
+        drivers = {host: self.hosts[host] for host in self.hosts_with("client", "etl")}
+        drivers = {
+            host: each.model_copy(update={"roles": [role for role in each.roles if role in {"client", "etl"}]})
+            for host, each in drivers.items()
+        }
+        one = self.neighbours[name]
+        changes = {"platform": f"{self.platform}/{name}", "database": one.database, "hosts": drivers | one.hosts}
+        return self.model_copy(update={**changes, "neighbours": {}})
+
     def hosts_with(self, *roles: str) -> list[str]:
         """Names of the hosts that have any of ``roles``, in the order of the file."""
         return [name for name, host in self.hosts.items() if set(roles) & set(host.roles)]
 
     def host_settings(self) -> dict[str, list[HostSettings]]:
         """Host -> the groups of ``setup.hosts`` that are about it, in the order of the file."""
-        return self.setup.declared({name: list(host.roles) for name, host in self.hosts.items()})
+        return self.setup.declared({name: list(host.roles) for name, host in self.every_host.items()})
 
     @property
     def client(self) -> str:

@@ -92,5 +92,6 @@ def changes() -> tuple[Change, ...]:
 
 
 def _file(number: int) -> str:
+    """Without comments: one would swallow the rest of a statement that is put on one line."""
     path = project_root() / "include" / "sql" / "tpcds" / "queries" / f"q{number:02}.sql"
-    return path.read_text(encoding="utf-8").strip()
+    return re.sub(r"\s*--.*", "", path.read_text(encoding="utf-8")).strip()

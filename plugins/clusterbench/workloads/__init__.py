@@ -69,6 +69,8 @@ def say_count(count: int) -> str:
     return str(count)
 
 
+EVERYTHING, ALONE = "everything", "alone"
+"""Of what an engine or its hosts may lack: every trial; a load that can be run once only, beside nobody."""
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
@@ -213,6 +215,11 @@ class Workload(Protocol):
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
+
+
+def not_applicable(workload: Workload, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    """As the workload says, unless the platform cannot be had at all."""
+    return lacks.get(EVERYTHING) or workload.not_applicable(levels, lacks)
 
 
 def load_workload(name: str) -> Workload:

@@ -12,6 +12,7 @@ from clusterbench.datasets import Dataset
 from clusterbench.etl_files import etl_host
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
+    ALONE,
     STORAGE,
     Factor,
     Job,
@@ -69,7 +70,7 @@ class DataLoad:
         return []
 
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return lacks.get("etl") or storage_not_applicable(levels, lacks)
+        return lacks.get("etl") or lacks.get(ALONE) or storage_not_applicable(levels, lacks)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper loaded 661 MB/s (1 TB in 1514 s), the lab 60; to check the table takes as long again."""

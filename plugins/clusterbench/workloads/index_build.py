@@ -12,6 +12,7 @@ from psycopg.sql import Composable
 from clusterbench import pgbench
 from clusterbench.sql import identifier, statement
 from clusterbench.workloads import (
+    ALONE,
     CACHE,
     STORAGE,
     Factor,
@@ -49,7 +50,7 @@ class IndexBuild(KeyValueData):
         return [self.dataset(trial.levels, trial.seed).table]
 
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+        return lacks.get(ALONE) or storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""

@@ -1,0 +1,286 @@
+"""Collapse in the middle of a series, on real servers: killed, frozen, cut off. It is a result, not the end."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from tests.integration.helpers import ROWS, SEED, new_run
+from tests.integration.namespaces import NamespaceHost, namespace_hosts
+
+from clusterbench import engines, instances, lease, ssh, statistics, steps
+from clusterbench.catalog import Catalog
+from clusterbench.connections import Connection, Connections
+from clusterbench.engines import postgres
+from clusterbench.errors import EngineError, NotYetError
+from clusterbench.hosts import Address, Fleet
+from clusterbench.lab.account import server_account
+from clusterbench.lab.postgres import binary_dir
+from clusterbench.paths import project_root
+from clusterbench.plan import make_plan, read_choices
+from clusterbench.records import FINDINGS, Trial, TrialRecord
+from clusterbench.trial import Bench, job_of
+from clusterbench.workloads import load_workload
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network that can be cut needs a namespace, which needs root"
+)
+
+TIMEOUT_S = 10
+OF_ITS = 'for pid in $(pgrep -x postgres); do [ "$(readlink /proc/$pid/cwd)" != {data} ] || kill -{signal} $pid; done'
+Strike = Callable[[Bench], None]
+
+
+def killed(bench: Bench) -> None:
+    bench.fleet.run_on("db1", f"kill -9 $(head -n 1 {data_of(bench)}/postmaster.pid)")
+
+
+def frozen(bench: Bench) -> None:
+    bench.fleet.run_on("db1", OF_ITS.format(data=data_of(bench), signal="STOP"))
+
+
+def data_of(bench: Bench) -> str:
+    return str(bench.engine.instances()[0].data_directory)  # type: ignore[attr-defined]
+
+
+class Series:
+    """A run of one sweep of series, whose trials are measured step by step."""
+
+    def __init__(self, run: steps.Run, platform: str) -> None:
+        self.run, self.platform = run, platform
+        self.trials = run.plan().trials[platform]
+
+    def step(self, repetition: int, clients: int) -> Trial:
+        (found,) = (t for t in self.trials if (t.repetition, t.levels["clients"]) == (repetition, clients))
+        return found
+
+    def measure(self, repetition: int, clients: int, strike: Strike | None = None) -> TrialRecord:
+        step = self.step(repetition, clients)
+        if strike is None:
+            return steps.measure(self.run, self.platform, step.id)
+        with struck_while_it_runs(self, step, strike):
+            return steps.measure(self.run, self.platform, step.id)
+
+    def results(self) -> dict[object, str]:
+        """Clients -> n of n."""
+        found = statistics.results({self.platform: self.trials}, self.run.archive.trials())
+        return {result.levels["clients"]: result.n_of_n for result in found}
+
+
+@contextmanager
+def struck_while_it_runs(series: Series, step: Trial, strike: Strike) -> Iterator[None]:
+    problems: list[BaseException] = []
+
+    def wait_and_strike() -> None:
+        try:
+            with series.run.bench(series.platform) as bench:
+                job, until = job_of(step, bench), time.monotonic() + 60
+                while job.state().phase != "running":
+                    assert time.monotonic() < until, "the driver did not start"
+                    time.sleep(0.1)
+                time.sleep(0.3)
+                strike(bench)
+        except BaseException as error:
+            problems.append(error)
+
+    striker = threading.Thread(target=wait_and_strike)
+    striker.start()
+    try:
+        yield
+    finally:
+        striker.join()
+    assert problems == []
+
+
+@contextmanager
+def series_on(platform: dict[str, Any], connections: Connections, folder: Path, **sweep: Any) -> Iterator[Series]:
+    """Data and facts are there; the cluster is given back at the end, and nothing of it is left frozen."""
+    name = platform["platform"]
+    experiment = {
+        "experiment": "collapse",
+        "title": "Collapse",
+        "description": "To the point of collapse.",
+        "platforms": [name],
+        "seed": SEED,
+        "failures_are_findings": True,
+        "sweeps": {
+            "rising": {
+                "title": "Rising",
+                "workload": "key_value",
+                "order": "series",
+                "timeout_s": TIMEOUT_S,
+                "factors": {"clients": [1, 2, 3], "rows": [ROWS], "lookups_per_client": [20_000]},
+                **sweep,
+            }
+        },
+    }
+    for path, content in (
+        ("dags/experiments/collapse.yaml", experiment),
+        (f"include/platforms/{name}.yaml", platform),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(yaml.safe_dump(content))
+    run = new_run(connections, "collapse")
+    run.catalog = Catalog(folder)
+    declared = run.catalog.experiment("collapse")
+    run.archive.put_json("plan.json", make_plan(declared, read_choices(declared, {}), run.catalog).as_json())
+    with run.bench(name) as bench:
+        load_workload("key_value").generate(load_workload("key_value").dataset({"rows": ROWS}, SEED), bench.engine)
+        run.archive.put_json(f"platforms/{name}/facts.json", {"engine": bench.engine.facts()})
+        try:
+            yield Series(run, name)
+        finally:
+            bench.engine.recover()
+            lease.release(bench.fleet, bench.platform, run.holder)
+
+
+@pytest.fixture
+def on_db1(connections: Connections, tmp_path: Path) -> Callable[..., Any]:
+    declared = yaml.safe_load((project_root() / "include/platforms/lab_db1.yaml").read_text())
+    return lambda **sweep: series_on(declared, connections, tmp_path, **sweep)
+
+
+def last_words(record: TrialRecord) -> tuple[str, dict[str, list[dict[str, float]]]]:
+    """The log excerpt, and the last telemetry by host, of a trial that did not complete."""
+    assert record.outcome in FINDINGS and record.measurements == {} and record.driver_starts == 1
+    return record.evidence["after"]["log"], record.evidence["last_telemetry"]
+
+
+def test_server_that_is_killed_is_started_for_the_next_level(on_db1: Callable[..., Any]) -> None:
+    with on_db1(repetitions=1) as series:
+        with pytest.raises(NotYetError, match=r"3 clients .* comes after rising: 1 client .*which has no record yet"):
+            steps.measure(series.run, series.platform, series.step(1, 3).id, last_try=False)
+        assert series.measure(1, 1).outcome == "completed"
+        record = series.measure(1, 2, killed)
+        log, telemetry = last_words(record)
+        assert "coordinator on db1" in record.reason and "went down" in record.reason
+        assert "postgresql.log:\n" in log
+        assert {"client", "etl", "db1"} == set(telemetry)
+        assert all(0 < len(rows) <= 10 and "cpu_steal_percent" in rows[-1] for rows in telemetry.values())
+        after = series.measure(1, 3)
+        assert (after.outcome, after.reason) == ("completed", "")
+        (said,) = after.evidence["recovered"]
+        assert said.startswith("coordinator on db1:") and said.endswith(" was down and was started")
+        assert series.results() == {1: "1 of 1", 2: "0 of 1", 3: "1 of 1"}
+
+
+def test_server_that_is_frozen_is_found_ended_and_started_and_its_series_given_up(
+    on_db1: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instances, "READY_S", 3)
+    with on_db1(repetitions=2, give_up_after=1) as series:
+        assert series.measure(1, 1).outcome == "completed"
+        begun = time.monotonic()
+        record = series.measure(1, 2, frozen)
+        assert time.monotonic() - begun < TIMEOUT_S + 60, "bounded by the driver's limit and those of each question"
+        _, telemetry = last_words(record)
+        assert "is up, but does not answer; the driver did not end within its time limit" in record.reason
+        assert "db1" in telemetry
+        given_up = series.measure(1, 3)
+        assert (given_up.outcome, given_up.driver_starts) == ("not_applicable", 0)
+        assert given_up.reason == (
+            "series 'rising.r1' was given up: concurrency 2 (failed) did not complete, and its rule is "
+            "'give_up_after: 1'"
+        )
+        after = series.measure(2, 1)
+        assert (after.outcome, after.reason) == ("completed", "")
+        (said,) = after.evidence["recovered"]
+        assert said.endswith(" did not answer, was ended and was started")
+        assert series.measure(2, 2).outcome == "completed", "what ended one series says nothing of another"
+        assert series.results() == {1: "2 of 2", 2: "1 of 2", 3: "0 of 2"}
+
+
+# A server on a host whose network can be cut.
+
+PASSWORD = "s3cret"
+MAKE_SERVER = """\
+cd {work}; mkdir -p data
+"{bin}/initdb" -D data -U bench --auth=scram-sha-256 --pwfile=<(echo {password}) -E UTF8 --locale=C.UTF-8 --no-sync >&2
+cat >>data/postgresql.conf <<'END'
+listen_addresses = '{address}'
+unix_socket_directories = ''
+shared_buffers = 64MB
+fsync = off
+logging_collector = on
+END
+echo 'host all all 10.0.0.0/8 scram-sha-256' >>data/pg_hba.conf
+"{bin}/pg_ctl" -D data -w -l data/start.log start >/dev/null </dev/null
+"""
+
+
+@pytest.fixture
+def far_host() -> Iterator[tuple[NamespaceHost, Connection]]:
+    login = server_account().name
+    with namespace_hosts(1) as (host,):
+        connection = host.connection(login)
+        work = Path(connection.extra["work_dir"])
+        server_account().make_directory(work)
+        with Fleet([Address.of("far", connection)]) as fleet:
+            script = MAKE_SERVER.format(work=work, bin=binary_dir(), password=PASSWORD, address=host.address)
+            fleet.run_on("far", script)
+        with psycopg.connect(
+            host=host.address, user="bench", password=PASSWORD, dbname="postgres", autocommit=True
+        ) as session:
+            session.execute("CREATE DATABASE bench")
+        yield host, connection
+
+
+@pytest.fixture
+def on_far(far_host: tuple[NamespaceHost, Connection], connections: Connections, tmp_path: Path) -> Callable[..., Any]:
+    host, reached = far_host
+    database = Connection("far_database", host.address, 5432, "bench", PASSWORD, "bench", {})
+    named = {"far": reached, "far_database": database}
+    platform = {
+        "platform": "far",
+        "title": "Far",
+        "engine": "postgres",
+        "cluster": "far",
+        "database": "far_database",
+        "hosts": {
+            "client": {"ssh": "lab_client", "roles": ["client"]},
+            "far": {"ssh": "far", "roles": ["coordinator"]},
+        },
+        "page_cache": "none",
+    }
+    return lambda **sweep: series_on(platform, lambda name: named.get(name) or connections(name), tmp_path, **sweep)
+
+
+@needs_root
+def test_server_that_is_cut_off_is_waited_for_and_measured_again(
+    on_far: Callable[..., Any], far_host: tuple[NamespaceHost, Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, _ = far_host
+    monkeypatch.setattr(ssh, "KEEPALIVE_S", 2)
+    monkeypatch.setattr(ssh, "CONNECT_TIMEOUT_S", 3)
+    monkeypatch.setattr(engines, "KEEPALIVES", {"keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 2})
+    with on_far(repetitions=1) as series:
+        assert series.measure(1, 1).outcome == "completed"
+        begun = time.monotonic()
+        try:
+            record = series.measure(1, 2, lambda _: host.cut_off())
+            took_s = time.monotonic() - begun
+            with monkeypatch.context() as shortened, pytest.raises(EngineError) as caught:
+                shortened.setattr(postgres, "REACHABLE_S", 0)
+                with series.run.bench("far") as bench:
+                    bench.engine.recover()
+            threading.Timer(2, host.connect).start()
+            after = series.measure(1, 3)
+        finally:
+            host.connect()
+        log, telemetry = last_words(record)
+        assert took_s < TIMEOUT_S + 60
+        assert "coordinator on far:5432 cannot be asked: host far (" in record.reason
+        assert log.startswith("no log: host far (")
+        assert set(telemetry) == {"client"}, "whoever answers is still asked"
+        assert [line.startswith("host far (") for line in record.evidence["telemetry_missing"]] == [True]
+        assert "waited 0 s for hosts that do not answer; start them, or mend their network" in str(caught.value)
+        assert (after.outcome, after.reason, after.evidence["recovered"]) == ("completed", "", [])

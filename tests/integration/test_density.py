@@ -1,0 +1,126 @@
+"""Density in the lab: VMs with CPU limits that are in force, and neighbours under the same load as the trial."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from tests.integration.helpers import bench_on, new_run
+
+from clusterbench import neighbours, steps
+from clusterbench.connections import Connections
+from clusterbench.hosts import Fleet
+from clusterbench.lab import Lab
+from clusterbench.lab.cgroups import PERIOD_US, SERVER, THREAD_CPUS, VM_CPUS
+from clusterbench.lab.layout import VMS
+from clusterbench.records import Trial
+from clusterbench.trial import Bench, job_of, run_trial
+from clusterbench.workloads import load_workload
+
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
+
+PLATFORM, WORKLOAD = "lab_oversubscribed", "full_scan"
+BUSY_S = 3
+# A busy loop on each of a VM's vCPUs; what they used of processors, in seconds, and how long that took.
+BUSY = f"""
+start=$(date +%s.%N)
+for _ in 1 2; do timeout {BUSY_S} bash -c 'while :; do :; done' & done
+wait || true
+end=$(date +%s.%N)
+awk -v start="$start" -v end="$end" -v ticks="$(getconf CLK_TCK)" \\
+  '{{print ($16 + $17) / ticks, end - start}}' /proc/$$/stat
+"""
+
+
+@pytest.fixture
+def bench(connections: Connections) -> Iterator[Bench]:
+    """Set up, with data, as a run has it; taken down after the test."""
+    run = new_run(connections)
+    with bench_on(run, PLATFORM) as bench:
+        for engine in bench.engines.values():
+            engine.set_up()
+            engine.facts()
+            load_workload(WORKLOAD).generate(load_workload(WORKLOAD).dataset(LEVELS, 7), engine)
+        yield bench
+        steps.end_what_runs(bench.fleet, bench.platform, run.holder)
+        for engine in bench.engines.values():
+            engine.tear_down()
+
+
+LEVELS = {name: factor.default for name, factor in load_workload(WORKLOAD).factors.items()} | {"rows": 40_000}
+
+
+def trial(name: str = "partial", **levels: int) -> Trial:
+    return Trial(f"{name}.r1", name, PLATFORM, name, WORKLOAD, LEVELS | levels, 1, 7, 120, {})
+
+
+def used_cpus(fleet: Fleet, *hosts: str) -> list[float]:
+    answers = fleet.run(hosts, BUSY)
+    return [float(used) / float(took) for used, took in (answers[host].output.split() for host in hosts)]
+
+
+def test_limits_are_in_force_for_one_vm_and_for_all_at_once(bench: Bench, lab: Lab) -> None:
+    """What busy loops use of processors; a busy machine may give less, and a limit never more."""
+    vm_cpus, server_cpus = VM_CPUS * THREAD_CPUS, SERVER.threads * THREAD_CPUS
+    (alone,) = used_cpus(bench.fleet, "vm1")
+    assert 0.5 * vm_cpus < alone < 1.15 * vm_cpus
+    together = used_cpus(bench.fleet, *VMS)
+    assert sum(together) < 1.15 * server_cpus < VM_CPUS * THREAD_CPUS * len(VMS)
+    assert max(together) < 1.15 * vm_cpus
+    stat = dict(line.split() for line in (lab.parts.limits.server / "cpu.stat").read_text().splitlines())
+    assert int(stat["nr_throttled"]) > 0, "the server itself was at its limit"
+    quota = (lab.parts.limits.vm("vm1") / "cpu.cfs_quota_us").read_text() if not lab.parts.limits.is_v2 else ""
+    assert not quota or int(quota) == round(vm_cpus * PERIOD_US)
+
+
+def test_a_restarted_database_stays_within_its_vm(bench: Bench, lab: Lab) -> None:
+    before = lab.pid("vm1_postgres")
+    bench.engine.stop()
+    bench.engine.start()
+    after = lab.pid("vm1_postgres")
+    assert after not in (None, before)
+    assert str(after) in (lab.parts.limits.vm("vm1") / "cgroup.procs").read_text().split()
+
+
+def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, lab: Lab) -> None:
+    record = run_trial(trial(streams=8), bench)
+    assert (record.outcome, record.reason) == ("completed", "")
+    seen = record.evidence["neighbours"]
+    assert list(seen) == ["vm2", "vm3", "vm4"]
+    for one in seen.values():
+        assert one["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
+        assert (one["failed"], one["error"]) == (0, "") and one["driver_cpu_s"] > 0
+    assert {"vm1", "vm2", "vm3", "vm4"} < set(record.telemetry)
+    assert record.telemetry["vm1"]["cpu_throttled_percent"] + record.telemetry["vm1"]["cpu_throttled_above_percent"] > 0
+    assert_quiet(bench)
+
+
+def assert_quiet(bench: Bench) -> None:
+    for engine in bench.neighbours.values():
+        sessions = engine.query(  # type: ignore[attr-defined]
+            "SELECT count(*) AS n FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid() "
+            "AND state = 'active'"
+        )
+        assert sessions[0]["n"] == 0
+    beside = job_of(trial(), bench).beside("*").directory
+    (client,) = bench.platform.hosts_with("client")
+    left = bench.fleet.run_on(client, f"for lock in {beside}/lock; do flock -n -s $lock true || echo $lock; done")
+    assert left.output == ""
+
+
+def test_a_killed_neighbour_makes_the_trial_invalid(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its driver, by its process id, as soon as the trial's own runs; nobody starts it again."""
+    one = trial("killed", streams=8)
+    beside = job_of(one, bench).beside("vm3")
+    wait = type(beside).wait
+
+    def kill_and_wait(job: object) -> object:
+        beside.kill()
+        return wait(job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(beside), "wait", kill_and_wait)
+    record = run_trial(one, bench)
+    assert record.outcome == "invalid"
+    assert record.reason == "neighbour 'vm3' stopped before the trial's driver had ended"
+    assert record.evidence["neighbours"]["vm2"]["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
