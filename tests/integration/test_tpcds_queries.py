@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +12,23 @@ import psycopg
 import pytest
 from tests.integration.helpers import bench_on, new_run
 
+from clusterbench.catalog import Catalog
 from clusterbench.connections import from_file
 from clusterbench.engines import as_database
 from clusterbench.lab import Lab
+from clusterbench.paths import project_root
 from clusterbench.tpcds import answers, data, parameters, queries, reference
 
 pytestmark = pytest.mark.lab
 SCALE_FACTOR, SEED = 0.1, 20160601
 DATASET = data.dataset_of(SCALE_FACTOR, "heap")
-TIMEOUT_S = 60
+TIMEOUT_S = 120
+SESSIONS = 2
 
 
 @dataclass(frozen=True)
 class Both:
-    """A session of the server under test, and the reference."""
+    """A session of the server under test with the experiment's settings, and one of the reference."""
 
     server: psycopg.Connection[Any]
     duckdb: Any
@@ -39,23 +44,38 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(lab: Lab) -> Iterator[Both]:
+def sessions(lab: Lab) -> Iterator[list[Both]]:
     lab.up(airflow=False)
-    settings = {**queries.SESSION["postgres"], "search_path": DATASET.table, "statement_timeout": f"{TIMEOUT_S}s"}
-    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"))) as bench:
+    settings = Catalog(project_root()).experiment("tpcds_density").settings["postgres"]
+    settings = settings | {"search_path": DATASET.table, "statement_timeout": f"{TIMEOUT_S}s"}
+    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"))) as bench, ExitStack() as closing:
         engine = as_database(bench.engine)
         data.generate(DATASET, engine)
-        with engine.connect() as server, reference.database(SCALE_FACTOR) as duckdb:
+        duckdb = closing.enter_context(reference.database(SCALE_FACTOR))
+        servers = [closing.enter_context(engine.connect()) for _ in range(SESSIONS)]
+        for server in servers:
             for name, value in settings.items():
                 server.execute(f"SET {name} = '{value}'".encode())
-            yield Both(server, duckdb)
+        yield [Both(server, duckdb.cursor()) for server in servers]
+
+
+@pytest.fixture
+def both(sessions: list[Both]) -> Both:
+    return sessions[0]
 
 
 @pytest.mark.parametrize("stream", [0, 1, 2])
-def test_every_answer_is_that_of_duckdb(both: Both, stream: int) -> None:
+def test_every_answer_is_that_of_duckdb(sessions: list[Both], stream: int) -> None:
     """Stream 0 has the qualification values; the others' are drawn."""
-    told = {number: both.difference(number, parameters.values(number, stream, SEED)) for number in queries.QUERIES}
-    assert {number: words for number, words in told.items() if words} == {}
+
+    def told(session: int) -> dict[int, str | None]:
+        mine = queries.QUERIES[session::SESSIONS]
+        return {one: sessions[session].difference(one, parameters.values(one, stream, SEED)) for one in mine}
+
+    with ThreadPoolExecutor(SESSIONS) as workers:
+        found = {one: words for part in workers.map(told, range(SESSIONS)) for one, words in part.items()}
+    assert len(found) == len(queries.QUERIES)
+    assert {one: words for one, words in found.items() if words} == {}
 
 
 def test_a_wrong_query_is_found(both: Both) -> None:

@@ -23,9 +23,6 @@ QUERIES = range(1, 100)
 
 Dialect = Literal["postgres", "greenplum", "duckdb"]
 
-SESSION: Mapping[Dialect, Mapping[str, str]] = {"postgres": {"enable_nestloop": "off", "jit": "off"}}
-"""Settings without which some queries do not end (docs/tpcds.md, "Settings for PostgreSQL")."""
-
 Text = Annotated[str, Field(min_length=1)]
 
 
