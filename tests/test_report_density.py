@@ -270,6 +270,16 @@ def test_level_that_could_not_be_followed_to_its_end_has_its_last_seconds(tmp_pa
     assert course.lines["steal"]["sdw1"][1][-2] == 30
 
 
+def test_series_of_one_level_is_drawn_and_tabulated_too(tmp_path: Path) -> None:
+    run, views = gathered(tmp_path, [record(name, "lite", 4, 1) for name in PLATFORMS])
+    assert [part.label for part in series_courses(run, views)[LITE][0].parts] == ["4"]
+    assert query_tables(run, views[0])[0].levels == ["4 streams"]
+    table = density_table(run, views)
+    assert table is not None
+    assert line(table, "lite", 4).cells[1].bounds == "no interval"
+    assert table.medians[0][2][1] == "+50\u202f% over 1 level"
+
+
 def test_many_hosts_are_drawn_as_median_and_range(tmp_path: Path) -> None:
     hosts = tuple(f"sdw{number}" for number in range(HOST_LINES_MAX + 1))
     few = series(tmp_path / "few")["Full: all 99 queries"][0]

@@ -91,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
 
     cli_cluster.add_to(commands)
 
+    lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
+    lite.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+    lite.add_argument("--platform", required=True, metavar="P", help="the reference platform")
+    lite.set_defaults(command=_lite)
+
     pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
     pools.set_defaults(command=_pools)
 
@@ -145,6 +150,7 @@ def _plan(options: argparse.Namespace) -> int:
             "estimates": [asdict(one) for one in estimates],
             "without_hosts": lacking,
             "placements": placements,
+            "neighbours": {name: list(catalog.platform(name).neighbours) for name in plan.trials},
         }
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
@@ -162,16 +168,23 @@ def _plan(options: argparse.Namespace) -> int:
             _duration(one.estimate_s),
         )
     Console().print(table)
-    for name in plan.trials:
-        if note := catalog.platform(name).without_hosts:
-            print(f"{name}: {note}")
-    for name in plan.trials:
-        _print_placement(catalog.platform(name))
+    _print_notes([catalog.platform(name) for name in plan.trials])
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):
                 print(f"{name} {number:4d} {trial.id:60} {trial.label}")
     return OK
+
+
+def _print_notes(platforms: Sequence[Platform]) -> None:
+    for platform in platforms:
+        if note := platform.without_hosts:
+            print(f"{platform.platform}: {note}")
+        if platform.neighbours:
+            names = ", ".join(platform.neighbours)
+            print(f"{platform.platform}: beside every trial its neighbours are under the same load: {names}")
+    for platform in platforms:
+        _print_placement(platform)
 
 
 def _print_placement(platform: Platform) -> None:
@@ -267,6 +280,16 @@ def _verify(options: argparse.Namespace) -> int:
     listed = (archive.get_json("manifest.json") or {}).get("objects", {})
     print(f"{archive.url}: {len(listed)} objects in the manifest, {len(problems) or 'no'} problems")
     return FAILED if problems else OK
+
+
+def _lite(options: argparse.Namespace) -> int:
+    from clusterbench.tpcds import selection  # noqa: PLC0415
+
+    archive, path = _archive_of(options.run), project_root() / selection.FILE
+    chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, archive.trials())
+    path.write_text(selection.as_yaml(chosen), encoding="utf-8")
+    print(f"{path}: {', '.join(map(str, chosen.queries))}")
+    return OK
 
 
 def _results(options: argparse.Namespace) -> int:

@@ -55,13 +55,12 @@ def from_home(path: str) -> str:
     return quote(path) if path.startswith("/") else f"~/{quote(path)}"
 
 
-def run(job: DetachedJob, work: Job, *, anew: bool = False) -> None:
-    """A job to its end; one that an earlier try left running is waited for or, if ``anew``, ended.
+def run(fleet: Fleet, host: str, name: str, work: Job) -> None:
+    """A job of that name, to its end; one that an earlier try left running is waited for.
 
     Raises DatasetError with what it said.
     """
-    if anew:
-        job.kill()
+    job = _job(fleet, host, name)
     if job.state().phase != "running":
         job.remove()
         job.start(work, TIMEOUT_S)
@@ -69,4 +68,15 @@ def run(job: DetachedJob, work: Job, *, anew: bool = False) -> None:
     said = job.errors()
     job.remove()
     if ended.exit_status != 0:
-        raise DatasetError(f"host {job.host!r}: {said or f'exit status {ended.exit_status}, and nothing was said'}")
+        raise DatasetError(f"host {host!r}: {said or f'it ended with status {ended.exit_status} and said nothing'}")
+
+
+def end(fleet: Fleet, host: str, name: str) -> None:
+    """What an earlier try may have left running."""
+    _job(fleet, host, name).kill()
+
+
+def _job(fleet: Fleet, host: str, name: str) -> DetachedJob:
+    from clusterbench.jobs import DetachedJob  # noqa: PLC0415  loads an SSH client, and DAGs are parsed without one
+
+    return DetachedJob(fleet, host, name)

@@ -119,7 +119,7 @@ done
 rm -f answer.*.sorted"""
 
 KEEP = """\
-find . -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
+find . -maxdepth 1 -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
 
 
 def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:

@@ -99,19 +99,25 @@ def failures(what: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
-    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer."""
-    answers: dict[tuple[object, ...], set[str]] = {}
+    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer.
+
+    An answer has parts, such as one for each query; a trial may have some of them only.
+    """
+    answers: dict[tuple[object, ...], dict[str, set[str]]] = {}
     for record in records:
         answer = (record.evidence.get("driver") or {}).get("answer")
         if answer:
             workload = load_workload(record.trial.workload)
             dataset = workload.dataset(record.trial.levels, record.trial.seed)
             key = (record.trial.workload, dataset.name, dataset.rows)  # however and wherever it is kept
-            answers.setdefault(key, set()).add(json.dumps(answer, sort_keys=True))
+            for part, value in answer.items():
+                answers.setdefault(key, {}).setdefault(part, set()).add(json.dumps(value, sort_keys=True))
     if not answers:
         return []
     differing = [
-        f"{key[0]} on {key[2]:,} rows: {len(found)} answers" for key, found in answers.items() if len(found) > 1
+        f"{key[0]} on {key[2]:,} rows: {max(map(len, parts.values()))} answers, differing in {', '.join(names[:5])}"
+        for key, parts in answers.items()
+        if (names := [part for part, values in sorted(parts.items()) if len(values) > 1])
     ]
     found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
     return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
@@ -123,6 +129,18 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
     found = f"{len(failed)} of {len(records)} failed or timed out" + (f": {', '.join(failed[:5])}" if failed else "")
     says = "No trial failed or ran out of time"
     return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
+
+
+def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:
+    """Hosts with declared neighbours are not quiet, on purpose; that these were there, every trial has shown."""
+    beside = [record.evidence["neighbours"] for record in records if record.evidence.get("neighbours")]
+    if not beside:
+        return []
+    names = ", ".join(sorted({name for neighbours in beside for name in neighbours}))
+    found = (
+        f"{len(beside)} of {len(records)} trials had neighbours ({names}), which were under load before their driver"
+    )
+    return [Verdict("measurements", 5, "Declared neighbours are under load, and no trial hides it", True, False, found)]
 
 
 # What the suites look at: one flat row a trial, one a cell.
@@ -150,7 +168,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
-    completed = record.outcome == "completed"
+    completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
     return {
         "trial": record.trial.id,
         "outcome": record.outcome,
@@ -163,7 +181,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "cache_problem": caches.get("problem") or "none",
         "answers_problem": record.reason if record.outcome == "invalid" and not caches.get("problem") else "none",
         "driver_cpu_share": record.measurements.get("driver_cpu_share"),
-        "cpu_percent_before": max((value for value in busy if value is not None), default=None),
+        "cpu_percent_before": None if has_neighbours else max((b for b in busy if b is not None), default=None),
         "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
         "hosts_with_telemetry": sum(1 for host in record.telemetry.values() if host.get("samples"))
         if completed

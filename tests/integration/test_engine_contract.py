@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -19,11 +20,11 @@ import psycopg
 import pytest
 from tests.integration.helpers import SEED, new_run, trial
 
-from clusterbench import caches, load_files, order_lineitems, validation
+from clusterbench import caches, etl_files, load_files, order_lineitems, streams, validation
 from clusterbench.archive import CONNECTION_ID
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connection, Connections, from_file, local_connections
-from clusterbench.datasets import Dataset, Storage, row_skew_max
+from clusterbench.datasets import Dataset, Partition, Storage, row_skew_max
 from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import EngineError
 from clusterbench.hosts import Fleet
@@ -461,6 +462,51 @@ def test_a_rejected_row_fails_the_bulk_load_and_leaves_nothing(bench: Bench) -> 
     assert (record.outcome, record.measurements) == ("failed", {})
     assert "invalid input syntax for" in record.reason and "line 5" in record.reason, record.reason
     assert not is_there(bench.engine, data.table)
+
+
+@pytest.mark.parametrize("distributed_by", ["key", ""], ids=["spread", "whole_everywhere"])
+def test_a_table_of_a_schema_is_as_any_other(bench: Bench, distributed_by: str) -> None:
+    engine, table, index = bench.engine, "contract_s.t", "contract_s.t_key"
+    (host,) = bench.platform.hosts_with("etl")
+    folder = f"{bench.fleet.work_dir(host)}/contract_files"
+    engine.execute("DROP SCHEMA IF EXISTS contract_s CASCADE")
+    try:
+        engine.create_table(table, "key integer, word text", Storage(distributed_by), "contract")
+        bench.fleet.put(host, folder, {"a": "1|one\n2|\n", "b": "3|three\n"})
+        how = engine.bulk_load(table, host, ["a", "b"])
+        if how.create:
+            engine.execute(how.create)
+        before = f"{etl_files.link(folder)}\n{how.before}"
+        load = streams.job(
+            streams.Load(how.streams, before=before, after=how.after), engine.endpoint(pooled=False), engine.database
+        )
+        etl_files.run(bench.fleet, host, "contract_load", load)
+        if how.drop:
+            engine.execute(how.drop)
+        engine.execute("CREATE INDEX t_key ON contract_s.t (key)")
+        engine.settle(table)
+        rows = engine.query("SELECT key, word FROM contract_s.t ORDER BY key")
+        assert [tuple(row.values()) for row in rows] == [(1, "one"), (2, None), (3, "three")]
+        assert engine.indexes(table) == [index] and engine.leaves([table]) == [table]
+        evidence = caches.make("warm", engine, [table, index], page_cache=bench.platform.page_cache)
+        assert evidence["problem"] is None and evidence["total_bytes"] > 0, evidence
+    finally:
+        engine.execute("DROP SCHEMA contract_s CASCADE")
+        bench.fleet.run_on(host, f"rm -rf {quote(folder)}")
+
+
+def test_partitions_of_a_table_of_a_schema_are_in_that_schema(engine: Engine) -> None:
+    parts = tuple(Partition(f"y{year}", date(year, 1, 1), date(year + 1, 1, 1)) for year in (2009, 2010))
+    engine.execute("DROP SCHEMA IF EXISTS contract_s CASCADE")
+    try:
+        storage = Storage("key", partitioned_by="day", partitions=parts)
+        engine.create_table("contract_s.t", "key integer, day date", storage)
+        leaves = [part.table("contract_s.t") for part in parts]
+        assert engine.leaves(["contract_s.t"]) == leaves == ["contract_s.t_1_prt_y2009", "contract_s.t_1_prt_y2010"]
+        engine.settle("contract_s.t")
+        engine.warm(["contract_s.t"])
+    finally:
+        engine.execute("DROP SCHEMA contract_s CASCADE")
 
 
 def is_there(engine: Engine, table: str) -> bool:

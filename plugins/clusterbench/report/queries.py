@@ -12,6 +12,7 @@ from typing import Any
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered
 from clusterbench.report.sweeps import SweepView
+from clusterbench.report.words import without_sweep
 
 WORDS_MAX = 300
 """Of an error: its beginning says what it is."""
@@ -52,7 +53,9 @@ def query_tables(run: Gathered, view: SweepView) -> list[QueryTable]:
 
 def _table(run: Gathered, view: SweepView, platform: str) -> QueryTable:
     own = [r for r in run.trials if (r.trial.platform, r.trial.sweep) == (platform, view.name) and _noted(r)]
-    order = {result.cell: view.words(result.levels, view.varied) or result.label for result in view.results}
+    order = {
+        result.cell: view.words(result.levels, view.varied) or without_sweep(result.label) for result in view.results
+    }
     levels = [label for cell, label in order.items() if any(record.trial.cell == cell for record in own)]
     times: dict[int, dict[str, list[float]]] = {}
     for record in own:

@@ -77,7 +77,7 @@ def series_courses(run: Gathered, views: Sequence[SweepView]) -> dict[str, list[
     found: dict[str, list[SeriesCourse]] = {}
     for view in views:
         factors = view.workload.factors if view.workload else {}
-        factor = next((name for name in view.varied if name in factors and factors[name].is_concurrency), view.x_factor)
+        factor = next((name for name in view.levels if name in factors and factors[name].is_concurrency), view.x_factor)
         made = (_series(run, view, platform, factor) for platform in view.platforms) if factor else ()
         if courses := [course for course in made if course]:
             found[view.title] = courses

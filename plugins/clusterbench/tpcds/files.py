@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench import etl_files
 from clusterbench.errors import DatasetError
 from clusterbench.etl_files import etl_host
-from clusterbench.jobs import DetachedJob
 from clusterbench.paths import project_root
 from clusterbench.sql import identifier, raw, statement
 from clusterbench.tpcds import extension, schema
@@ -53,6 +53,10 @@ class Made:
     checksum: int
     parts: tuple[Part, ...]
 
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
 
 def bytes_expected(scale_factor: float) -> int:
     return FILES_BYTES_LEAST + int(scale_factor * FILES_BYTES_PER_SCALE)
@@ -71,7 +75,7 @@ def scale_name(scale_factor: float) -> str:
 @cache
 def version() -> str:
     """Of the rows and of their checksums."""
-    text = generate_sql(1) + parts_sql()
+    text = metadata.version("duckdb-extension-tpcds") + generate_sql(1) + parts_sql()
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -96,18 +100,25 @@ def parts_sql() -> str:
 
 
 def generate(scale_factor: float, engine: Database) -> dict[str, Made]:
-    """Table -> what was made of it. What is there already is not made again; a try that still runs is waited for."""
+    """Table -> what was made of it. What is there and is what was made is not made again.
+
+    A try that still runs is waited for.
+    """
     fleet, host = engine.fleet, etl_host(engine)
     path = f"{fleet.work_dir(host)}/{folder(scale_factor)}"
-    if not (found := _made(fleet, host, path)):
+    if not _made(fleet, host, path):
         needed = 2 * bytes_expected(scale_factor)  # the rows in DuckDB's file, too
         etl_files.check_space(fleet, host, path, needed, "choose a smaller scale factor")
-        etl_files.run(
-            DetachedJob(fleet, host, f"{folder(scale_factor)}.job"),
-            _making(path, _put_programs(fleet, host), scale_factor),
-        )
-        found = _made(fleet, host, path)
-    return found
+    work = _making(path, _put_programs(fleet, host), scale_factor)
+    etl_files.run(fleet, host, f"{folder(scale_factor)}.making", work)
+    made = _made(fleet, host, path)
+    for name, one in made.items():
+        if (lines := sum(part.rows for part in one.parts)) != one.rows:
+            raise DatasetError(
+                f"host {host!r}: the generator made {one.rows:,} rows of {name}, its load files have {lines:,} lines; "
+                f"remove {path} there, and start again"
+            )
+    return made
 
 
 def _making(path: str, programs: str, scale_factor: float) -> Job:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, cast
@@ -59,10 +59,11 @@ class Table:
         words = ", ".join(_word(column, kind) for column, kind in self.columns.items())
         return raw(statement("tables", name, row_text=raw(f"concat_ws('|', {words})")))
 
-    def inspection(self, schema: str, segment: str) -> str:
-        """The statement that looks at all rows once."""
+    def inspection(self, schema: str, segment: str, present: Collection[str]) -> str:
+        """The statement that looks at all rows once. References to tables that are not there cannot be looked at."""
         joins, orphans = [], []
-        for number, (column, other) in enumerate(self.references.items()):
+        known = {column: other for column, other in self.references.items() if other in present}
+        for number, (column, other) in enumerate(known.items()):
             (key,) = map(raw, tables()[other].key)
             table, found = identifier(f"{schema}.{other}"), raw(f"key_{number}")
             joins.append(statement("tpcds", "referenced", key=key, found=found, table=table, column=raw(column)))
