@@ -110,6 +110,7 @@ def _telemetry_name(trial: Trial, bench: Bench) -> str:
 def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
     name = _telemetry_name(trial, bench)
     if job.state().phase == "new":
+        job.wait_for_others()
         _make_ready(trial, workload, bench, job, name)
     else:
         log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
