@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.datasets import Dataset, row_skew_max
 from clusterbench.errors import DatasetError
 from clusterbench.instances import skew
-from clusterbench.sql import identifier, raw, statement
-from clusterbench.tpcds import files, loading, marks, schema
+from clusterbench.sql import identifier, statement
+from clusterbench.tpcds import files, loading, marks, reference, schema
 from clusterbench.tpcds.marks import Mark
 
 if TYPE_CHECKING:
@@ -148,11 +148,5 @@ def checksum(dataset: Dataset) -> str | None:
     scale_factor = scale_factor_of(dataset)
     if scale_factor > CHECKED_BY_DUCKDB_SCALE_MAX:
         return None
-    import duckdb  # noqa: PLC0415  slow to import, and not needed on every path
-
-    from clusterbench.tpcds import extension  # noqa: PLC0415
-
-    with duckdb.connect() as database:
-        database.load_extension(str(extension.extension_file()))
-        database.execute(statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}")))
+    with reference.database(scale_factor) as database:
         return str(sum(int(database.execute(one).fetchall()[0][2]) for one in files.counts_sql()))

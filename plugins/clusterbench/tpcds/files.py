@@ -79,6 +79,11 @@ def version() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def rows_sql(scale_factor: float) -> str:
+    """For DuckDB with its generator loaded."""
+    return statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}"))
+
+
 def counts_sql() -> list[str]:
     """For DuckDB: name, rows and checksum of every table."""
     return [
@@ -89,7 +94,7 @@ def counts_sql() -> list[str]:
 
 def generate_sql(scale_factor: float) -> str:
     """Rows of all tables, and what is counted of them."""
-    rows = raw(statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}")))
+    rows = raw(rows_sql(scale_factor))
     made = raw("\nUNION ALL\n".join(counts_sql()))
     loaded = f"generator/{EXTENSION}"
     return statement("tpcds", "generate", extension=loaded, memory_limit=MEMORY, rows=rows, made=made)

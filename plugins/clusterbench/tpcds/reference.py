@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbench.tpcds.extension import extension_file
+from clusterbench.tpcds.files import rows_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -22,6 +23,7 @@ SETTINGS = {
     "autoload_known_extensions": "false",
     "default_null_order": "nulls_last_on_asc_first_on_desc",  # as in PostgreSQL
     "integer_division": "true",  # likewise
+    "enable_progress_bar": "false",
 }
 
 
@@ -34,7 +36,7 @@ def database(scale_factor: float) -> Iterator[DuckDBPyConnection]:
         file = ":memory:" if scale_factor <= IN_MEMORY_SCALE_MAX else str(Path(folder) / "tpcds.duckdb")
         with duckdb.connect(file, config={**SETTINGS, "temp_directory": folder}) as connection:
             connection.load_extension(str(extension_file()))
-            connection.execute("CALL dsdgen(sf = ?)", [scale_factor])
+            connection.execute(rows_sql(scale_factor))
             yield connection
 
 
