@@ -23,7 +23,6 @@ SETTINGS = {
     "autoload_known_extensions": "false",
     "default_null_order": "nulls_last_on_asc_first_on_desc",  # as in PostgreSQL
     "integer_division": "true",  # likewise
-    "enable_progress_bar": "false",
 }
 
 
@@ -36,6 +35,7 @@ def database(scale_factor: float) -> Iterator[DuckDBPyConnection]:
         file = ":memory:" if scale_factor <= IN_MEMORY_SCALE_MAX else str(Path(folder) / "tpcds.duckdb")
         with duckdb.connect(file, config={**SETTINGS, "temp_directory": folder}) as connection:
             connection.load_extension(str(extension_file()))
+            connection.execute("SET enable_progress_bar = false")
             connection.execute(rows_sql(scale_factor))
             yield connection
 
