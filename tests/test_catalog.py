@@ -186,7 +186,7 @@ def test_dataset_is_fixed_by_levels_and_seed(workload: Workload, defaults: dict[
     dataset = workload.dataset(defaults, 7)
     assert dataset == workload.dataset(dict(defaults), 7)
     assert isinstance(dataset, Dataset)
-    assert dataset.seed == (data.SEED if dataset.name == "tpcds" else 7), "the generator of TPC-DS has a seed of its own"
+    assert dataset.seed == (data.SEED if dataset.name == "tpcds" else 7), "that generator has a seed of its own"
     assert dataset.rows > 0
     assert dataset.bytes_expected > 0
     assert re.fullmatch("[a-z][a-z0-9_]{0,62}", dataset.table)
