@@ -89,7 +89,7 @@ def test_a_limit_that_is_another_one_is_a_difference() -> None:
 
 # Evidence.
 
-TOLD = {"was": "running", "started_at": "108.0", "rounds": "90.0 99.5 0\n99.5 108.0 0", "cpu_s": "1.5"}
+TOLD = {"was": "running", "started_at": "108.5", "rounds": "90.0 99.5 0\n99.6 108.0 0", "cpu_s": "1.5"}
 
 
 def judged(tmp_path: Path, **told: str) -> tuple[dict[str, object], str]:
@@ -116,7 +116,7 @@ def test_a_round_that_still_runs_is_load_and_only_rounds_that_ended_within_the_w
             "neighbour 'vm2' stopped before the trial's driver had ended: server closed the connection",
         ),
         (
-            {"started_at": "108.9", "rounds": "99.0 100.5 0\n100.5 101.0 2\n102.0 102.1 2\n108.9 109.0 2"},
+            {"started_at": "108.5", "rounds": "99.0 100.5 0\n100.5 101.0 2\n103.0 103.1 2\n108.5 108.6 2"},
             "neighbour 'vm2' was under load for 12% of the measured time, at least 90% are needed; 3 of its rounds "
             "failed",
         ),
@@ -133,8 +133,9 @@ def test_a_platform_without_neighbours_has_no_evidence_of_any(tmp_path: Path) ->
 
 def test_hosts_that_are_busy_on_purpose_are_not_judged_for_quiet_but_named() -> None:
     trial = Trial("one.r1", "one", "lab_base", "one", "key_value", {}, 1, 7, 60, {})
-    alone = TrialRecord(trial, "failed", "", telemetry={"vm1": {"cpu_percent_before": 90.0}})
-    crowded = replace(alone, evidence={"neighbours": {"vm2": {"rounds": 3}}})
+    alone = TrialRecord(trial, "invalid", "alone", telemetry={"vm1": {"cpu_percent_before": 90.0}})
+    crowded = replace(alone, evidence={"neighbours": {"vm2": {"rounds": 3}}, "neighbours_problem": "alone"})
+    assert [row["answers_problem"] for row in measurement_rows([alone, crowded])] == ["alone", "none"]
     assert [row["cpu_percent_before"] for row in measurement_rows([alone, crowded])] == [90.0, None]
     (verdict,) = about_neighbours([alone, crowded])
     assert verdict.found == "1 of 2 trials had neighbours (vm2), which were under load before their driver"

@@ -194,7 +194,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
-            **({"neighbours": beside} if beside else {}),
+            **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             "telemetry_missing": missing_telemetry,

@@ -168,6 +168,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
+    known = caches.get("problem") or record.evidence.get("neighbours_problem")
     completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
     return {
         "trial": record.trial.id,
@@ -179,7 +180,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "smallest_measurement": min(record.measurements.values()) if completed else None,
         "latencies_in_order": ordered == sorted(ordered) if completed else None,
         "cache_problem": caches.get("problem") or "none",
-        "answers_problem": record.reason if record.outcome == "invalid" and not caches.get("problem") else "none",
+        "answers_problem": record.reason if record.outcome == "invalid" and not known else "none",
         "driver_cpu_share": record.measurements.get("driver_cpu_share"),
         "cpu_percent_before": None if has_neighbours else max((b for b in busy if b is not None), default=None),
         "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
