@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterbench.sql import raw, statement
 from clusterbench.tpcds.extension import extension_file
+from clusterbench.tpcds.files import rows_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,7 +34,8 @@ def database(scale_factor: float) -> Iterator[DuckDBPyConnection]:
         file = ":memory:" if scale_factor <= IN_MEMORY_SCALE_MAX else str(Path(folder) / "tpcds.duckdb")
         with duckdb.connect(file, config={**SETTINGS, "temp_directory": folder}) as connection:
             connection.load_extension(str(extension_file()))
-            connection.execute(statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}")))
+            connection.execute("SET enable_progress_bar = false")
+            connection.execute(rows_sql(scale_factor))
             yield connection
 
 
