@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -131,15 +132,17 @@ def _look(table: schema.Table, found: Mapping[str, Mark], dataset: Dataset, engi
     seen: Sequence[Mapping[str, Any]] = []
     if mark:
         seen = engine.query(table.inspection(dataset.table, engine.segment_of_row, found))
-    rows_by_segment = [int(row["row_count"]) for row in seen]
+    rows_by_segment: Counter[Any] = Counter()
+    for row in seen:  # ORCA of Greenplum 6 may answer several times for a segment: it groups as if rows stayed there
+        rows_by_segment[row["segment"]] += int(row["row_count"])
     return {
         "table": table.name,
-        "row_count": sum(rows_by_segment),
+        "row_count": rows_by_segment.total(),
         "rows_made": mark.rows if mark else -1,
         "checksum": f"{table.name} {sum(int(row['checksum']) for row in seen)}",
         "checksum_made": f"{table.name} {mark.checksum if mark else 0}",
         "orphans": sum(int(row["orphans"]) for row in seen),
-        "row_skew": skew(rows_by_segment or [0], engine.segments()) if table.distributed_by else 0.0,
+        "row_skew": skew(list(rows_by_segment.values()) or [0], engine.segments()) if table.distributed_by else 0.0,
     }
 
 
