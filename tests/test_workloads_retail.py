@@ -859,16 +859,16 @@ def test_different_answers_fail() -> None:
     records = [record(1, {"rows": 22, "sha256": "ab"}), record(2, {"rows": 22, "sha256": "cd"})]
     (verdict,) = validation.about_answers(records)
     assert (verdict.check, verdict.passed, verdict.critical) == (2, False, True)
-    assert verdict.found == "full_scan on 5,000 rows: 2 answers"
+    assert verdict.found == "full_scan on 5,000 rows: 2 answers, differing in sha256"
     assert validation.failures("the run", [verdict]) == (
-        f"the run is not valid:\n  {SAYS}: full_scan on 5,000 rows: 2 answers"
+        f"the run is not valid:\n  {SAYS}: full_scan on 5,000 rows: 2 answers, differing in sha256"
     )
 
 
 def test_answer_must_be_the_same_however_the_table_is_kept_and_however_many_ask() -> None:
     records = [record(1, {"rows": 1}), record(2, {"rows": 2}, storage="append_column", streams=8, cache="cold")]
     (verdict,) = validation.about_answers(records)
-    assert verdict.found == "full_scan on 5,000 rows: 2 answers"
+    assert verdict.found == "full_scan on 5,000 rows: 2 answers, differing in rows"
 
 
 def test_other_statements_and_other_rows_have_other_answers() -> None:

@@ -4,7 +4,7 @@
 # $duckdb is the program; generate.sql and parts.sql are in the folder $sql.
 
 write() {  # one file: its name, its table, its first and its last row
-  make "$1" "$duckdb" -bail -readonly rows.duckdb -c "COPY (SELECT * FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'
+  make "$1" "$duckdb" -bail -readonly rows.duckdb -c "SET enable_progress_bar = false; COPY (SELECT * FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'
     (FORMAT csv, HEADER false, DELIMITER '|', NULLSTR '', QUOTE '', ESCAPE '')"
 }
 export -f make write

@@ -52,8 +52,8 @@ HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock
 
 
 def check_platform(platform: Platform) -> list[str]:
-    """What is accepted must be declared, and what is to be changed must be within reach."""
-    problems = []
+    """What is accepted must be declared, what is to be changed within reach, and neighbours must be others."""
+    problems = _check_neighbours(platform)
     if "engine" in platform.setup.apply and platform.engine != "hadoop" and not platform.database_hosts:
         problems.append(
             "setup.apply: 'engine' needs a host with the role 'coordinator' or 'segment': settings are written into "
@@ -71,6 +71,26 @@ def check_platform(platform: Platform) -> list[str]:
             problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.every_host)}")
         elif setting not in known:
             problems.append(f"setup.accepted: {setting!r} is declared nowhere{suggest(setting, known)}")
+    return problems
+
+
+def _check_neighbours(platform: Platform) -> list[str]:
+    if platform.neighbours and not platform.database:
+        return ["neighbours: are databases beside a database, and the platform names none; take them out"]
+    problems, hosts, databases = [], list(platform.hosts), [platform.database]
+    for name, neighbour in platform.neighbours.items():
+        where = f"neighbours.{name}"
+        roles = {role for host in neighbour.hosts.values() for role in host.roles}
+        if neighbour.database in databases:
+            problems.append(f"{where}.database: {neighbour.database!r} is that of another one; name its own")
+        if twice := [host for host in neighbour.hosts if host in hosts]:
+            problems.append(f"{where}.hosts: there is another host {twice[0]!r}; call it otherwise")
+        if not roles & {"coordinator", "segment"}:
+            problems.append(f"{where}.hosts: none has the role 'coordinator' or 'segment'; name the database's host")
+        if roles & {"client", "etl"}:
+            problems.append(f"{where}.hosts: 'client' and 'etl' are the platform's own, also for it; take them out")
+        hosts += neighbour.hosts
+        databases.append(neighbour.database)
     return problems
 
 

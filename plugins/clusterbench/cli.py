@@ -150,6 +150,7 @@ def _plan(options: argparse.Namespace) -> int:
             "estimates": [asdict(one) for one in estimates],
             "without_hosts": lacking,
             "placements": placements,
+            "neighbours": {name: list(catalog.platform(name).neighbours) for name in plan.trials},
         }
         print(json.dumps(said, indent=1, sort_keys=True))
         return OK
@@ -167,16 +168,23 @@ def _plan(options: argparse.Namespace) -> int:
             _duration(one.estimate_s),
         )
     Console().print(table)
-    for name in plan.trials:
-        if note := catalog.platform(name).without_hosts:
-            print(f"{name}: {note}")
-    for name in plan.trials:
-        _print_placement(catalog.platform(name))
+    _print_notes([catalog.platform(name) for name in plan.trials])
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):
                 print(f"{name} {number:4d} {trial.id:60} {trial.label}")
     return OK
+
+
+def _print_notes(platforms: Sequence[Platform]) -> None:
+    for platform in platforms:
+        if note := platform.without_hosts:
+            print(f"{platform.platform}: {note}")
+        if platform.neighbours:
+            names = ", ".join(platform.neighbours)
+            print(f"{platform.platform}: beside every trial its neighbours are under the same load: {names}")
+    for platform in platforms:
+        _print_placement(platform)
 
 
 def _print_placement(platform: Platform) -> None:

@@ -116,6 +116,17 @@ class DetachedJob:
                 time.sleep(5)
                 self.fleet.forget_unreachable()
 
+    def wait_for_others(self) -> None:
+        """Until none runs beside this one: the driver of a lost worker goes on, to its own time limit at most."""
+        beside = quote(self.directory.rpartition("/")[0])
+        script = (
+            f"cd {beside} 2>/dev/null || exit 0\n"
+            f'for each in */; do [ ! -d "$each/started" ] || flock -s -w {WAIT_SLICE_S} "$each/lock" true || '
+            '{ echo "$each"; break; }; done'
+        )
+        while running := self.fleet.run_on(self.host, script, timeout_s=WAIT_SLICE_S + 30).output.strip():
+            log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
+
     def doing(self) -> str:
         """What a job says that it is at, in its file ``doing``, with what it runs elsewhere; nothing where it does not.
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNDER_LOAD_SHARE_MIN = 0.9
-"""Of the measured window; between two rounds a driver starts anew, and sorts what was answered."""
+"""Of the measured window."""
+RESTART_S = 1.0
+"""Between two rounds a driver starts anew; up to here that is no pause. After a failed round there is a longer one."""
 LONGER_S = 600
 """Than the trial's driver may take; a neighbour ends by itself then, whatever happens to the worker."""
 FILE = "neighbours.json"
@@ -44,7 +46,7 @@ while :; do
   echo "$start" >started_at
   (cd round; exec bash ../load.sh) >round.out 2>round.err </dev/null || status=$?
   echo "$start $(date +%s.%N) $status" >>rounds
-  if [ "$status" != 0 ]; then tail -c 500 round.err >error; sleep 1; fi
+  if [ "$status" != 0 ]; then tail -c 500 round.err >error; sleep 2; fi
 done
 """
 
@@ -150,11 +152,15 @@ def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, An
         for begun, ended, status in (line.split() for line in told.get("rounds", "").splitlines())
     ]
     inside = [each for each in done if each.end_s > start_s and each.end_s <= end_s]
-    began_s = float(told["started_at"]) if told.get("started_at") else None
-    spans = [(each.start_s, each.end_s) for each in done]
-    if told["was"] == "running" and began_s is not None and began_s not in [each.start_s for each in done]:
-        spans.append((began_s, end_s))
-    loaded_s = sum(max(0.0, min(ended, end_s) - max(begun, start_s)) for begun, ended in spans)
+    starts = [each.start_s for each in done]
+    if told.get("started_at") and (began_s := float(told["started_at"])) not in starts:
+        starts.append(began_s)
+    ends = [each.end_s for each in done] + [end_s] * (len(starts) - len(done))
+    following = [*starts[1:], end_s] if starts else []
+    loaded_s = 0.0
+    for begun, ended, then in zip(starts, ends, following, strict=True):
+        until = then if then - ended <= RESTART_S else ended
+        loaded_s += max(0.0, min(until, end_s) - max(begun, start_s))
     return {
         "rounds": sum(not each.failed for each in inside),
         "failed": sum(each.failed for each in inside),

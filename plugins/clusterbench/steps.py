@@ -430,6 +430,7 @@ def summarise(run: Run) -> None:
             for verdict in validation.validate(suite, rows)
         ),
         *validation.about_answers(records),
+        *validation.about_neighbours(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
     ]
     run.archive.put_json("results.json", {"results": [result.as_json() for result in found]})

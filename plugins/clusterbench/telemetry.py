@@ -176,7 +176,9 @@ def read(
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
-    return found | throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+    if "mean" in found:
+        found["mean"] |= throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+    return found
 
 
 def throttled(start: Path, end: Path) -> dict[str, float]:

@@ -110,6 +110,7 @@ def _telemetry_name(trial: Trial, bench: Bench) -> str:
 def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, output: Path) -> TrialRecord:
     name = _telemetry_name(trial, bench)
     if job.state().phase == "new":
+        job.wait_for_others()
         _make_ready(trial, workload, bench, job, name)
     else:
         log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
@@ -193,7 +194,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
-            **({"neighbours": beside} if beside else {}),
+            **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             "telemetry_missing": missing_telemetry,

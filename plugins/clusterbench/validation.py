@@ -131,6 +131,18 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
     return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
 
 
+def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:
+    """Hosts with declared neighbours are not quiet, on purpose; that these were there, every trial has shown."""
+    beside = [record.evidence["neighbours"] for record in records if record.evidence.get("neighbours")]
+    if not beside:
+        return []
+    names = ", ".join(sorted({name for neighbours in beside for name in neighbours}))
+    found = (
+        f"{len(beside)} of {len(records)} trials had neighbours ({names}), which were under load before their driver"
+    )
+    return [Verdict("measurements", 5, "Declared neighbours are under load, and no trial hides it", True, False, found)]
+
+
 # What the suites look at: one flat row a trial, one a cell.
 
 
@@ -156,7 +168,8 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
-    completed = record.outcome == "completed"
+    known = caches.get("problem") or record.evidence.get("neighbours_problem")
+    completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
     return {
         "trial": record.trial.id,
         "outcome": record.outcome,
@@ -167,9 +180,9 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "smallest_measurement": min(record.measurements.values()) if completed else None,
         "latencies_in_order": ordered == sorted(ordered) if completed else None,
         "cache_problem": caches.get("problem") or "none",
-        "answers_problem": record.reason if record.outcome == "invalid" and not caches.get("problem") else "none",
+        "answers_problem": record.reason if record.outcome == "invalid" and not known else "none",
         "driver_cpu_share": record.measurements.get("driver_cpu_share"),
-        "cpu_percent_before": max((value for value in busy if value is not None), default=None),
+        "cpu_percent_before": None if has_neighbours else max((b for b in busy if b is not None), default=None),
         "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
         "hosts_with_telemetry": sum(1 for host in record.telemetry.values() if host.get("samples"))
         if completed

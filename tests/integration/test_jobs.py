@@ -42,6 +42,16 @@ def test_a_job_runs_and_its_exit_status_comes_back(job: DetachedJob) -> None:
     assert said(job, "stdout") == "one\n"
 
 
+def test_a_driver_that_runs_beside_is_waited_for(job: DetachedJob) -> None:
+    """Its worker died, and the next trial's task is started before its own is tried again."""
+    job.wait_for_others()  # where there was never one
+    job.start(Job({}, {}, "sleep 3\n"), 60)
+    beside = DetachedJob(job.fleet, job.host, f"jobs/test/{uuid.uuid4().hex}")
+    beside.wait_for_others()
+    assert job.state().phase == "ended"
+    assert beside.state().phase == "new"
+
+
 def test_many_starters_at_once_start_it_once(job: DetachedJob, connections: Connections) -> None:
     platform = Catalog(project_root()).platform("lab_db1")
     name = job.directory.split("/work/", 1)[1]

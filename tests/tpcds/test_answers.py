@@ -6,7 +6,12 @@ import pytest
 
 from clusterbench.tpcds.answers import difference, rows
 
-ANSWER = [["AAA", "17", "2.50", None], ["BBB", "18", "1000000.25", "x"], ["BBB", "18", "1000000.25", "x"]]
+ANSWER = [
+    ["AAA", "17", "2.50", None, "2.5e+00"],
+    ["BBB", "18", "1000000.25", "x", "1.00000025e+06"],
+    ["BBB", "18", "1000000.25", "x", "1.00000025e+06"],
+]
+"""A text, a whole number, an exact decimal, a text that may be missing, floating point."""
 
 
 def changed(row: int, column: int, cell: str | None) -> list[list[str | None]]:
@@ -25,15 +30,22 @@ def test_what_copy_gives_is_read() -> None:
     assert rows("AAA\t17\t2.50\t\\N\nBBB\t\t1\tx\n") == [["AAA", "17", "2.50", None], ["BBB", "", "1", "x"]]
 
 
-@pytest.mark.parametrize("cell", ["2.5", "2.500000000000", "25e-1", "2.5000000001"])
-def test_a_fraction_may_be_written_otherwise_and_differ_a_little(cell: str) -> None:
-    assert difference(changed(0, 2, cell), ANSWER) is None
+@pytest.mark.parametrize("cell", ["2.5", "2.500000000000", "2.5000000001"])
+def test_floating_point_may_be_written_otherwise_and_differ_a_little(cell: str) -> None:
+    assert difference(changed(0, 4, cell), ANSWER) is None
+
+
+def test_a_decimal_may_have_more_zeros() -> None:
+    assert difference(changed(0, 2, "2.5000"), ANSWER) is None
 
 
 @pytest.mark.parametrize(
     ("row", "column", "cell"),
     [
-        (0, 2, "2.50000001"),
+        (0, 4, "2.50000001"),
+        (1, 4, "1000000.2521"),
+        (0, 4, None),
+        (0, 2, "2.5000000001"),
         (1, 2, "1000000.26"),
         (0, 2, None),
         (0, 1, "18"),
@@ -52,14 +64,15 @@ def test_anything_else_is_a_difference(row: int, column: int, cell: str | None) 
 
 def test_the_row_that_differs_and_the_one_in_its_place_are_shown() -> None:
     assert difference(changed(1, 2, "1000000.26"), ANSWER) == (
-        "row 2 was not expected: BBB | 18 | 1000000.26 | x; missing is: BBB | 18 | 1000000.25 | x; "
-        "1 rows too many, 1 missing, of 3"
+        "row 2 was not expected: BBB | 18 | 1000000.26 | x | 1.00000025e+06; "
+        "missing is: BBB | 18 | 1000000.25 | x | 1.00000025e+06; 1 rows too many, 1 missing, of 3"
     )
 
 
 def test_a_row_that_is_twice_must_be_twice() -> None:
     assert difference(ANSWER[:2], ANSWER) == (
-        "2 rows where 3 were expected; missing is: BBB | 18 | 1000000.25 | x; 0 rows too many, 1 missing, of 3"
+        "2 rows where 3 were expected; "
+        "missing is: BBB | 18 | 1000000.25 | x | 1.00000025e+06; 0 rows too many, 1 missing, of 3"
     )
     said = difference([ANSWER[0], ANSWER[0], ANSWER[1]], ANSWER)
     assert said is not None
@@ -70,9 +83,9 @@ def test_another_number_of_columns_is_said() -> None:
     assert difference([["1", "2"]], [["1"]]) == "rows of 2 columns where 1 were expected"
 
 
-def test_whole_numbers_must_be_the_same_where_none_has_a_fraction() -> None:
-    assert difference([["10000000000"]], [["10000000001"]]) is not None
-    assert difference([["10000000000.0"]], [["10000000001"]]) is None
+def test_a_cent_in_a_hundred_millions_is_found_unless_it_is_floating_point() -> None:
+    assert difference([["100000000.01"]], [["100000000.00"]]) is not None
+    assert difference([["100000000.01"]], [["1.0000000000000000e+08"]]) is None
 
 
 def test_texts_that_look_like_numbers_are_compared_as_texts() -> None:
@@ -80,13 +93,6 @@ def test_texts_that_look_like_numbers_are_compared_as_texts() -> None:
 
 
 def test_near_numbers_find_each_other_whatever_their_order() -> None:
-    one, other = (
-        [["a", "1.0", "5.5"], ["a", "1.0000000001", "4.5"]],
-        [["a", "1.0000000001", "5.5"], ["a", "1.0", "4.5"]],
-    )
+    one = [["a", "1.0e0", "5.5e0"], ["a", "1.0000000001e0", "4.5e0"]]
+    other = [["a", "1.0000000001", "5.5"], ["a", "1.0", "4.5"]]
     assert difference(one, other) is None
-
-
-def test_a_division_by_nothing_is_the_same_nan() -> None:
-    assert difference([["NaN"], ["1.5"]], [["nan"], ["1.5"]]) is None
-    assert difference([["NaN"], ["1.5"]], [["1.5"], ["1.5"]]) is not None

@@ -155,6 +155,8 @@ HOST_COLUMNS = [
     ("context switches", "1/s", "context_switches_per_s"),
     ("interrupts", "1/s", "interrupts_per_s"),
     ("memory used", "MB", "memory_used_mb"),
+    ("at own CPU limit", "%", "cpu_throttled_percent"),
+    ("at server's limit", "%", "cpu_throttled_above_percent"),
 ]
 
 
@@ -251,6 +253,7 @@ def _facts(name: str, run: Gathered) -> dict[str, Any]:
         "page_cache": found.get("page_cache"),
         "without_hosts": found.get("without_hosts"),
         "placement": found.get("placement"),
+        "neighbours": list(found.get("neighbours") or {}),
         "instances": [_instance(row) for row in engine.get("instances") or []],
         "differing": [
             (setting, _differing(values))

@@ -127,27 +127,6 @@ class Platform(Strict):
             raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
         return hosts
 
-    @model_validator(mode="after")
-    def _neighbours_are_others(self) -> Platform:
-        if self.neighbours and not self.database:
-            raise ValueError("neighbours: are databases beside a database, and the platform names none")
-        hosts, databases = list(self.hosts), [self.database]
-        for name, neighbour in self.neighbours.items():
-            if neighbour.database in databases:
-                raise ValueError(f"neighbours.{name}.database: {neighbour.database!r} is another one's; name its own")
-            if twice := [host for host in neighbour.hosts if host in hosts]:
-                raise ValueError(f"neighbours.{name}.hosts: there is another host {twice[0]!r}; call it otherwise")
-            if not any({"coordinator", "segment"} & set(host.roles) for host in neighbour.hosts.values()):
-                raise ValueError(f"neighbours.{name}.hosts: none has the role 'coordinator' or 'segment'; name it")
-            if any({"client", "etl"} & set(host.roles) for host in neighbour.hosts.values()):
-                raise ValueError(
-                    f"neighbours.{name}.hosts: 'client' and 'etl' are the platform's own, which drive the neighbours, "
-                    "too; take those roles out"
-                )
-            hosts += neighbour.hosts
-            databases.append(neighbour.database)
-        return self
-
     @property
     def every_host(self) -> dict[str, Host]:
         """Those of its neighbours, too."""

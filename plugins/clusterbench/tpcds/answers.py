@@ -1,9 +1,9 @@
 """Two answers to one query, compared as multisets of rows: a row that is twice in one must be twice in the other.
 
-Texts, dates and whole numbers must be the same. Numbers with a fraction may differ by ``TOLERANCE``: the engines add
-them up in another order, and one divides, averages and takes roots of decimals (PostgreSQL's numeric, 16 significant
-digits and more) where the other has floating point (DuckDB's double, 15.9 digits). Some six of these are lost
-in sums over the largest tables. Where a query rounds to few digits, ties are mended in the query (changes.yaml, q78).
+Texts, dates, whole numbers and exact decimals, such as sums of money, must be the same. Floating point may differ by
+``TOLERANCE``: DuckDB divides, averages and takes roots in it (double, 15.9 significant digits) where PostgreSQL does so
+with decimals (numeric, 16 digits or more). It is told by its exponent, with which ``reference.answer`` writes it. Where
+a query rounds to few digits, ties are mended in the query (changes.yaml, q78).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 TOLERANCE = 1e-9
-"""Relative to the larger of the two, and to 1 for what is smaller: a deviation that is 0 comes out as 1e-17."""
+"""Relative to the larger of the two, and to 1 for what is smaller: a deviation that is 0 comes out as 1e-17. What adds
+up over many rows, such as a deviation over all of a large table, loses some six of a double's digits."""
 
 Cell = str | None
 Row = tuple[Cell, ...]
-Key = tuple[Cell, ...]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _SHOWN = 200
-_NOT_A_NUMBER = ("nan", "inf", "-inf", "infinity", "-infinity")
 
 
 def rows(copied: str) -> list[list[str | None]]:
@@ -38,8 +38,7 @@ def difference(found: Sequence[Sequence[Cell]], expected: Sequence[Sequence[Cell
     mine, theirs = _trimmed(found), _trimmed(expected)
     if problem := _columns_differ(mine, theirs):
         return problem
-    fractions = _fraction_columns([*mine, *theirs])
-    extra, missing = _without_same(mine, theirs, fractions)
+    extra, missing = _without_same(mine, theirs)
     if not extra and not missing:
         return None
     return _in_words(mine, extra, missing, counts=(len(mine), len(theirs)))
@@ -61,26 +60,17 @@ def _counts(widths: set[int]) -> str:
     return " or ".join(str(width) for width in sorted(widths))
 
 
-def _fraction_columns(answer: list[Row]) -> list[int]:
-    """Columns of numbers of which at least one, in either answer, is written with a fraction."""
-    columns = zip(*answer, strict=True) if answer else ()
-    return [place for place, column in enumerate(columns) if _has_fractions([cell for cell in column if cell])]
-
-
-def _has_fractions(cells: list[str]) -> bool:
-    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell) or cell.lower() in _NOT_A_NUMBER]
-    return len(numbers) == len(cells) and any(not cell.lstrip("+-").isdigit() for cell in cells)
-
-
-def _without_same(found: list[Row], expected: list[Row], fractions: list[int]) -> tuple[list[int], list[Row]]:
+def _without_same(found: list[Row], expected: list[Row]) -> tuple[list[int], list[Row]]:
     """Places in ``found`` that nothing in ``expected`` answers to, and what is left of ``expected``."""
-    waiting: dict[Key, list[Row]] = defaultdict(list)
-    for row in sorted(expected, key=lambda row: _as_numbers(row, fractions)):
-        waiting[_key(row, fractions)].append(row)
+    columns = [_Column(cells) for cells in zip(*found, *expected, strict=True)]
+    floating = [place for place, column in enumerate(columns) if column.is_floating]
+    waiting: dict[Row, list[Row]] = defaultdict(list)
+    for row in sorted(expected, key=lambda row: _floats(row, floating)):
+        waiting[_key(row, columns)].append(row)
     extra = []
-    for place in sorted(range(len(found)), key=lambda place: _as_numbers(found[place], fractions)):
-        candidates = waiting[_key(found[place], fractions)]
-        same = next((at for at, row in enumerate(candidates) if _is_close(found[place], row, fractions)), None)
+    for place in sorted(range(len(found)), key=lambda place: _floats(found[place], floating)):
+        candidates = waiting[_key(found[place], columns)]
+        same = next((at for at, row in enumerate(candidates) if _is_close(found[place], row, floating)), None)
         if same is None:
             extra.append(place)
         else:
@@ -88,23 +78,35 @@ def _without_same(found: list[Row], expected: list[Row], fractions: list[int]) -
     return sorted(extra), [row for rows in waiting.values() for row in rows]
 
 
-def _key(row: Row, fractions: list[int]) -> Key:
-    """What must be the same to the letter; of a fraction, only whether it is there."""
-    return tuple((None if cell is None else "") if place in fractions else cell for place, cell in enumerate(row))
+class _Column:
+    """What the cells of a column are, in both answers: floating point, exact numbers with a fraction, or texts."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        known = [cell for cell in cells if cell is not None]
+        are_numbers = all(_NUMBER.fullmatch(cell) for cell in known)
+        self.is_floating = are_numbers and any("e" in cell.lower() for cell in known)
+        self.is_decimal = are_numbers and any("." in cell for cell in known)
+
+    def key(self, cell: Cell) -> Cell:
+        """What must be the same to the letter; of floating point, only whether it is there."""
+        if cell is None:
+            return None
+        if self.is_floating:
+            return ""
+        return f"{Decimal(cell).normalize():f}" if self.is_decimal else cell
 
 
-def _as_numbers(row: Row, fractions: list[int]) -> list[float]:
-    return [float(row[place] or 0) for place in fractions]
+def _key(row: Row, columns: list[_Column]) -> Row:
+    return tuple(column.key(cell) for column, cell in zip(columns, row, strict=True))
 
 
-def _is_close(one: Row, other: Row, fractions: list[int]) -> bool:
-    pairs = ((one[place], other[place]) for place in fractions)
-    return all(a == b or (a and b and _are_close(float(a), float(b))) for a, b in pairs)
+def _floats(row: Row, floating: list[int]) -> list[float]:
+    return [float(row[place] or 0) for place in floating]
 
 
-def _are_close(one: float, other: float) -> bool:
-    both_nan = math.isnan(one) and math.isnan(other)
-    return both_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+def _is_close(one: Row, other: Row, floating: list[int]) -> bool:
+    pairs = zip(_floats(one, floating), _floats(other, floating), strict=True)
+    return all(math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE) for a, b in pairs)
 
 
 def _in_words(found: list[Row], extra: list[int], missing: list[Row], counts: tuple[int, int]) -> str:

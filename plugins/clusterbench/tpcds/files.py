@@ -30,9 +30,9 @@ PARTS_MAX = 16
 PROGRAM, EXTENSION = "duckdb", "tpcds.duckdb_extension"
 MEMORY = "2GB"
 """Of DuckDB on the ETL host; the rest goes to its file."""
-FILES_BYTES_PER_SCALE = 1_050_000_000
+FILES_BYTES_PER_SCALE = 1_250_000_000
 FILES_BYTES_LEAST = 25_000_000
-"""Dates, times and the like, which do not grow."""
+"""Dates, times and the like do not grow: 26 MB at scale factor 0.01, 116 MB at 0.1."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ def version() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def rows_sql(scale_factor: float) -> str:
+    """For DuckDB with its generator loaded."""
+    return statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}"))
+
+
 def counts_sql() -> list[str]:
     """For DuckDB: name, rows and checksum of every table."""
     return [
@@ -89,7 +94,7 @@ def counts_sql() -> list[str]:
 
 def generate_sql(scale_factor: float) -> str:
     """Rows of all tables, and what is counted of them."""
-    rows = raw(statement("tpcds", "rows", scale_factor=raw(f"{scale_factor:f}")))
+    rows = raw(rows_sql(scale_factor))
     made = raw("\nUNION ALL\n".join(counts_sql()))
     loaded = f"generator/{EXTENSION}"
     return statement("tpcds", "generate", extension=loaded, memory_limit=MEMORY, rows=rows, made=made)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbench.tpcds.extension import extension_file
+from clusterbench.tpcds.files import rows_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -17,7 +18,6 @@ IN_MEMORY_SCALE_MAX = 1.0
 """Scale factor 1 is 0.33 GB in DuckDB; more goes to a temporary file."""
 
 SETTINGS = {
-    "allow_unsigned_extensions": "true",  # the package's copy is loaded by its path
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "default_null_order": "nulls_last_on_asc_first_on_desc",  # as in PostgreSQL
@@ -34,10 +34,18 @@ def database(scale_factor: float) -> Iterator[DuckDBPyConnection]:
         file = ":memory:" if scale_factor <= IN_MEMORY_SCALE_MAX else str(Path(folder) / "tpcds.duckdb")
         with duckdb.connect(file, config={**SETTINGS, "temp_directory": folder}) as connection:
             connection.load_extension(str(extension_file()))
-            connection.execute("CALL dsdgen(sf = ?)", [scale_factor])
+            connection.execute("SET enable_progress_bar = false")
+            connection.execute(rows_sql(scale_factor))
             yield connection
 
 
 def answer(connection: DuckDBPyConnection, sql: str) -> list[list[str | None]]:
     """The rows as text, as ``answers.difference`` takes them."""
-    return [[None if value is None else str(value) for value in row] for row in connection.execute(sql).fetchall()]
+    return [[_text(value) for value in row] for row in connection.execute(sql).fetchall()]
+
+
+def _text(value: object) -> str | None:
+    """Floating point has an exponent, which tells it from exact decimals."""
+    if isinstance(value, float):
+        return f"{value:.16e}"
+    return None if value is None else str(value)

@@ -113,7 +113,7 @@ class Tpcds:
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
         if levels["optimizer"] == "orca" and "orca" in lacks:
             return lacks["orca"]
-        return lacks.get("etl") or storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         test, count, scale_factor = str(levels["test"]), int(levels["streams"]), float(levels["scale_factor"])

@@ -1,0 +1,153 @@
+"""Neighbours as a platform's file declares them, and what is made of what their drivers noted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clusterbench import facts, neighbours, telemetry
+from clusterbench.catalog import Catalog
+from clusterbench.lab.cgroups import SERVER, THREAD_CPUS, VM_CPUS
+from clusterbench.paths import project_root
+from clusterbench.placement import contradictions, cpu_limit, density, placed
+from clusterbench.records import Trial, TrialRecord
+from clusterbench.spec.platform import Platform
+from clusterbench.validation import about_neighbours, measurement_rows
+from clusterbench.workloads import EVERYTHING, Reading, load_workload, not_applicable
+
+CATALOG = Catalog(project_root())
+SCENARIOS = {"ideal": 1, "base": 2, "oversubscribed": 4}
+
+
+def scenario(name: str) -> Platform:
+    return CATALOG.platform(f"lab_{name}")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenarios_of_the_lab_are_what_they_are_called_and_what_the_lab_makes(name: str) -> None:
+    platform = scenario(name)
+    one = placed(platform)
+    assert one is not None
+    assert one.placement.vms_per_machine == 1 + len(platform.neighbours) == SCENARIOS[name]
+    assert density(one.machine, one.cpus) == one.placement.density == name
+    assert (one.machine, one.size.cpus, one.placement.thread_cpus) == (SERVER, VM_CPUS, THREAD_CPUS)
+    assert cpu_limit(platform) == 0.5
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_of_the_lab_with_another_label_is_refused(name: str) -> None:
+    platform = scenario(name)
+    assert platform.placement is not None
+    for other in SCENARIOS.keys() - {name}:
+        wrong = platform.model_copy(update={"placement": platform.placement.model_copy(update={"density": other})})
+        (said,) = contradictions(wrong)
+        assert said.startswith(f"placement.density: declared {other!r}, but {2 * SCENARIOS[name]} vCPUs")
+
+
+def test_a_neighbour_is_a_platform_with_the_same_drivers_and_nobody_beside_it() -> None:
+    platform = scenario("oversubscribed")
+    one = platform.neighbour("vm3")
+    assert (one.platform, one.database, one.neighbours) == ("lab_oversubscribed/vm3", "lab_vm3_postgres", {})
+    assert (one.database_hosts, one.client, one.hosts_with("etl")) == (["vm3"], "client", ["etl"])
+    assert list(platform.every_host) == ["client", "etl", "vm1", "vm2", "vm3", "vm4"]
+    assert one.settings == platform.settings
+
+
+def test_a_client_that_is_also_the_coordinator_only_drives_a_neighbour() -> None:
+    platform = scenario("base")
+    client = platform.hosts["client"].model_copy(update={"roles": ["client", "coordinator"]})
+    both = platform.model_copy(update={"hosts": {"client": client}})
+    assert both.neighbour("vm2").database_hosts == ["vm2"]
+
+
+# Limits that are not there.
+
+
+def test_vms_without_limits_make_every_trial_not_applicable_and_no_run_fail() -> None:
+    platform = scenario("base")
+    hosts = {"vm1": {"cpus": 2, "cpu_limit": 0.5}, "vm2": {"cpus": 8}}
+    assert facts.claims(platform, hosts) == [("vm1", "cpu_limit", "0.5", "0.5", True)]
+    lacks = facts.lacks(platform, hosts)
+    assert lacks == {
+        EVERYTHING: "no CPU limit on vm2: a VM is to have 0.5 processors, as the platform's file says; the lab limits "
+        "its VMs where root runs it and cgroups can be written"
+    }
+    workload = load_workload("key_value")
+    defaults = {name: factor.default for name, factor in workload.factors.items()}
+    assert not_applicable(workload, defaults, lacks) == lacks[EVERYTHING]
+    assert not_applicable(workload, defaults, {}) is None
+
+
+def test_a_limit_that_is_another_one_is_a_difference() -> None:
+    hosts = {"vm1": {"cpus": 2, "cpu_limit": 0.75}}
+    assert facts.claims(scenario("ideal"), hosts) == [("vm1", "cpu_limit", "0.5", "0.75", False)]
+    assert facts.lacks(scenario("ideal"), hosts) == {}
+
+
+# Evidence.
+
+TOLD = {"was": "running", "started_at": "108.5", "rounds": "90.0 99.5 0\n99.6 108.0 0", "cpu_s": "1.5"}
+
+
+def judged(tmp_path: Path, **told: str) -> tuple[dict[str, object], str]:
+    (tmp_path / neighbours.FILE).write_text(json.dumps({"vm2": {**TOLD, **told}}))
+    evidence, problem = neighbours.judge(tmp_path, Reading({}, window_start_s=100.0, window_end_s=110.0))
+    return evidence["vm2"], problem
+
+
+def test_a_round_that_still_runs_is_load_and_only_rounds_that_ended_within_the_window_are_counted(
+    tmp_path: Path,
+) -> None:
+    assert judged(tmp_path) == (
+        {"rounds": 1, "failed": 0, "under_load_share": 1.0, "driver_cpu_s": 1.5, "error": ""},
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ({"was": "new", "started_at": "", "rounds": ""}, "neighbour 'vm2' never came under load"),
+        (
+            {"was": "ended", "error": "server closed\nthe connection"},
+            "neighbour 'vm2' stopped before the trial's driver had ended: server closed the connection",
+        ),
+        (
+            {"started_at": "108.5", "rounds": "99.0 100.5 0\n100.5 101.0 2\n103.0 103.1 2\n108.5 108.6 2"},
+            "neighbour 'vm2' was under load for 12% of the measured time, at least 90% are needed; 3 of its rounds "
+            "failed",
+        ),
+    ],
+    ids=["never", "killed", "refused"],
+)
+def test_a_neighbour_without_load_makes_a_trial_invalid(tmp_path: Path, told: dict[str, str], problem: str) -> None:
+    assert judged(tmp_path, **told)[1] == problem
+
+
+def test_a_platform_without_neighbours_has_no_evidence_of_any(tmp_path: Path) -> None:
+    assert neighbours.judge(tmp_path, Reading({}, window_start_s=1.0, window_end_s=2.0)) == ({}, "")
+
+
+def test_hosts_that_are_busy_on_purpose_are_not_judged_for_quiet_but_named() -> None:
+    trial = Trial("one.r1", "one", "lab_base", "one", "key_value", {}, 1, 7, 60, {})
+    alone = TrialRecord(trial, "invalid", "alone", telemetry={"vm1": {"cpu_percent_before": 90.0}})
+    crowded = replace(alone, evidence={"neighbours": {"vm2": {"rounds": 3}}, "neighbours_problem": "alone"})
+    assert [row["answers_problem"] for row in measurement_rows([alone, crowded])] == ["alone", "none"]
+    assert [row["cpu_percent_before"] for row in measurement_rows([alone, crowded])] == [90.0, None]
+    (verdict,) = about_neighbours([alone, crowded])
+    assert verdict.found == "1 of 2 trials had neighbours (vm2), which were under load before their driver"
+    assert about_neighbours([alone]) == []
+
+
+def test_throttled_time_is_a_share_of_all_processors(tmp_path: Path) -> None:
+    """Two processors, ten seconds: five stood still at the own limit, one at the server's."""
+    start, end = tmp_path / "start", tmp_path / "end"
+    start.write_text("1000000 0 2 100.0\n")
+    end.write_text("6000000 1000000 2 110.0\n")
+    found = telemetry.throttled(start, end)
+    assert found == {"cpu_throttled_percent": 25.0, "cpu_throttled_above_percent": 5.0}
+    start.write_text("")
+    assert telemetry.throttled(start, end) == telemetry.throttled(tmp_path / "none", end) == {}
