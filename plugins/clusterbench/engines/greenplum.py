@@ -280,21 +280,33 @@ class Greenplum(Postgres):
         how = "gprecoverseg"
         if any(row["status"] == "d" for row in self.state()):
             how = self._copy_what_is_missing()
-            self._wait_until(lambda row: row["content"] == COORDINATOR or row["mode"] == "s", "in step with its mirror")
         if any(row["role"] != row["preferred_role"] for row in self.state()):
+            how = self._rebalance() or how
+        return how
+
+    def _rebalance(self) -> str | None:
+        """It makes the instance that gives its role back catch up, too: what could not be done then is said."""
+        how = None
+        try:
             self._run_utility("gprecoverseg -a -r", timeout_s=RECOVERY_TIMEOUT_S)
-            self._wait_until(lambda row: row["role"] == row["preferred_role"], "in its role")
+        except EngineError:
+            if not any(row["status"] == "d" for row in self.state()):
+                raise
+            how = self._copy_what_is_missing()
+        self._wait_until(lambda row: row["role"] == row["preferred_role"], "in its role")
         return how
 
     def _copy_what_is_missing(self) -> str:
         """Only that, where it can be done; else everything, as paper 004 had to."""
+        how = "gprecoverseg"
         try:
             self._run_utility("gprecoverseg -a", timeout_s=RECOVERY_TIMEOUT_S)
         except EngineError as error:
             log.warning("gprecoverseg could not catch up, so everything is copied: %s", error)
             self._run_utility("gprecoverseg -a -F", timeout_s=RECOVERY_TIMEOUT_S)
-            return "gprecoverseg -F, a full copy, because it could not catch up"
-        return "gprecoverseg"
+            how = "gprecoverseg -F, a full copy, because it could not catch up"
+        self._wait_until(lambda row: row["content"] == COORDINATOR or row["mode"] == "s", "in step with its mirror")
+        return how
 
     def _wait_until(self, holds: Callable[[Mapping[str, Any]], bool], wanted: str) -> None:
         until = time.monotonic() + RECOVERY_TIMEOUT_S
