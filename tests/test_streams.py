@@ -21,8 +21,8 @@ from clusterbench.workloads import Job
 ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
 DATABASE = Connection("lab_db1", "db.example", 5432, "bench", "s3cr\\et:word", "data", {})
 COPY = "COPY (SELECT * FROM t) TO STDOUT"
-BEGIN = "\\! touch connected.1; flock --shared go true\n\\timing on\n\\! date +%s.%N >>clock.1\n"
-END = "\\o\n\\! date +%s.%N >>clock.1\n"
+BEGIN = "\\! { : >connected.1; read _; } <go\n\\timing on\n\\! exec date +%s.%N >>clock.1\n"
+END = "\\o\n\\! exec date +%s.%N >>clock.1\n"
 
 
 def job(load: Load, endpoint: Endpoint = ENDPOINT) -> Job:

@@ -81,7 +81,7 @@ user_s %U
 system_s %S'
 pids=""
 connect() {{
-  exec 8>go; flock 8  # the streams wait for this lock, which is given back when all of them are connected
+  mkfifo go; exec 8<>go  # the streams wait for its end, which comes when all of them are connected
   local n
   for n in $(seq {streams}); do
     psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP={stop} --file="stream.$n.sql" \\
@@ -150,7 +150,7 @@ def _script(stream: int, statements: Sequence[str]) -> str:
     Nothing runs between two statements, so their times tell when each one began: another process that looks at the
     clock would be a think time, and cost the driver more than the statement.
     """
-    lines = [f"\\! touch connected.{stream}; flock --shared go true", "\\timing on", f"\\! {CLOCK}{stream}"]
+    lines = [f"\\! {{ : >connected.{stream}; read _; }} <go", "\\timing on", f"\\! {CLOCK}{stream}"]
     for number, statement in enumerate(statements, 1):
         lines += [
             f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
@@ -159,7 +159,7 @@ def _script(stream: int, statements: Sequence[str]) -> str:
     return "\n".join([*lines, "\\o", f"\\! {CLOCK}{stream}", ""])
 
 
-CLOCK = "date +%s.%N >>clock."
+CLOCK = "exec date +%s.%N >>clock."
 
 
 @dataclass(frozen=True)

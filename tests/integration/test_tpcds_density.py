@@ -1,0 +1,108 @@
+"""The study of VM density on real PostgreSQL: a valid run, wrong answers, a query past its limit, a hundred streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.integration.helpers import bench_on, new_run
+
+from clusterbench import steps, telemetry
+from clusterbench.connections import from_file
+from clusterbench.hosts import Fleet
+from clusterbench.lab import Lab
+from clusterbench.records import Trial, TrialRecord
+from clusterbench.report import render_report
+from clusterbench.trial import Bench, run_trial
+
+pytestmark = pytest.mark.lab
+PLATFORM = "lab_db1"
+
+
+@pytest.fixture(scope="module")
+def run(lab: Lab) -> Iterator[steps.Run]:
+    """A run of the experiment at smoke scale on one platform, ready for its trials to be measured."""
+    lab.up(airflow=False)  # mends what another test took down
+    made = new_run(from_file(lab.lab_dir / "connections.json"), "tpcds_density")
+    steps.open_run(made, {"scale": "smoke", "platforms": [PLATFORM], "sweeps": ["lite"]}, {"by": "test"})
+    steps.take_cluster(made, PLATFORM)
+    try:
+        steps.set_up_cluster(made, PLATFORM)
+        steps.generate_data(made, PLATFORM)
+        steps.validate_data(made, PLATFORM)
+        yield made
+    finally:
+        steps.release_cluster(made, PLATFORM)
+
+
+@pytest.fixture
+def bench(run: steps.Run) -> Iterator[Bench]:
+    with bench_on(run, PLATFORM) as made:
+        yield made
+
+
+def another(run: steps.Run, name: str, **levels: Any) -> Trial:
+    """The run's first trial with other levels, and by itself."""
+    first, *_ = run.plan().trials[PLATFORM]
+    return replace(first, id=f"{name}.r1", label=name, levels=first.levels | levels, series="", give_up_after=None)
+
+
+def queries(record: TrialRecord) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = record.evidence["driver"]["queries"]
+    return found
+
+
+def test_the_study_is_valid_and_stands_beside_the_paper_s(run: steps.Run) -> None:
+    for trial in run.plan().trials[PLATFORM]:
+        record = steps.measure(run, PLATFORM, trial.id)
+        assert record.outcome == "completed", record.reason
+        assert {one["stream"] for one in queries(record)} == set(range(1, int(trial.levels["streams"]) + 1))
+    steps.summarise(run)
+    verdicts = run.archive.need_json("verdicts.json")
+    assert verdicts["valid"], [verdict for verdict in verdicts["verdicts"] if not verdict["passed"]]
+    page = render_report(run.archive, run.catalog)
+    assert "lite: the 51 fastest queries in every stream" in page
+    assert "CPU, steal and pressure over a series" in page
+
+
+def test_a_query_past_its_limit_is_named_and_the_others_go_on(
+    run: steps.Run, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = telemetry.start
+    with bench.engine.connect() as connection:  # type: ignore[attr-defined]
+
+        def lock_and_begin(fleet: Fleet, name: str) -> None:
+            """When the caches are made, and nothing but the driver is still to read the table."""
+            connection.execute("BEGIN; LOCK TABLE tpcds_sf0_01.inventory IN ACCESS EXCLUSIVE MODE")
+            begin(fleet, name)
+
+        monkeypatch.setattr(telemetry, "start", lock_and_begin)
+        record = run_trial(another(run, "locked", statement_timeout_s=1), bench)
+    assert record.outcome == "timed_out", record.reason
+    assert "of stream 1 was ended at its limit, 1.0 s" in record.reason
+    late = {one["query"] for one in queries(record) if one["time_s"] is None}
+    assert late and late <= {21, 22, 37, 39, 72, 82}, "those that look at the stock"
+    assert len(queries(record)) == 51
+
+
+def test_wrong_rows_make_a_trial_invalid(run: steps.Run, bench: Bench) -> None:
+    with bench.engine.connect() as connection:  # type: ignore[attr-defined]
+        connection.execute("UPDATE tpcds_sf0_01.item SET i_item_desc = 'x' || i_item_desc")
+        try:
+            record = run_trial(another(run, "changed"), bench)
+        finally:
+            connection.execute("UPDATE tpcds_sf0_01.item SET i_item_desc = substr(i_item_desc, 2)")
+    assert record.outcome == "invalid", record.reason
+    assert record.reason.startswith("wrong answer to query ")
+    assert "(expected: DuckDB over the same rows)" in record.reason
+
+
+def test_a_hundred_streams_are_a_hundred_sessions_and_cost_the_driver_a_tenth_of_a_processor(
+    run: steps.Run, bench: Bench
+) -> None:
+    record = run_trial(another(run, "hundred", streams=100), bench)
+    assert record.outcome == "completed", record.reason
+    assert (record.samples, record.errors) == (5100, 0)
+    assert record.measurements["driver_cores"] <= 0.1
