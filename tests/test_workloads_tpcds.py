@@ -81,7 +81,7 @@ def test_with_the_qualification_s_parameters_all_streams_ask_the_same() -> None:
 def test_tables_are_found_by_their_schema_and_a_query_has_its_limit() -> None:
     engine = TinyEngine()
     said = WORKLOAD.prepare(trial(statement_timeout_s=90), cast(Any, engine))
-    assert engine.settings == {"search_path": "tpcds_sf0_01", "statement_timeout": "90s"}
+    assert engine.settings == {"search_path": "tpcds_sf0_01, public", "statement_timeout": "90s"}
     assert said == {"session_settings": engine.settings}
 
 

@@ -51,6 +51,8 @@ class Dataset:
     storage: Storage
     files_bytes: int = 0
     """Load files on the ETL host."""
+    is_loaded_by_trial: bool = False
+    """The files stay; the table is made from them by every trial, and removed."""
     is_of_trial: bool = False
     """Made and removed by every trial, because making it is what is measured; ``bytes_expected`` is all it takes."""
     space: str = ""

@@ -200,7 +200,7 @@ def _check_space_of(engine: Engine, run: Run, bench: Bench) -> None:
     needed = sum(
         int(dataset.bytes_expected * DISK_HEADROOM)
         for workload, dataset in datasets
-        if dataset.files_bytes or not load_workload(workload).is_generated(dataset, engine)
+        if dataset.is_loaded_by_trial or not load_workload(workload).is_generated(dataset, engine)
     )
     free = engine.free_bytes()
     of_trials = run.plan().made_by_trials(bench.platform.platform, bench.lacks)

@@ -342,7 +342,9 @@ class Postgres(Deployment):
     def set_session(self, settings: Mapping[str, str]) -> None:
         self.reset_session()
         for name, value in settings.items():
-            self.execute(self._alter_role(sql.SQL("SET {} = {}").format(sql.Identifier(name), sql.Literal(value))))
+            parts = value.split(", ") if name == "search_path" else [value]  # a list, which quotes would make one name
+            values = sql.SQL(", ").join(map(sql.Literal, parts))
+            self.execute(self._alter_role(sql.SQL("SET {} = {}").format(sql.Identifier(name), values)))
 
     def reset_session(self) -> None:
         self.execute(self._alter_role(sql.SQL("RESET ALL")))
@@ -449,7 +451,7 @@ class Postgres(Deployment):
 
     def warm(self, relations: Sequence[str]) -> None:
         """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
-        self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+        self.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm SCHEMA public")
         pg_class, leaves = raw(self._everywhere("pg_class")), self.leaves(relations)
         for cache in ("read", "buffer") if leaves else ():
             self.query(statement("postgres", "prewarm", pg_class=pg_class, relations=_regclasses(leaves), cache=cache))
@@ -484,7 +486,7 @@ class Postgres(Deployment):
         return [row for row in self.query(found) if _is_data_path(row["path"])]
 
     def _buffered_bytes(self, files: Sequence[Mapping[str, Any]]) -> int:
-        self.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache")
+        self.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA public")
         if not files:
             return 0
         found = self.query(

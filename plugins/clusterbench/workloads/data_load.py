@@ -49,7 +49,12 @@ class DataLoad:
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
         rows, layout = int(levels["rows"]), str(levels["storage"])
         made = order_lineitems.dataset_of(rows, seed, layout=layout, table="order_lineitems_load")
-        return replace(made, name="order_lineitems_files", files_bytes=rows * order_lineitems.FILE_LINE_BYTES)
+        return replace(
+            made,
+            name="order_lineitems_files",
+            files_bytes=rows * order_lineitems.FILE_LINE_BYTES,
+            is_loaded_by_trial=True,
+        )
 
     is_generated = staticmethod(load_files.is_generated)
     generate = staticmethod(load_files.generate)

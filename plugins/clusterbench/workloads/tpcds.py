@@ -124,7 +124,7 @@ class Tpcds:
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings) | {
-            "search_path": self.dataset(trial.levels, trial.seed).table,
+            "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
             "statement_timeout": f"{trial.levels['statement_timeout_s']}s",
         }
         if "orca" not in engine.lacks:
