@@ -406,16 +406,17 @@ def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(
 
 def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, lab_with_airflow: Lab) -> None:
     """At smoke scale, with servers of the first platforms down: all experiments fail, and all were tried."""
-    lab_with_airflow.stop_server("db1_postgres")
-    lab_with_airflow.stop_server("master")
+    down = ("db1_postgres", "master", "vm1_postgres")
+    for server in down:
+        lab_with_airflow.stop_server(server)
     try:
         dag_run_id = api.trigger("weekly", {"scale": "smoke"})
         assert follow(api, "weekly", dag_run_id, io.StringIO()) == "failed"
     finally:
-        lab_with_airflow.start_server("db1_postgres")
-        lab_with_airflow.start_server("master")
+        for server in down:
+            lab_with_airflow.start_server(server)
     states = {task["task_id"]: task["state"] for task in api.task_instances("weekly", dag_run_id)}
-    experiments = ("key_value", "retail", "smoke", "terasort")
+    experiments = ("key_value", "retail", "smoke", "terasort", "tpcds_density")
     assert states == {**dict.fromkeys(experiments, "failed"), "all_valid": "upstream_failed"}
     archived = store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("")
     assert set(experiments) <= set(archived)
