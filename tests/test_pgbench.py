@@ -231,7 +231,7 @@ def test_hostile_names_are_words_to_the_shell_and_never_commands(tmp_path: Path)
     said = (tmp_path / "pgbench.said").read_text().splitlines()
     assert said[0] == "--host=$(touch stolen)"
     assert said[2] == "--username=a b'; touch stolen;'"
-    assert said[-1].startswith("dbname='`touch stolen`\" x' keepalives_idle=")
+    assert said[-1].startswith("dbname='`touch stolen`\" x' application_name=clusterbench_driver keepalives_idle=")
     assert said[-1] in (tmp_path / "psql.said").read_text().replace("--dbname=", "").splitlines()
     assert not (tmp_path / "stolen").exists()
     assert pgbench.driver_cpu((tmp_path / "driver_cpu.txt").read_text()) is not None

@@ -78,7 +78,7 @@ def test_command_is_bash(count: int) -> None:
 
 
 def test_command_says_where_to_connect() -> None:
-    kept = "keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
+    kept = "application_name=clusterbench_driver keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
     where = f"psql --host=db.example --port=5432 --username=bench --dbname='dbname=data {kept}' --no-psqlrc"
     assert job(Load([[COPY]])).command.count(where) == 2
 

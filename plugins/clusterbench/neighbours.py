@@ -21,7 +21,6 @@ from clusterbench.engines import Database, as_database
 from clusterbench.errors import ClusterbenchError
 from clusterbench.jobs import DetachedJob
 from clusterbench.records import Trial
-from clusterbench.sql import statement
 from clusterbench.workloads import Job, Reading, Workload, json_of
 
 if TYPE_CHECKING:
@@ -104,12 +103,7 @@ def endings(bench: Bench, job: DetachedJob) -> list[Callable[[], None]]:
 
 def _end(beside: DetachedJob, engine: Database) -> None:
     beside.kill()
-    end_sessions(engine)
-
-
-def end_sessions(engine: Database) -> None:
-    """A server works on for a client that is gone."""
-    engine.query(statement("tables", "end_sessions"))
+    engine.end_driver()
 
 
 def undoing(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -> list[Callable[[], None]]:

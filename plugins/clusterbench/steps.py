@@ -386,8 +386,8 @@ def _put_back(run: Run, bench: Bench) -> None:
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
             for engine in bench.engines.values():
                 engine.start()
-            for beside in bench.neighbours.values():
-                neighbours.end_sessions(as_database(beside))
+                if engine.platform.database:
+                    as_database(engine).end_driver()
             _restore_lost(run, bench, recorded)
     finally:
         undo_setup(bench)

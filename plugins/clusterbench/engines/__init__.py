@@ -22,6 +22,10 @@ KEEPALIVES: Mapping[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 1
 """Of every session: one whose network was cut ends after a minute. A server that is frozen goes on to answer these."""
 
 
+DRIVER = "clusterbench_driver"
+"""What its sessions are called on the server."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where a driver connects: the database itself, or the pooler before it."""
@@ -41,7 +45,7 @@ class Endpoint:
         """The database as psql and pgbench take it: a connection string, in which a name may look like one itself."""
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415  engines are imported where DAGs are parsed
 
-        return make_conninfo(dbname=self.database, **KEEPALIVES)
+        return make_conninfo(dbname=self.database, application_name=DRIVER, **KEEPALIVES)
 
     def password_file(self, password: str) -> str:
         """One line in PostgreSQL's own format (``.pgpass``)."""
@@ -200,6 +204,9 @@ class Database(Engine, Protocol):
 
     def explain(self, query: str, *, before: str = "") -> str:
         """The plan as text. ``before`` runs first, in the same session."""
+
+    def end_driver(self) -> None:
+        """End the sessions of drivers: a server works on for a client that is gone."""
 
     def stop(self) -> None: ...
 

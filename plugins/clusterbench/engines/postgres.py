@@ -20,7 +20,7 @@ from psycopg.rows import dict_row
 from clusterbench import instances
 from clusterbench.connections import Connection
 from clusterbench.datasets import Storage
-from clusterbench.engines import KEEPALIVES, BulkLoad, Endpoint, Residency
+from clusterbench.engines import DRIVER, KEEPALIVES, BulkLoad, Endpoint, Residency
 from clusterbench.engines._deployment import Deployment
 from clusterbench.errors import EngineError
 from clusterbench.hosts import DROP_PAGE_CACHE, Fleet
@@ -352,6 +352,9 @@ class Postgres(Deployment):
     def _alter_role(self, change: sql.Composable) -> str:
         role, database = sql.Identifier(self.database.login), sql.Identifier(self.database.schema)
         return sql.SQL("ALTER ROLE {} IN DATABASE {} {}").format(role, database, change).as_string(None)
+
+    def end_driver(self) -> None:
+        self.query(statement("postgres", "end_driver", driver=DRIVER))
 
     def explain(self, query: str, *, before: str = "") -> str:
         with self.connect() as connection:
