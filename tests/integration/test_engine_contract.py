@@ -354,7 +354,8 @@ def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(bench:
 def test_where_only_the_database_is_known_all_that_needs_no_host_still_runs(
     platform: Platform, connections: Connections
 ) -> None:
-    client = {name: host for name, host in platform.hosts.items() if "client" in host.roles}
+    clients = {name: host for name, host in platform.hosts.items() if "client" in host.roles}
+    client = {name: host.model_copy(update={"roles": ("client",)}) for name, host in clients.items()}
     with bench_of(platform.model_copy(update={"hosts": client}), connections) as bench:
         assert bench.platform.without_hosts and "program_directory" not in bench.engine.facts()
         KEY_VALUE.generate(dataset(), bench.engine)
