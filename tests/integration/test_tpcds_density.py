@@ -11,6 +11,7 @@ from tests.integration.helpers import bench_on, new_run
 
 from clusterbench import steps, telemetry
 from clusterbench.connections import from_file
+from clusterbench.engines import as_database
 from clusterbench.hosts import Fleet
 from clusterbench.lab import Lab
 from clusterbench.records import Trial, TrialRecord
@@ -85,6 +86,14 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
     late = {one["query"] for one in queries(record) if one["time_s"] is None}
     assert late and late <= {21, 22, 37, 39, 72, 82}, "those that look at the stock"
     assert len(queries(record)) == 51
+
+
+def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: steps.Run, bench: Bench) -> None:
+    asked = "SELECT count(*) AS sessions FROM pg_stat_activity WHERE application_name = 'clusterbench_driver'"
+    record = run_trial(replace(another(run, "stopped", streams=16), timeout_s=2), bench)
+    assert record.outcome == "timed_out"
+    assert record.reason == "the driver did not end within its time limit and was stopped"
+    assert as_database(bench.engine).query(asked) == [{"sessions": 0}]
 
 
 def test_wrong_rows_make_a_trial_invalid(run: steps.Run, bench: Bench) -> None:
