@@ -255,9 +255,11 @@ class Greenplum(Postgres):
             self.ask("SELECT gp_request_fts_probe_scan() AS asked", PROBE_S)  # else it may not have noticed yet
             state = self.state()
         broken = [row["name"] for row in state if row["status"] == "d" or row["role"] != row["preferred_role"]]
-        dead = [row["name"] for row in state if row["alive"] is False and row["name"] not in broken]
+        gone = [row["name"] for row in state if row["alive"] is False]
+        if gone:  # a session's process may outlive its server for long, and gprecoverseg leaves it alone
+            self._end(gone)
+        dead = [name for name in gone if name not in broken]
         if dead:
-            self._end(dead)
             super().start()  # what has no mirror is never marked down; what runs is left alone
         how = self._recover_mirrored(broken) if broken else ""
         self._wait_for_segments()
