@@ -174,7 +174,7 @@ def test_a_primary_that_its_mirror_replaced_catches_up_and_takes_its_role_again(
         "segment 0 on sdw1:6000 was brought back by gprecoverseg",
         "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
     ]
-    assert engine.done == ["probe", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
+    assert engine.done == ["probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
     assert engine.states == [healthy]
 
 
@@ -195,7 +195,7 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
     assert engine.recover() == [
         "segment 0 on sdw1:6000 was brought back by gprecoverseg -F, a full copy, because it could not catch up"
     ]
-    assert engine.done == ["probe", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -F"]
+    assert engine.done == ["probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -F"]
 
 
 def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over() -> None:
@@ -211,7 +211,7 @@ def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over()
         "segment 0 on sdw1:6000 was brought back by gprecoverseg",
         "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
     ]
-    assert engine.done == ["sdw1: all end", "probe", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
+    assert engine.done == ["sdw1: all end", "probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
 
 
 def test_without_gprecoverseg_a_person_is_told_what_to_do() -> None:
