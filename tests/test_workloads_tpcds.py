@@ -114,7 +114,7 @@ class Output:
 
     def read(self, expected: Mapping[str, Any] | None = None) -> Reading:
         for n, times in self.times.items():
-            (self.folder / f"clock.{n}").write_text(f"{1000 + n}\n{1001 + n}\n")
+            (self.folder / f"clock.{n}").write_text(f"{1000 + n}\n{1000.6 + n}\n")
             (self.folder / f"times.{n}").write_text("".join(f"Time: {ms:.3f} ms\n" for ms in times))
             (self.folder / f"errors.{n}").write_text(self.errors[n])
         (self.folder / "driver_cpu.txt").write_text(self.cpu)
@@ -135,7 +135,7 @@ def test_two_streams_read(tmp_path: Path) -> None:
     made = Output(tmp_path)
     reading = made.read(made.expected())
     assert reading.invalid == () and reading.errors == 0 and reading.samples == 102
-    assert reading.measurements["response_time_s"] == pytest.approx(1.51)
+    assert reading.measurements["response_time_s"] == pytest.approx(1.6)
     assert reading.measurements["driver_cores"] == pytest.approx(0.04), "connecting is no part of it"
     assert reading.measurements["driver_cpu_share"] == pytest.approx(0.02)
     assert [(one.name, one.start_s) for one in reading.phases] == [("streams", 1001.0)]
@@ -181,7 +181,7 @@ def test_answer_that_was_not_kept_is_a_reason_not_to_believe(tmp_path: Path) -> 
 
 def test_query_that_fails_is_an_error_of_its_own_and_the_others_count(tmp_path: Path) -> None:
     made = Output(tmp_path)
-    made.errors[1] = "psql:stream.1.sql:9: ERROR:  out of memory\nDETAIL:  Failed on request of size 8.\n"
+    made.errors[1] = "psql:stream.1.sql:8: ERROR:  out of memory\nDETAIL:  Failed on request of size 8.\n"
     made.answers[1, 3] = []
     reading = made.read()
     assert (reading.errors, reading.samples, reading.invalid) == (1, 101, ())
@@ -199,7 +199,7 @@ def test_query_that_fails_is_an_error_of_its_own_and_the_others_count(tmp_path: 
 
 def test_query_past_its_limit_is_named(tmp_path: Path) -> None:
     made = Output(tmp_path)
-    made.errors[2] = "psql:stream.2.sql:5: ERROR:  canceling statement due to statement timeout\n"
+    made.errors[2] = "psql:stream.2.sql:4: ERROR:  canceling statement due to statement timeout\n"
     query = order(made.trial, 2)[0]
     assert made.read().timed_out == (f"query {query} of stream 2 was ended at its limit, 0.0 s",)
 
@@ -207,7 +207,7 @@ def test_query_past_its_limit_is_named(tmp_path: Path) -> None:
 def test_what_a_lost_session_did_not_ask_is_recorded(tmp_path: Path) -> None:
     made = Output(tmp_path)
     made.times[2] = [10.0] * 20
-    made.errors[2] = "psql:stream.2.sql:45: error: connection to server was lost\n"
+    made.errors[2] = "psql:stream.2.sql:44: error: connection to server was lost\n"
     made.answers = {key: value for key, value in made.answers.items() if key[0] == 1 or key[1] <= 20}
     reading = made.read()
     queries = cast(list[dict[str, Any]], reading.details["queries"])

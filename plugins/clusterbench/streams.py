@@ -90,9 +90,9 @@ connect() {{
   while [ "$(ls connected.* 2>/dev/null | wc -l)" -lt {streams} ] && [ "$(jobs -rp | wc -l)" = {streams} ]; do
     sleep 0.02
   done
-  # what connecting took of the processor, which is no part of what is measured
-  for n in $pids; do cat "/proc/$n/stat" 2>/dev/null || true; done | awk -v ticks="$(getconf CLK_TCK)" \\
-    '{{ sub(/.*\\) /, ""); s += $12 + $13 }} END {{ print "connecting_s", s / ticks }}' >>driver_cpu.txt
+  # what connecting took of the processor is no part of what is measured; in nanoseconds: of ticks half would be lost
+  for n in $pids; do cat "/proc/$n/schedstat" 2>/dev/null || true; done |
+    awk '{{ s += $1 }} END {{ print "connecting_s", s / 1e9 }}' >>driver_cpu.txt
 }}
 run() {{
   exec 8>&-
@@ -139,7 +139,7 @@ def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
 
-BEGIN_LINES = 3
+BEGIN_LINES = 2
 LINES_PER_STATEMENT = 2
 """Each statement is one line of its script, so that the line that psql names in an error tells which one failed."""
 
@@ -147,28 +147,24 @@ LINES_PER_STATEMENT = 2
 def _script(stream: int, statements: Sequence[str]) -> str:
     """Start and end of the stream go to ``clock.N``, each statement's time to ``times.N``, its answer to a file.
 
-    Nothing runs between two statements, so their times tell when each one began: another process that looks at the
-    clock would be a think time, and cost the driver more than the statement.
+    No process runs between two statements: one that looks at the clock would be a think time, and cost the driver more
+    than a short statement does.
     """
-    lines = [f"\\! {{ : >connected.{stream}; read _; }} <go", "\\timing on", f"\\! {CLOCK}{stream}"]
+    lines = [f"\\! {{ : >connected.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <go", "\\timing on"]
     for number, statement in enumerate(statements, 1):
         lines += [
             f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
             statement if statement.startswith("\\") else f"{' '.join(statement.splitlines())};",
         ]
-    return "\n".join([*lines, "\\o", f"\\! {CLOCK}{stream}", ""])
-
-
-CLOCK = "exec date +%s.%N >>clock."
+    return "\n".join([*lines, "\\o", f"\\! exec date +%s.%N >>clock.{stream}", ""])
 
 
 @dataclass(frozen=True)
 class Timed:
-    """One statement of a stream, counted from 1; both times in seconds of the driver's host's clock."""
+    """One statement of a stream, counted from 1, and what psql said it took."""
 
     stream: int
     number: int
-    start_s: float
     time_s: float
     error: str = ""
     """What the server said where it failed."""
@@ -184,8 +180,7 @@ def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
         details["answers"] = (output / "answers.txt").read_text().splitlines()
     if not ended:
         return Reading({}, errors=expected, details=details), timed
-    start_s = min(one.start_s for one in timed)
-    end_s = max(one.start_s + one.time_s for one in timed)
+    start_s, end_s = _window(output, timed)
     times = [one.time_s for one in ended]
     measurements = {
         # One statement: psql's own time, as printed.
@@ -237,15 +232,26 @@ def _timed(output: Path) -> list[Timed]:
     found = []
     for path in output.glob("times.*"):
         stream = int(path.suffix[1:])
-        if not (clock := _text(output, f"clock.{stream}").split()):
+        if not _text(output, f"clock.{stream}"):
             continue  # it never began
-        start_s = float(clock[0])
         errors = _errors(_text(output, f"errors.{stream}"))
         times = re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)
         for number, ms in enumerate(times, 1):
-            found.append(Timed(stream, number, start_s, float(ms) / 1000, errors.get(number, "")))
-            start_s += float(ms) / 1000
+            found.append(Timed(stream, number, float(ms) / 1000, errors.get(number, "")))
     return sorted(found, key=lambda one: (one.stream, one.number))
+
+
+def _window(output: Path, timed: Sequence[Timed]) -> tuple[float, float]:
+    """Epoch seconds of the first stream's start and of the last one's end.
+
+    A stream that was cut short has no end on the clock: there it is as late as its statements' times make it at least.
+    """
+    starts, ends = [], []
+    for stream in {one.stream for one in timed}:
+        clock = [float(line) for line in _text(output, f"clock.{stream}").split()]
+        starts.append(clock[0])
+        ends.append(max(clock[-1], clock[0] + sum(one.time_s for one in timed if one.stream == stream)))
+    return min(starts), max(ends)
 
 
 def _errors(said: str) -> dict[int, str]:

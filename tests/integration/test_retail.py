@@ -249,6 +249,7 @@ def test_at_full_scale_earlier_valid_runs_say_the_answer(
     assert first.outcome == "completed" and run.archive.answers("partial_scan", TABLE) == {}
     steps._remember_answers(run)
     later = new_run(connections, "retail")
+    steps.open_run(later, {"scale": "smoke", "platforms": ["lab_db1"]}, {"by": "test"})
     with bench_on(later) as bench:
         again = measured(later, bench, trial("partial_scan", "again"))
         assert again.outcome == "completed"
