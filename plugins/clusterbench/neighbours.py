@@ -17,13 +17,13 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.engines import Database, as_database
 from clusterbench.errors import ClusterbenchError
 from clusterbench.jobs import DetachedJob
 from clusterbench.records import Trial
 from clusterbench.workloads import Job, Reading, Workload, json_of
 
 if TYPE_CHECKING:
+    from clusterbench.engines import Engine
     from clusterbench.trial import Bench
 
 log = logging.getLogger(__name__)
@@ -98,10 +98,10 @@ def _told(beside: DetachedJob) -> dict[str, str]:
 
 def endings(bench: Bench, job: DetachedJob) -> list[Callable[[], None]]:
     """What ends every neighbour's load, also where it was ended before."""
-    return [partial(_end, job.beside(name), as_database(engine)) for name, engine in bench.neighbours.items()]
+    return [partial(_end, job.beside(name), engine) for name, engine in bench.neighbours.items()]
 
 
-def _end(beside: DetachedJob, engine: Database) -> None:
+def _end(beside: DetachedJob, engine: Engine) -> None:
     beside.kill()
     engine.end_driver()
 

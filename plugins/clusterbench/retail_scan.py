@@ -53,9 +53,7 @@ class RetailScan:
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": order_lineitems.ROWS,
         "storage": STORAGE,
-        "streams": Factor(
-            1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True
-        ),
+        "streams": streams.STREAMS,
         "cache": CACHE,
         "work_mem": Factor(
             AS_SET,

@@ -30,7 +30,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset, too_small
-from clusterbench.engines import Engine, as_database, engine_class
+from clusterbench.engines import Engine, engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
@@ -386,8 +386,7 @@ def _put_back(run: Run, bench: Bench) -> None:
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
             for engine in bench.engines.values():
                 engine.start()
-                if engine.platform.database:
-                    as_database(engine).end_driver()
+                engine.end_driver()
             _restore_lost(run, bench, recorded)
     finally:
         undo_setup(bench)

@@ -17,7 +17,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench.pgbench import driver_cpu
-from clusterbench.workloads import Job, MeasurementKind, Reading
+from clusterbench.workloads import Factor, Job, MeasurementKind, Reading
 
 if TYPE_CHECKING:
     from clusterbench.connections import Connection
@@ -44,6 +44,9 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "statement_time_s_max": MeasurementKind("s", "Longest time of a statement"),
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
 }
+
+
+STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True)
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def _restore(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob) -
     """
     for undo in (
         job.kill,
-        *([as_database(bench.engine).end_driver] if bench.platform.database else []),
+        bench.engine.end_driver,
         lambda: telemetry.stop(bench.fleet, _telemetry_name(trial, bench)),
         lambda: workload.restore(trial, bench.engine),
         *neighbours.undoing(trial, workload, bench, job),

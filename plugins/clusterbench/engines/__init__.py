@@ -137,6 +137,9 @@ class Engine(Protocol):
     def logged_since(self, name: str) -> dict[str, int]:
         """What the logs got since ``mark_logs(name)``, counted: measurements, where the engine logs such."""
 
+    def end_driver(self) -> None:
+        """End the sessions of drivers: a server works on for a client that is gone."""
+
     def counters(self) -> dict[str, int]:
         """Running totals of work that a client does not see, such as transactions on segments."""
 
@@ -204,9 +207,6 @@ class Database(Engine, Protocol):
 
     def explain(self, query: str, *, before: str = "") -> str:
         """The plan as text. ``before`` runs first, in the same session."""
-
-    def end_driver(self) -> None:
-        """End the sessions of drivers: a server works on for a client that is gone."""
 
     def stop(self) -> None: ...
 

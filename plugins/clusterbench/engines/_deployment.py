@@ -33,6 +33,9 @@ class Deployment:
         """The beginning of every error."""
         return f"platform {self.platform.platform!r}"
 
+    def end_driver(self) -> None:
+        """Nothing, where what a driver started ends with it."""
+
     def mark_logs(self, name: str) -> None:
         """Nothing, unless there is something to be counted in the engine's logs."""
 

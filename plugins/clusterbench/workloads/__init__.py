@@ -82,6 +82,8 @@ STORAGE = Factor(
     is_dataset=True,
 )
 
+OPTIMIZER = Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca"))
+
 
 def settings_chosen(factors: Mapping[str, Factor], levels: Mapping[str, Level]) -> dict[str, str]:
     """Setting -> value, of the factors that are settings and whose level is not to leave it as it is."""
@@ -94,6 +96,15 @@ def settings_not_applicable(
     """Why a chosen setting cannot be had; ``lacks`` names such by their factor."""
     chosen = (name for name, f in factors.items() if f.setting and levels[name] != AS_SET)
     return next((lacks[name] for name in chosen if name in lacks), None)
+
+
+def optimizer_setting(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> dict[str, str]:
+    """Nothing where there is only the planner."""
+    return {} if "orca" in lacks else {"optimizer": "on" if levels["optimizer"] == "orca" else "off"}
+
+
+def optimizer_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    return lacks.get("orca") if levels["optimizer"] == "orca" else None
 
 
 def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:

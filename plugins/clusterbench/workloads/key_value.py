@@ -17,6 +17,7 @@ from clusterbench.sql import identifier, raw, statement
 from clusterbench.workloads import (
     AS_SET,
     CACHE,
+    OPTIMIZER,
     STORAGE,
     Factor,
     Job,
@@ -24,6 +25,8 @@ from clusterbench.workloads import (
     MeasurementKind,
     Reading,
     cache_not_applicable,
+    optimizer_not_applicable,
+    optimizer_setting,
     settings_chosen,
     settings_not_applicable,
     storage_not_applicable,
@@ -137,7 +140,7 @@ class KeyValue(KeyValueData):
             "prepared once",
             choices=("plain", "sql_prepare", "protocol_parse", "protocol_prepare"),
         ),
-        "optimizer": Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca")),
+        "optimizer": OPTIMIZER,
         "cache": CACHE,
         "pooling": Factor("direct", "direct, or through PgBouncer", choices=("direct", "pgbouncer")),
         "session": Factor("kept", "one session a client, or a new one for each lookup", choices=("kept", "per_lookup")),
@@ -175,9 +178,7 @@ class KeyValue(KeyValueData):
         return [table, index_of(table)]
 
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        if levels["optimizer"] == "orca" and "orca" in lacks:
-            return lacks["orca"]
-        if reason := settings_not_applicable(self.factors, levels, lacks):
+        if reason := optimizer_not_applicable(levels, lacks) or settings_not_applicable(self.factors, levels, lacks):
             return reason
         if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
             return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
@@ -197,8 +198,7 @@ class KeyValue(KeyValueData):
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings)
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
-        if "orca" not in engine.lacks:
-            settings["optimizer"] = "on" if trial.levels["optimizer"] == "orca" else "off"
+        settings |= optimizer_setting(trial.levels, engine.lacks)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
         return {"session_settings": settings, "plan": self._plan(trial, engine)}

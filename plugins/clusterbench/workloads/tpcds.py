@@ -17,6 +17,7 @@ from clusterbench.pgbench import driver_cores
 from clusterbench.tpcds import answers, data, parameters, queries, selection
 from clusterbench.workloads import (
     CACHE,
+    OPTIMIZER,
     STORAGE,
     Factor,
     Job,
@@ -25,6 +26,8 @@ from clusterbench.workloads import (
     Phase,
     Reading,
     cache_not_applicable,
+    optimizer_not_applicable,
+    optimizer_setting,
     storage_not_applicable,
 )
 
@@ -57,9 +60,7 @@ class Tpcds:
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "test": Factor("full", "all 99 queries, or the 51 fastest", choices=("full", "lite")),
-        "streams": Factor(
-            1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True
-        ),
+        "streams": streams.STREAMS,
         "scale_factor": Factor(
             1,
             "size of the data; 1 is about 1 GB of files",
@@ -75,7 +76,7 @@ class Tpcds:
         "statement_timeout_s": Factor(
             3600, "longest time of one query", minimum=1, maximum=86_400, wording="{} s a query"
         ),
-        "optimizer": Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca")),
+        "optimizer": OPTIMIZER,
         "storage": STORAGE,
         "cache": CACHE,
     }
@@ -111,9 +112,11 @@ class Tpcds:
         return data.relations(self.dataset(trial.levels, trial.seed))
 
     def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        if levels["optimizer"] == "orca" and "orca" in lacks:
-            return lacks["orca"]
-        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+        return (
+            optimizer_not_applicable(levels, lacks)
+            or storage_not_applicable(levels, lacks)
+            or cache_not_applicable(levels, lacks)
+        )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         test, count, scale_factor = str(levels["test"]), int(levels["streams"]), float(levels["scale_factor"])
@@ -127,8 +130,7 @@ class Tpcds:
             "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
             "statement_timeout": f"{trial.levels['statement_timeout_s']}s",
         }
-        if "orca" not in engine.lacks:
-            settings["optimizer"] = "on" if trial.levels["optimizer"] == "orca" else "off"
+        settings |= optimizer_setting(trial.levels, engine.lacks)
         engine.set_session(settings)
         return {"session_settings": settings}
 
@@ -158,7 +160,7 @@ class Tpcds:
         if cores is not None and cores > DRIVER_CORES_MAX:
             share = f"{cores:.0%} of a processor; more than {DRIVER_CORES_MAX:.0%} is much"
             details["warnings"] = [f"the driver took {share}"]
-        kept = _answers(output, trial, timed)
+        kept = _answers(output, trial, planned, timed)
         wrong = _wrong(kept, expected)
         if (count := sum(map(len, kept.values()))) < reading.samples:
             wrong.append(f"answers to be checked: {reading.samples}, found: {count}")
@@ -237,13 +239,15 @@ def _past_their_limit(planned: Mapping[int, Sequence[int]], timed: Sequence[stre
     )[:WRONG_SHOWN]
 
 
-def _answers(output: Path, trial: Trial, timed: Sequence[streams.Timed]) -> dict[str, list[list[str]]]:
+def _answers(
+    output: Path, trial: Trial, planned: Mapping[int, Sequence[int]], timed: Sequence[streams.Timed]
+) -> dict[str, list[list[str]]]:
     """By key the lines of every answer that was given to it, by one stream or by several."""
     found: dict[str, list[list[str]]] = {}
     kept = streams.kept_answers(output)
     for one in timed:
         if not one.error and (one.stream, one.number) in kept:
-            query = order(trial, one.stream)[one.number - 1]
+            query = planned[one.stream][one.number - 1]
             found.setdefault(_key(trial, query, one.stream), []).append(kept[one.stream, one.number])
     return found
 
