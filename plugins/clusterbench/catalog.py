@@ -100,7 +100,7 @@ class Catalog:
         return platform
 
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
-        """Every platform that could be measured: those the experiment names, and others for it of an engine it knows."""
+        """Every platform that could be measured: those the experiment names, and others for it of its engines."""
         named = [self.platform(name) for name in experiment.platforms]
         engines = self.engines_of(experiment)
         known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
