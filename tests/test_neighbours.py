@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench import facts, neighbours, telemetry
+from clusterbench import cpu_limits, facts, neighbours
 from clusterbench.catalog import Catalog
 from clusterbench.lab.cgroups import SERVERS
 from clusterbench.paths import project_root
@@ -171,7 +171,7 @@ def test_throttled_time_is_a_share_of_all_processors(tmp_path: Path) -> None:
     start, end = tmp_path / "start", tmp_path / "end"
     start.write_text("1000000 0 2 100.0\n")
     end.write_text("6000000 1000000 2 110.0\n")
-    found = telemetry.throttled(start, end)
+    found = cpu_limits.throttled(start, end)
     assert found == {"cpu_throttled_percent": 25.0, "cpu_throttled_above_percent": 5.0}
     start.write_text("")
-    assert telemetry.throttled(start, end) == telemetry.throttled(tmp_path / "none", end) == {}
+    assert cpu_limits.throttled(start, end) == cpu_limits.throttled(tmp_path / "none", end) == {}

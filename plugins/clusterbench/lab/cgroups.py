@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -67,6 +68,8 @@ class CpuLimits:
         self.is_v2 = (root / "cgroup.controllers").exists()
         self.root = root if self.is_v2 else root / "cpu"
         self.lab = self.root / f"clusterbench-{hashlib.sha256(str(lab_dir).encode()).hexdigest()[:12]}"
+        self.accounts = None if self.is_v2 else root / "cpuacct" / self.lab.name
+        """Version 1 may count the processors' time in groups of its own, beside those with the limits."""
         self.guests = {host: self.server(name) / host for name, server in SERVERS.items() for host in server.guests}
 
     def server(self, name: str) -> Path:
@@ -85,6 +88,8 @@ class CpuLimits:
                 self._make(self.server(name), server.all_cpus)
                 for host in server.guests:
                     self._make(self.guests[host], server.cpus(host))
+                    if self.accounts:
+                        (self.accounts / name / host).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             self.remove()
             return f"this system does not limit the CPUs of hosts: {error.filename or self.root}: {error.strerror}"
@@ -95,14 +100,15 @@ class CpuLimits:
         group = self.guests.get(host)
         if group is None or not group.is_dir():
             return
-        for pid in pids:
+        groups = [tree / group.relative_to(self.lab) for tree in self._trees]
+        for pid, each in itertools.product(pids, groups):
             with contextlib.suppress(ProcessLookupError):
-                (group / "cgroup.procs").write_text(str(pid))
+                (each / "cgroup.procs").write_text(str(pid))
 
     def remove(self) -> None:
         """Groups without processes, the inner ones first; one that was killed a moment ago is waited for."""
         deadline = time.monotonic() + LIMIT_SECONDS
-        for group in sorted(self.lab.glob("**/"), reverse=True):
+        for group in (group for tree in self._trees for group in sorted(tree.glob("**/"), reverse=True)):
             while group.is_dir():
                 with contextlib.suppress(OSError):
                     group.rmdir()
@@ -110,6 +116,10 @@ class CpuLimits:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.05)
+
+    @property
+    def _trees(self) -> list[Path]:
+        return [self.lab, *([self.accounts] if self.accounts else [])]
 
     def _make(self, group: Path, cpus: float | None) -> None:
         """In version 2 a group has the files of those controllers only that its parent hands down."""
