@@ -146,6 +146,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "hosts": hosts,
                 "lacks": bench.hosts_lack,
                 "page_cache": bench.platform.page_cache,
+                "notes": bench.platform.notes,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
             },
