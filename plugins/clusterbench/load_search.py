@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 TOLERANCE = 3.0
 """Points of CPU utilisation that the measured window may be away from the target."""
@@ -124,12 +124,18 @@ class Search:
             if last.load.clients >= self.clients_max:
                 return self._not_reached(steps)
             return Try(Load(min(self.clients_max, last.load.clients * 5 // 4 + 1), last.load.rate_per_s))
-        near = [step for step in held if abs(step.cpu_percent - self.target) <= NEAR]
+        near = self._near(held)
         load = self._held(last.load.clients, near or [last])
-        off = abs(last.load.rate_per_s / load.rate_per_s - 1) * self.target
+        now = self._held(last.load.clients, [last])
+        off = max(abs(one.rate_per_s / load.rate_per_s - 1) * self.target for one in (last.load, now))
         if near and off <= TOLERANCE and sum(step.seconds for step in near) >= LONG * self.step_s:
             return Found(load)
         return Try(load, LONG if near else 1)
+
+    def _near(self, held: Sequence[Step]) -> list[Step]:
+        """The last of them, as many in a row as were near the target: what was far off before was another state."""
+        near = list(takewhile(lambda step: abs(step.cpu_percent - self.target) <= NEAR, reversed(held)))
+        return near[::-1]
 
     def _held(self, clients: int, steps: Sequence[Step]) -> Load:
         """By the transactions and the processor time of all ``steps`` together: chance of their number falls out."""

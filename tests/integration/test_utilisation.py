@@ -12,7 +12,7 @@ import pytest
 from tests.integration.helpers import bench_on, new_run
 
 import clusterbench.trial
-from clusterbench import steps, system, utilisation
+from clusterbench import load_search, steps, system, utilisation
 from clusterbench.connections import Connections
 from clusterbench.engines import Database
 from clusterbench.jobs import PROBE, DetachedJob
@@ -33,7 +33,7 @@ LEVELS: dict[str, Any] = {
     "rate_per_s": 0,
     "cpu_percent": 60,
 }
-LENGTHS = {"ramp_up_s": 1, "window_s": 6, "probe_s": 3, "checked_warehouses": 0}
+LENGTHS = {"ramp_up_s": 1, "window_s": 4, "probe_s": 2, "checked_warehouses": 0}
 
 
 class Computing(KeyValue):
@@ -88,6 +88,9 @@ def trial(name: str, **levels: int) -> Trial:
 
 
 def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked for with less care than usual: other tests and this machine's other work must not make it long."""
+    monkeypatch.setattr(load_search, "TOLERANCE", 20.0)
+    monkeypatch.setattr(load_search, "LONG", 1)
     monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Computing())
     wanted = trial("reached")
     probe = job_of(wanted, bench).beside(PROBE)
@@ -108,7 +111,7 @@ def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, mon
     load, measured = record.evidence["load"], record.measurements
     is_near = abs(measured["cpu_percent"] - 60) <= 3
     assert (record.outcome, record.driver_starts) == ("completed" if is_near else "invalid", 1), record.reason
-    assert abs(measured["cpu_percent"] - 60) < 20, "on a machine that others keep busy, too"
+    assert abs(measured["cpu_percent"] - 60) < 30, "on a machine that others keep busy, too"
     assert record.trial == wanted, "the record is of the trial as it was asked for"
     assert measured["clients_used"] == load["clients"] == 1, "a client alone computes without a pause"
     assert 0 < load["rate_per_s"] < load["steps"][0]["throughput_per_s"] * 1.5
