@@ -16,6 +16,7 @@ from clusterbench.report.charts import draw, draw_course
 from clusterbench.report.density import density_table
 from clusterbench.report.density_findings import findings
 from clusterbench.report.gather import Gathered, gather
+from clusterbench.report.labels import durability_read, labelled, not_durable
 from clusterbench.report.paper_tables import PaperTable, paper_tables
 from clusterbench.report.platforms import Comparison, comparisons
 from clusterbench.report.queries import query_tables
@@ -29,7 +30,7 @@ TEMPLATE = "report.html.j2"
 
 def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
-    run = gather(archive, catalog)
+    run = labelled(gather(archive, catalog))
     columns, views = tables.trial_columns(run), sweep_views(run)
     return (
         _environment()
@@ -43,6 +44,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             logs_of_faults=tables.logs_of_faults(run),
             not_run=tables.not_run(run),
             head=_head(run),
+            not_durable=not_durable(run),
             checks=tables.checks(run.verdicts),
             platform_differences=host_facts.platform_differences(run),
             shared_machines=tables.shared_machines(run),
@@ -93,6 +95,7 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
         "measured": _when(run),
         "started by": words.said_by(run.opened.get("started_by") or {}),
         "clusterbench": run.opened.get("clusterbench"),
+        "durability": durability_read(run),
     }
     if len(engines) == 1:
         chosen = {"platform": engines[0], **{key: value for key, value in chosen.items() if key != "platforms"}}

@@ -110,7 +110,7 @@ def failed_cells(run: Gathered) -> list[dict[str, Any]]:
         bad = {name: n for name, n in result.outcomes.items() if name not in ("completed", "not_applicable", "not_run")}
         if bad:
             cell = f"{result.label}: {result.n_of_n} completed, {named_counts(bad)}"
-            several = f"{result.platform}, " if len(run.platforms) > 1 else ""
+            several = f"{result.platform}, " if run.names_platforms else ""
             grouped.setdefault("; ".join(result.reasons) or "no reason was recorded", []).append(several + cell)
     return [{"reason": reason, "cells": cells} for reason, cells in grouped.items()]
 
@@ -124,7 +124,7 @@ def shared_machines(run: Gathered) -> list[str]:
     by_boot: dict[str, list[str]] = {}
     for platform, facts in run.facts.items():
         for host, found in (facts.get("hosts") or {}).items():
-            several = f"{platform}/" if len(run.facts) > 1 else ""
+            several = f"{platform}/" if run.names_platforms else ""
             by_boot.setdefault(str(found.get("boot_id") or f"unknown {platform} {host}"), []).append(several + host)
     shared = [hosts for hosts in by_boot.values() if len(hosts) > 1]
     if len(by_boot) == 1 and shared:

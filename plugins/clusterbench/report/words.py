@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clusterbench.durability import is_off
+from clusterbench.durability import words as not_durable
 from clusterbench.spec import PublishedValue
 from clusterbench.workloads import Level, Workload, say_count
 
@@ -108,8 +110,13 @@ def published_text(value: PublishedValue) -> str:
 
 
 def say_level(workload: Workload | None, factor: str, level: Level, *, named: bool = False) -> str:
-    """A level in the words of its factor; ``named`` puts the factor's name before a bare word: "cache warm"."""
+    """A level in the words of its factor; ``named`` puts the factor's name before a bare word: "cache warm".
+
+    One that trades durability away says that instead.
+    """
     known = workload.factors.get(factor) if workload else None
+    if known and is_off(known.setting, level):
+        return not_durable([known.setting])
     said = known.say(level) if known else str(level).replace("_", " ")
     bare = known is None or known.wording == "{}"
     return f"{factor.replace('_', ' ')} {said}" if named and bare else said

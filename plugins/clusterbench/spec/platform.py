@@ -115,6 +115,8 @@ class Platform(Strict):
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     setup: Setup = Setup()
     """What hosts are set to, and what of hosts and engine clusterbench may change."""
+    experiments: list[Name] = []
+    """Those that offer it, where it stands for a question of theirs; empty: every one of its engine."""
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 
@@ -126,6 +128,9 @@ class Platform(Strict):
             found = f"{len(clients)} ({', '.join(clients)})" if clients else "none"
             raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
         return hosts
+
+    def is_for(self, experiment: str) -> bool:
+        return not self.experiments or experiment in self.experiments
 
     @property
     def every_host(self) -> dict[str, Host]:
