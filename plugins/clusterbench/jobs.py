@@ -48,6 +48,7 @@ RUNNER = """\
 # Written by clusterbench. Runs the job once, under its time limit; the exit status is written last.
 # File 9 is the job's lock, inherited from whoever started this and by everything that is started here.
 echo $$ >pid
+date +%s.%N >began
 trap 'rm -f -- {secrets}' EXIT
 timeout --kill-after={end_s} {timeout_s} bash command.sh >stdout 2>stderr </dev/null
 echo $? >status.new

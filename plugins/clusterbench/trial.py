@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench import aftermath, caches, neighbours, telemetry
+from clusterbench import aftermath, caches, neighbours, system, telemetry
 from clusterbench.archive import RunArchive
 from clusterbench.conformance import ENGINE
 from clusterbench.engines import Engine, as_database
@@ -118,7 +118,7 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
         state = job.wait()
     with bench.phase("collect"):
         neighbours.stop(bench, job, output)
-        job.collect((*workload.outputs, "before.json", "stdout", "stderr"), output)
+        job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         without = telemetry.stop(bench.fleet, name)
         before = json.loads((output / "before.json").read_text())
         after = aftermath.look(bench.engine, before, name, ended_well=state.exit_status == 0)
@@ -165,6 +165,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
     reading = workload.read(output, trial, expected)
+    began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
     hosts = {
         path.name: telemetry.read(
@@ -173,9 +174,11 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
             reading.window_end_s,
             reading.phases,
             drawn=len(drawn) if path.name in drawn else 0,
+            before_s=began_s,
         )
         for path in sorted((output / "telemetry").iterdir())
     }
+    observed = system.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     outcome, reason = _outcome(state, reading, before, output)
     beside, problem = neighbours.judge(output, reading)
     if problem and outcome == "completed":
@@ -186,7 +189,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         trial,
         outcome,
         reason,
-        measurements=_measured(workload, reading, after) if outcome in ("completed", "invalid") else {},
+        measurements=_measured(workload, reading, after, observed) if outcome in ("completed", "invalid") else {},
         samples=reading.samples,
         errors=reading.errors,
         window_start_s=reading.window_start_s,
@@ -206,10 +209,12 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     )
 
 
-def _measured(workload: Workload, reading: Reading, after: Mapping[str, Any]) -> dict[str, float]:
-    """What the driver measured, and what the engine counted in its logs, where that is the workload's."""
-    logged = after.get("logged") or {}
-    return {**reading.measurements, **{name: float(n) for name, n in logged.items() if name in workload.measurements}}
+def _measured(
+    workload: Workload, reading: Reading, after: Mapping[str, Any], observed: Mapping[str, float]
+) -> dict[str, float]:
+    """What the driver measured, and of what the engine logged and the hosts did that which the workload declares."""
+    beside = {**observed, **(after.get("logged") or {})}
+    return {**reading.measurements, **{name: float(n) for name, n in beside.items() if name in workload.measurements}}
 
 
 def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,11 @@ def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, la
         assert one["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
         assert (one["failed"], one["error"]) == (0, "") and one["driver_cpu_s"] > 0
     assert {"vm1", "vm2", "vm3", "vm4"} < set(record.telemetry)
-    assert record.telemetry["vm1"]["mean"]["cpu_throttled_percent"] > 0
+    means = record.telemetry["vm1"]["mean"]
+    assert means["cpu_throttled_percent"] > 0
+    assert (means["cpus_allotted"], means["cpus"]) == (VM_CPUS * THREAD_CPUS, os.cpu_count())
+    assert 5 < means["cpu_allotted_percent"] < 115, "of its own processors, beside three busy neighbours"
+    assert record.telemetry["client"]["mean"]["cpus_allotted"] == os.cpu_count()
     assert_quiet(bench)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Iterable
@@ -33,6 +34,8 @@ class VmLimits:
         self.is_v2 = (root / "cgroup.controllers").exists()
         self.root = root if self.is_v2 else root / "cpu"
         self.server = self.root / f"clusterbench-{hashlib.sha256(str(lab_dir).encode()).hexdigest()[:12]}"
+        self.accounts = None if self.is_v2 else root / "cpuacct" / self.server.name
+        """Version 1 may count the processors' time in groups of its own, beside those with the limits."""
 
     def vm(self, host: str) -> Path:
         return self.server / host
@@ -48,6 +51,8 @@ class VmLimits:
             (self.server / name).write_text(str(weight))
             for host in VMS:
                 self._make(self.vm(host), VM_CPUS * THREAD_CPUS, self.server)
+                if self.accounts:
+                    (self.accounts / host).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             self.remove()
             return f"this system does not limit the CPUs of VMs: {error.filename or self.root}: {error.strerror}"
@@ -57,14 +62,14 @@ class VmLimits:
         """Processes into a VM, with all that they start from now on; does nothing where there are no limits."""
         if not self.vm(host).is_dir():
             return
-        for pid in pids:
+        for pid, server in itertools.product(pids, self._servers):
             with contextlib.suppress(ProcessLookupError):
-                (self.vm(host) / "cgroup.procs").write_text(str(pid))
+                (server / host / "cgroup.procs").write_text(str(pid))
 
     def remove(self) -> None:
         """Groups without processes; one that was killed a moment ago is waited for."""
         deadline = time.monotonic() + LIMIT_SECONDS
-        for group in (*(self.vm(host) for host in VMS), self.server):
+        for group in (place / host for place in self._servers for host in (*VMS, "")):
             while group.is_dir():
                 with contextlib.suppress(OSError):
                     group.rmdir()
@@ -72,6 +77,10 @@ class VmLimits:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.05)
+
+    @property
+    def _servers(self) -> list[Path]:
+        return [self.server, *([self.accounts] if self.accounts else [])]
 
     def _make(self, group: Path, cpus: float, parent: Path) -> None:
         """In version 2 a group has the files of those controllers only that its parent hands down."""
