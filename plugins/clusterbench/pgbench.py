@@ -66,23 +66,25 @@ class Mix:
     clients: int
     ramp_up_s: int
     window_s: int
-    rate_per_s: int
+    rate_per_s: float
     """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
     max_tries: int
     """A transaction that met a serialisation failure or a deadlock is tried so often in all."""
     protocol: Literal["simple", "extended", "prepared"]
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)
-    """Name -> statements that psql runs when pgbench has ended; what they give is in ``after.<name>.csv``."""
+    """As ``before``, when pgbench has ended: ``after.<name>.csv``."""
 
 
-MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "after.*.csv", *pgbench_log.OUTPUTS)
+MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "*.csv", *pgbench_log.OUTPUTS)
 BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
 
+CONNECT = 'export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30\n'
 DRIVE = """\
-export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 ulimit -Sn "$(ulimit -Hn)" || true  # a file for each client, and one for each log
 threads=$(nproc); [ "$threads" -le {clients} ] || threads={clients}
 echo "threads $threads" >driver_cpu.txt
@@ -102,6 +104,7 @@ def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
     options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
     command = f"""\
+{CONNECT}\
 {_drive(load, options, endpoint)}\
 [ "$status" = 0 ] || exit "$status"
 if [ -s answers.sql ]; then
@@ -118,15 +121,21 @@ def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
     options += [f"--time={mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S}", f"--max-tries={mix.max_tries}"]
     options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
     reduce = pgbench_log.command(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
-    asked = "".join(f"{_psql(endpoint)} --csv --file=after.{name}.sql >after.{name}.csv\n" for name in mix.after)
     command = f"""\
+{CONNECT}\
+{_ask("before", mix.before, endpoint)}\
 {_drive(mix, options, endpoint)}\
 {reduce}\
 [ "$status" = 0 ] || exit "$status"
-{asked}"""
-    files = {f"{name}.sql": text for name, text in mix.scripts.items()}
-    files |= {f"after.{name}.sql": text for name, text in mix.after.items()} | pgbench_log.FILES
+{_ask("after", mix.after, endpoint)}"""
+    files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.FILES
+    for when, asked in (("before", mix.before), ("after", mix.after)):
+        files |= {f"{when}.{name}.sql": text for name, text in asked.items()}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
+    return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
 
 
 def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint) -> str:
@@ -152,13 +161,13 @@ def read(output: Path, expected: int) -> Reading:
 
     rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
     errors = expected - len(rows)
-    said = _text(output / "driver.txt")
+    said = text(output / "driver.txt")
     failed = re.search(r"number of failed transactions: (\d+)", said)
     if failed and int(failed[1]) > 0:
         errors = max(errors, int(failed[1]))
     details: dict[str, object] = {
         "driver_said": said,
-        "driver_errors": _text(output / "driver_errors.txt")[-2000:],
+        "driver_errors": text(output / "driver_errors.txt")[-2000:],
     }
     if not len(rows):
         return Reading({}, errors=expected, details=details)
@@ -184,7 +193,7 @@ def read(output: Path, expected: int) -> Reading:
     if connecting:
         measurements["connection_ms_mean"] = float(connecting[1])
     measurements |= work_per_transaction(output, len(rows))
-    cpu = driver_cpu(_text(output / "driver_cpu.txt"))
+    cpu = driver_cpu(text(output / "driver_cpu.txt"))
     if cpu is not None:
         measurements["driver_cpu_share"] = cpu
     return Reading(
@@ -248,5 +257,5 @@ def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
             yield np.array(kept, dtype=np.int64)
 
 
-def _text(path: Path) -> str:
+def text(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""

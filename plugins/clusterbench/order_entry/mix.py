@@ -53,11 +53,11 @@ def variables(warehouses: int) -> dict[str, int]:
     return {"warehouses": warehouses, **C}
 
 
-def random_seed(seed: int, trial: str, clients: int, rate_per_s: int) -> int:
+def random_seed(seed: int, trial: str, clients: int, rate_per_s: float) -> int:
     """For pgbench: what decides the numbers that the clients draw.
 
     The same on every platform and in every run, but another for each trial (repetitions are trials) and for each load
     that a search for a utilisation tries: these follow one another on the same data, and the same numbers once more
     would find all of their rows in the caches.
     """
-    return seed + crc32(f"{trial}:{clients}:{rate_per_s}".encode())
+    return seed + crc32(f"{trial}:{clients}:{rate_per_s:g}".encode())

@@ -57,6 +57,11 @@ def measurements(log: ReducedLog) -> dict[str, float]:
     return found
 
 
+def samples(log: ReducedLog) -> int:
+    """Transactions that are the window's throughput."""
+    return sum(_throughput(log))
+
+
 def too_few(log: ReducedLog) -> list[str]:
     """Why the window says nothing: transactions of which none ended in it."""
     none = [TITLES[name] for name in TRANSACTIONS if not sum(_ended(log, name))]
@@ -66,10 +71,10 @@ def too_few(log: ReducedLog) -> list[str]:
     return [f"{said}; make window_s longer, or find out what holds them up"]
 
 
-def not_as_counted(log: ReducedLog, orders_made: int) -> list[str]:
+def not_as_counted(log: ReducedLog, orders_made: int | None) -> list[str]:
     """Where the log and the database do not agree on how many orders were entered, ramp-up and all."""
     counted = log.ended(NUMBER["new_order"])
-    if counted == orders_made:
+    if orders_made is None or counted == orders_made:
         return []
     return [f"the driver's log has {counted:,} New-Orders, but the districts counted {orders_made:,} new orders"]
 
