@@ -53,9 +53,7 @@ def _facts(pair: Pair, console: Console, sides: tuple[str, str]) -> None:
     _differences(pair.differences, "Facts", console, sides)
 
 
-def _differences(
-    found: Sequence[Difference], what: str, console: Console, sides: tuple[str, str] = ("A", "B")
-) -> None:
+def _differences(found: Sequence[Difference], what: str, console: Console, sides: tuple[str, str] = ("A", "B")) -> None:
     if not found:
         return
     table = Table(title=f"{what}: {plural(len(found), 'difference')}", title_justify="left")
