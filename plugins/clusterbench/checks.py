@@ -110,7 +110,19 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
         named += [("levels", "factor", name) for name in table.levels]
         for sweep in table.sweeps:
             problems += [f"tables.{number}.{problem}" for problem in _unknown_names(experiment, "sweeps", sweep, named)]
-    return problems + _check_scenarios(experiment, published)
+    return problems + _check_metrics(experiment, published) + _check_scenarios(experiment, published)
+
+
+def _check_metrics(experiment: Experiment, published: Published) -> list[str]:
+    """A row names a measurement of any of the experiment's workloads."""
+    known = [name for sweep in experiment.sweeps.values() for name in load_workload(sweep.workload).measurements]
+    return [
+        f"metrics.{table.table}, {row.metric!r}: no workload of experiment {experiment.experiment!r} has a "
+        f"measurement {row.measurement!r}{suggest(row.measurement, list(dict.fromkeys(known)))}"
+        for table in published.metrics
+        for row in table.rows
+        if row.measurement and row.measurement not in known
+    ]
 
 
 def _check_scenarios(experiment: Experiment, published: Published) -> list[str]:

@@ -19,6 +19,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
 from clusterbench.connections import local_connections
+from clusterbench.durability import Durability, archived
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
@@ -78,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     ):
         sub = commands.add_parser(name, help=words)
         sub.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+        if name == "results":
+            sub.add_argument("--json", action="store_true", help="everything, as JSON")
         if name == "report":
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
@@ -220,8 +223,8 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
     archive = _archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
-    if results := archive.get_json("results.json"):
-        _print_results(results["results"])
+    if archive.get_json("results.json"):
+        _print_results(*_results_of(archive))
     report = lab_dir() / "reports" / f"{dag_id}-{run_id}.html"
     if html := archive.store.get(f"{archive.prefix}report.html"):
         report.parent.mkdir(parents=True, exist_ok=True)
@@ -244,21 +247,30 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
             print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
 
 
-def _print_results(results: list[dict[str, Any]]) -> None:
+def _results_of(archive: RunArchive) -> tuple[list[Result], Durability]:
+    found = archive.need_json("results.json")
+    results = [Result.from_json(entry) for entry in found["results"]]
+    platforms = dict.fromkeys(result.platform for result in results)
+    facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
+    kept = archived(found, facts)
+    return kept.labelled(results), kept
+
+
+def _print_results(results: Sequence[Result], kept: Durability) -> None:
     table = Table(title="Results: median, 95 % interval, best")
     for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
         table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
-    for entry in results:
-        result = Result.from_json(entry)
+    for result in results:
+        platform = kept.named(result.platform)
         shown = [name for name in SHOWN if name in result.measurements] or list(result.measurements)[:1]
         if not shown:
             reason = (result.reasons or ["not run"])[0]
-            table.add_row(result.platform, result.label, result.n_of_n, reason[:60], "", "", "", "")
+            table.add_row(platform, result.label, result.n_of_n, reason[:60], "", "", "", "")
         for number, name in enumerate(shown):
             summary = result.measurements[name]
             low_high = summary.interval_95
             table.add_row(
-                *((result.platform, result.label, result.n_of_n) if number == 0 else ("", "", "")),
+                *((platform, result.label, result.n_of_n) if number == 0 else ("", "", "")),
                 name,
                 f"{summary.median:.4g}",
                 f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else "fewer than 3",
@@ -293,7 +305,12 @@ def _lite(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace) -> int:
-    _print_results(_archive_of(options.run).need_json("results.json")["results"])
+    found, kept = _results_of(_archive_of(options.run))
+    if options.json:
+        everything = {"results": [result.as_json() for result in found], "durability": kept.as_json()}
+        print(json.dumps(everything, indent=1, sort_keys=True))
+    else:
+        _print_results(found, kept)
     return OK
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from clusterbench.archive import RunArchive
 from clusterbench.conformance import archived
+from clusterbench.durability import Durability
+from clusterbench.durability import archived as durability_of
 from clusterbench.errors import ArchiveError, suggest
 from clusterbench.report.facts_compared import (
     Difference,
@@ -28,6 +30,7 @@ class OneRun:
     sides: Mapping[str, Side]
     declared: Mapping[str, Mapping[str, str]]
     results: Sequence[Result]
+    kept: Durability = field(default_factory=Durability)
 
     def results_on(self, platform: str) -> dict[str, Result]:
         return {_cell_key(result): result for result in self.results if result.platform == platform}
@@ -62,6 +65,8 @@ class Pair:
     differences: list[Difference]
     declared: list[Difference]
     cells: list[Cell]
+    durability: tuple[str, str] = ("", "")
+    """How either traded durability away; empty where it did not, or where that is not known."""
 
     def as_json(self) -> dict[str, Any]:
         cells = [{**asdict(cell), "ratio": cell.ratio} for cell in self.cells]
@@ -84,17 +89,18 @@ class Comparison:
 
 def read_run(archive: RunArchive) -> OneRun:
     """Raises ArchiveError where the run has no results yet."""
-    results = [Result.from_json(entry) for entry in archive.need_json("results.json")["results"]]
+    found = archive.need_json("results.json")
+    results = [Result.from_json(entry) for entry in found["results"]]
     platforms = dict.fromkeys(result.platform for result in results)
+    facts = {name: archive.get_json(f"platforms/{name}/facts.json") for name in platforms}
     sides = {
-        name: Side.of(
-            archive.get_json(f"platforms/{name}/facts.json"),
-            archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml"),
-        )
+        name: Side.of(facts[name], archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml"))
         for name in platforms
     }
     declared = {name: _declared(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms}
-    return OneRun(f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json"), sides, declared, results)
+    kept = durability_of(found, {name: known or {} for name, known in facts.items()})
+    name, opened = f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json")
+    return OneRun(name, opened, sides, declared, kept.labelled(results), kept)
 
 
 def _declared(conformance: Mapping[str, Any] | None) -> dict[str, str]:
@@ -149,6 +155,7 @@ def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
         differences(side_a, side_b),
         of_texts(a.declared[name_a], b.declared[name_b], "platform file"),
         _cells(a.results_on(name_a), b.results_on(name_b)),
+        (a.kept.platforms.get(name_a, ""), b.kept.platforms.get(name_b, "")),
     )
 
 

@@ -21,15 +21,22 @@ def show(found: Comparison, console: Console, shown: Collection[str]) -> None:
     for pair in found.pairs:
         name = pair.a if pair.a == pair.b else f"{pair.a} (A) and {pair.b} (B)"
         console.print(f"\n{name}", style="bold", highlight=False, markup=False)
-        _facts(pair, console)
-        _differences(pair.declared, "Declared settings", console)
-        _cells(pair.cells, console, shown)
+        sides = _sides(pair)
+        _facts(pair, console, sides)
+        _differences(pair.declared, "Declared settings", console, sides)
+        _cells(pair.cells, console, shown, sides)
     for run, names in zip("AB", found.alone, strict=True):
         if names:
             console.print(f"Only {run} has {', '.join(names)}.", highlight=False, markup=False)
 
 
-def _facts(pair: Pair, console: Console) -> None:
+def _sides(pair: Pair) -> tuple[str, str]:
+    """Heads of the columns: whoever reads a number of a platform that is not durable reads that, too."""
+    a, b = (f"{run} ({said})" if said else run for run, said in zip("AB", pair.durability, strict=True))
+    return a, b
+
+
+def _facts(pair: Pair, console: Console, sides: tuple[str, str]) -> None:
     if not all(pair.hosts):
         without = " and ".join(run for run, hosts in zip("AB", pair.hosts, strict=True) if not hosts)
         console.print(f"No facts of hosts were read in {without}: nobody knows whether the two can be compared.")
@@ -43,14 +50,14 @@ def _facts(pair: Pair, console: Console) -> None:
             "a ratio holds what they do to it as well.",
             highlight=False,
         )
-    _differences(pair.differences, "Facts", console)
+    _differences(pair.differences, "Facts", console, sides)
 
 
-def _differences(found: Sequence[Difference], what: str, console: Console) -> None:
+def _differences(found: Sequence[Difference], what: str, console: Console, sides: tuple[str, str] = ("A", "B")) -> None:
     if not found:
         return
     table = Table(title=f"{what}: {plural(len(found), 'difference')}", title_justify="left")
-    for column in ("", "what", "where", "A", "B"):
+    for column in ("", "what", "where", *sides):
         table.add_column(column, overflow="fold")
     for one in found:
         table.add_row("!" if one.decides else "", one.what, one.where, _plain(one.a), _plain(one.b))
@@ -61,9 +68,9 @@ def _plain(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def _cells(cells: Iterable[Cell], console: Console, shown: Collection[str]) -> None:
+def _cells(cells: Iterable[Cell], console: Console, shown: Collection[str], sides: tuple[str, str]) -> None:
     table = Table(title="Results: median, 95 % interval", title_justify="left")
-    for column in ("cell", "measurement", "A", "B", "B / A (95 % bootstrap interval)"):
+    for column in ("cell", "measurement", *sides, "B / A (95 % bootstrap interval)"):
         table.add_column(column, justify="left" if column in ("cell", "measurement") else "right", overflow="fold")
     grouped: dict[str, list[Cell]] = {}
     for cell in cells:

@@ -16,6 +16,7 @@ from typing import Any
 from clusterbench import (
     __version__,
     conformance,
+    durability,
     facts,
     host_settings,
     host_setup,
@@ -145,7 +146,9 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "neighbours": dict(zip(bench.neighbours, of_neighbours, strict=True)),
                 "hosts": hosts,
                 "lacks": bench.hosts_lack,
+                "durability": durability_of(bench),
                 "page_cache": bench.platform.page_cache,
+                "notes": bench.platform.notes,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
             },
@@ -188,6 +191,11 @@ def conformance_of_engine(bench: Bench) -> list[conformance.Row]:
         settings = engine.declared_settings()
         rows += conformance.of_engine(bench.platform, settings, engine.settings(settings), name)
     return rows
+
+
+def durability_of(bench: Bench) -> dict[str, str]:
+    """What of a database may trade durability away, as it is in force; nothing of what is no database."""
+    return bench.engine.settings(durability.SETTINGS) if bench.platform.database else {}
 
 
 def _check_space(run: Run, bench: Bench) -> None:
@@ -363,6 +371,7 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
     with run.bench(platform) as bench:
         job = job_of(run.plan().trial(platform, trial_id), bench)
         job.kill()
+        job.beside(jobs.PROBE).kill()
         for end in neighbours.endings(bench, job):
             end()
 
@@ -432,7 +441,10 @@ def summarise(run: Run) -> None:
         *validation.about_neighbours(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
     ]
-    run.archive.put_json("results.json", {"results": [result.as_json() for result in found]})
+    kept = durability.of_run(platforms, records)
+    run.archive.put_json(
+        "results.json", {"results": [result.as_json() for result in found], "durability": kept.as_json()}
+    )
     run.archive.put_json(
         "verdicts.json",
         {"valid": validation.passed(verdicts), "verdicts": [verdict.as_json() for verdict in verdicts]},

@@ -105,7 +105,7 @@ def test_time_without_quotes_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_published_file_without_any_number_is_refused() -> None:
-    with pytest.raises(ValidationError, match="has no number: write 'values', 'tables' or 'scenarios'"):
+    with pytest.raises(ValidationError, match="has no number: write 'values', 'tables', 'metrics' or 'scenarios'"):
         Published.model_validate({"published": "p", "title": "P", "authors": "A", "cluster": "C"})
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.conformance import Row, archived
+from clusterbench.durability import Durability, of_run
 from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
@@ -48,12 +49,21 @@ class Gathered:
     """Facts again, with the roles of the hosts, by platform: for comparison."""
     densities: Mapping[str, str] = field(default_factory=dict)
     """What a platform's placement was declared to be, where it was."""
+    durability: Durability = field(default_factory=Durability)
+    """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
+    databases: tuple[str, ...] = ()
+    """Platforms whose durability matters, as their files say that they are databases."""
 
     @property
     def platforms(self) -> list[str]:
         """Those of the plan, or of the choices where the run was not even planned."""
         chosen = (self.opened.get("choices") or {}).get("platforms") or []
         return list(self.plan.trials) if self.plan else list(chosen)
+
+    @property
+    def names_platforms(self) -> bool:
+        """Whether a table says which platform a line is of: one that is not durable is always named."""
+        return len(self.platforms) > 1 or bool(self.durability.platforms)
 
     @property
     def title(self) -> str:
@@ -93,6 +103,8 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         facts=facts,
         sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
         densities={name: found for name in platforms if (found := _density(_platform(archive, name)))},
+        durability=of_run(facts, trials),
+        databases=tuple(name for name in platforms if _declared(_platform(archive, name)).get("database")),
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
@@ -125,12 +137,15 @@ def _platform(archive: RunArchive, name: str) -> bytes | None:
     return archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml")
 
 
-def _density(declared: bytes | None) -> str:
+def _declared(platform: bytes | None) -> dict[str, Any]:
     try:
-        placement = (yaml.safe_load(declared or b"") or {}).get("placement") or {}
+        return dict(yaml.safe_load(platform or b"") or {})
     except yaml.YAMLError:
-        return ""
-    return str(placement.get("density") or "")
+        return {}
+
+
+def _density(platform: bytes | None) -> str:
+    return str((_declared(platform).get("placement") or {}).get("density") or "")
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from clusterbench.durability import is_off
 from clusterbench.report.gather import Gathered, workload_or_none
+from clusterbench.report.utilisation import refusal
 from clusterbench.report.words import named_counts, published_text, quantity, say_level, without_sweep
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.experiment import Scale
@@ -137,7 +139,7 @@ class SweepView:
         occurring = dict.fromkeys(result.platform for result in found)
         self.platforms = sorted(occurring, key=lambda name: _place(name, run.platforms))
         self.levels = self._levels(found)
-        self.varied = [factor for factor, levels in self.levels.items() if len(levels) > 1]
+        self.varied = [name for name, levels in self.levels.items() if len(levels) > 1 or self._trades(name)]
         self.results = sorted(found, key=self._order)
 
     def _levels(self, found: Sequence[Result]) -> dict[str, list[Level]]:
@@ -150,6 +152,16 @@ class SweepView:
             first = [level for level in declared.get(name, []) if level in occurring]
             levels[name] = first + [level for level in occurring if level not in first]
         return levels
+
+    def _trades(self, name: str) -> bool:
+        """A factor whose one level trades durability away names cells and lines as if it were varied."""
+        factor = self.workload.factors.get(name) if self.workload else None
+        return factor is not None and any(is_off(factor.setting, level) for level in self.levels[name])
+
+    @property
+    def names_platforms(self) -> bool:
+        """Whether tables and figures say which platform a number is of: one that is not durable is always named."""
+        return len(self.platforms) > 1 or bool(self.run.durability.platforms)
 
     def _declared(self, factor: str) -> list[Level]:
         scale: Scale = (self.run.opened.get("choices") or {}).get("scale") or "laptop"
@@ -338,6 +350,8 @@ def answer(result: Result) -> str:
 def _ratio(view: SweepView, result: Result, measurement: str) -> str:
     """Median over that of the reference platform, which is the first that was chosen."""
     cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
+    if cell and refusal(result, cell[0]):
+        return "not compared"
     first = cell[0].measurements.get(measurement) if cell else None
     return "" if result.platform == view.platforms[0] else ratio_text(result.measurements.get(measurement), first)
 
@@ -413,7 +427,7 @@ def _along_numbers(
 def _series_name(view: SweepView, key: SeriesKey) -> str:
     """The line's levels in words, and its platform where there are several or nothing else to say."""
     said = [say_level(view.workload, name, level) for name, level in zip(view.series_factors, key[:-1], strict=True)]
-    return ", ".join([*said, *([str(key[-1])] if len(view.platforms) > 1 or not said else [])])
+    return ", ".join([*said, *([str(key[-1])] if view.names_platforms or not said else [])])
 
 
 def _looks(view: SweepView, keys: Sequence[SeriesKey]) -> dict[SeriesKey, tuple[int, int]]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clusterbench.durability import is_off
+from clusterbench.durability import words as not_durable
 from clusterbench.spec import PublishedValue
 from clusterbench.workloads import Level, Workload, say_count
 
@@ -100,16 +102,26 @@ def named_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
+def exact(value: float | str) -> str:
+    """A number as it was printed: no digit of a whole one is lost. A text as it is."""
+    if isinstance(value, str):
+        return value
+    return f"{int(value):,}".replace(",", THIN_SPACE) if float(value).is_integer() else f"{value:.4g}"
+
+
 def published_text(value: PublishedValue) -> str:
-    """As it was printed: no digit of a whole number is lost."""
-    whole = float(value.value).is_integer()
-    text = f"{int(value.value):,}".replace(",", THIN_SPACE) if whole else f"{value.value:.4g}"
+    text = exact(value.value)
     return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{text}"
 
 
 def say_level(workload: Workload | None, factor: str, level: Level, *, named: bool = False) -> str:
-    """A level in the words of its factor; ``named`` puts the factor's name before a bare word: "cache warm"."""
+    """A level in the words of its factor; ``named`` puts the factor's name before a bare word: "cache warm".
+
+    One that trades durability away says that instead.
+    """
     known = workload.factors.get(factor) if workload else None
+    if known and is_off(known.setting, level):
+        return not_durable([known.setting])
     said = known.say(level) if known else str(level).replace("_", " ")
     bare = known is None or known.wording == "{}"
     return f"{factor.replace('_', ' ')} {said}" if named and bare else said

@@ -2,13 +2,15 @@
 
 from clusterbench.spec.experiment import SCALES, Experiment, Sweep
 from clusterbench.spec.platform import Platform
-from clusterbench.spec.published import Published, PublishedTable, PublishedValue
+from clusterbench.spec.published import Published, PublishedMetric, PublishedMetrics, PublishedTable, PublishedValue
 
 __all__ = [
     "SCALES",
     "Experiment",
     "Platform",
     "Published",
+    "PublishedMetric",
+    "PublishedMetrics",
     "PublishedTable",
     "PublishedValue",
     "Sweep",

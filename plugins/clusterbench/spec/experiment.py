@@ -121,6 +121,8 @@ class Experiment(Strict):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
     default_scale: Scale = "laptop"
     published: Name | None = None
+    notice: str = ""
+    """What must be said of its numbers wherever they are shown, such as that they are no results of a standard's."""
     settings: dict[Name, dict[str, str]] = {}
     """By engine: settings of every session that the drivers open."""
     failures_are_findings: bool = False

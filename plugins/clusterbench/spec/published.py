@@ -53,6 +53,40 @@ class PublishedTable(Strict):
         return self
 
 
+class PublishedMetric(Strict):
+    """A row of such a table: one metric, ours beside it where it is a measurement or a fact of ours."""
+
+    metric: Annotated[str, Field(min_length=1)]
+    measurement: Name | None = None
+    fact: Literal["hypervisor", "system", "engine"] | None = None
+    """In place of a measurement: what was read back of hosts and engine."""
+    unit: str = ""
+    values: Annotated[list[float | int | str | None], Field(min_length=1)]
+    """One for each of the table's columns; null where the paper prints none."""
+    note: str = ""
+    """What the paper prints otherwise, or leaves out."""
+
+
+class PublishedMetrics(Strict):
+    """A table, or the sentences, of a paper that has a metric in each row and platforms as its columns."""
+
+    table: Name
+    title: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+    columns: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    rows: Annotated[list[PublishedMetric], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _is_rectangular(self) -> PublishedMetrics:
+        for row in self.rows:
+            if len(row.values) != len(self.columns):
+                where = f"rows, {row.metric!r}"
+                raise ValueError(f"{where}: {len(row.values)} values for {len(self.columns)} columns")
+            if row.measurement and row.fact:
+                raise ValueError(f"rows, {row.metric!r}: is a measurement or a fact, not both; take one of them out")
+        return self
+
+
 class Published(Strict):
     """One YAML file in ``include/published``."""
 
@@ -63,11 +97,12 @@ class Published(Strict):
     """The hardware and software that the paper measured, in its own words."""
     values: list[PublishedValue] = []
     tables: list[PublishedTable] = []
+    metrics: list[PublishedMetrics] = []
     scenarios: PublishedScenarios | None = None
     """A table by concurrency and density, where the paper has one."""
 
     @model_validator(mode="after")
     def _has_numbers(self) -> Published:
-        if not (self.values or self.tables or self.scenarios):
-            raise ValueError("has no number: write 'values', 'tables' or 'scenarios'")
+        if not (self.values or self.tables or self.metrics or self.scenarios):
+            raise ValueError("has no number: write 'values', 'tables', 'metrics' or 'scenarios'")
         return self
