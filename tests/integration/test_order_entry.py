@@ -68,7 +68,7 @@ class Session:
             "order_line": "ol_w_id = 1 AND ol_d_id = 1",
             "stock": "s_w_id = 1 AND s_i_id < 10",
         }
-        each = [f"(SELECT count(*) || ' ' || sum(hashtext(t::text)) FROM {t} WHERE {of})" for t, of in where.items()]
+        each = [f"(SELECT count(*) || ' ' || sum(hashtext({t}::text)) FROM {t} WHERE {of})" for t, of in where.items()]
         return self.row(f"SELECT {' || '.join(each)} AS found")
 
 
