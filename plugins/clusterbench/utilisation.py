@@ -114,9 +114,7 @@ def _costs(evidence: Mapping[str, Any], measured: Mapping[str, float]) -> str:
     now = measured.get("transactions_per_cpu_s")
     if not now or not then:
         return ""
-    return (
-        f"; a transaction took {1e3 / now:.3g} ms of processor time, and {1e3 / then:.3g} ms in the search's last step"
-    )
+    return f"; a transaction took {1e3 / now:.3g} ms of processor time, in the search's last step {1e3 / then:.3g} ms"
 
 
 def _with(trial: Trial, **levels: Any) -> Trial:
