@@ -68,11 +68,11 @@ def test_published_file_loads_and_an_experiment_names_it(path: Path) -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", [path.stem for path in CATALOG.experiment_files])
-def test_every_experiment_plans_at_every_scale_on_every_platform_of_its_engines(name: str, scale: str) -> None:
+def test_every_experiment_plans_at_every_scale_on_every_platform_for_it(name: str, scale: str) -> None:
     experiment = CATALOG.experiment(name)
     engines = {CATALOG.platform(platform).engine for platform in experiment.platforms}
     every = [CATALOG.read_platform(path) for path in CATALOG.platform_files]
-    platforms = [platform.platform for platform in every if platform.engine in engines]
+    platforms = [platform.platform for platform in every if platform.engine in engines and platform.is_for(name)]
     plan = make_plan(experiment, read_choices(experiment, {"scale": scale, "platforms": platforms}), CATALOG)
     assert set(plan.trials) == set(platforms) >= set(experiment.platforms)
     for trial in (trial for trials in plan.trials.values() for trial in trials):
@@ -113,6 +113,26 @@ def test_platforms_for_an_experiment_are_its_own_first_and_then_others_of_its_en
     assert names[0] == "lab_db1"
     assert "lab_db2" in names[1:]
     assert len(set(names)) == len(names)
+
+
+def test_platform_of_one_experiment_is_offered_to_no_other(tmp_path: Path) -> None:
+    assert CATALOG.platform("lab_ideal").experiments == ["tpcds_density"]
+    offered = {name: CATALOG.platforms_for(CATALOG.experiment(name)) for name in ("tpcds_density", "smoke")}
+    is_offered_to = {name for name, found in offered.items() if "lab_ideal" in [one.platform for one in found]}
+    assert is_offered_to == {"tpcds_density"}
+    smoke = CATALOG.experiment("smoke")
+    with pytest.raises(SpecError) as caught:
+        make_plan(smoke, read_choices(smoke, {"platforms": ["lab_ideal"]}), CATALOG)
+    assert str(caught.value) == (
+        "platforms: 'lab_ideal' is only for tpcds_density, as 'experiments' in its file says; choose another, or add "
+        "'smoke' there"
+    )
+    for folder in ("include/platforms", "include/published", "dags/experiments"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    path = tmp_path / "include/platforms/lab_ideal.yaml"
+    path.write_text(path.read_text().replace("[tpcds_density]", "[tpcds_densty]"))
+    said = "experiments: unknown experiment 'tpcds_densty'; did you mean 'tpcds_density'?"
+    assert any(said in line for line in Catalog(tmp_path).lint())
 
 
 def test_template_is_linted_but_never_offered(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench import facts, neighbours, telemetry
+from clusterbench import cpu_limits, facts, neighbours
 from clusterbench.catalog import Catalog
-from clusterbench.lab.cgroups import SERVER, THREAD_CPUS, VM_CPUS
+from clusterbench.lab.cgroups import SERVERS
 from clusterbench.paths import project_root
 from clusterbench.placement import contradictions, cpu_limit, density, placed
 from clusterbench.records import Trial, TrialRecord
@@ -33,8 +33,39 @@ def test_scenarios_of_the_lab_are_what_they_are_called_and_what_the_lab_makes(na
     assert one is not None
     assert one.placement.vms_per_machine == 1 + len(platform.neighbours) == SCENARIOS[name]
     assert density(one.machine, one.cpus) == one.placement.density == name
-    assert (one.machine, one.size.cpus, one.placement.thread_cpus) == (SERVER, VM_CPUS, THREAD_CPUS)
+    server = SERVERS["server1"]
+    assert (one.machine, one.placement.thread_cpus) == (server.machine, server.thread_cpus)
+    assert {one.size.cpus} == set(server.guests.values())
     assert cpu_limit(platform) == 0.5
+
+
+@pytest.mark.parametrize(("host", "cpus", "limit"), [("native", 72, 1.2), ("vm64", 64, 1.0667)])
+def test_native_and_its_vm_are_what_the_lab_makes(host: str, cpus: int, limit: float) -> None:
+    platform = CATALOG.platform(f"lab_{host}")
+    one, server = placed(platform), SERVERS["server2"]
+    assert one is not None and facts.vms(platform) == [host]
+    assert (one.machine, one.size.cpus, server.guests[host]) == (server.machine, cpus, cpus)
+    assert cpu_limit(platform) == pytest.approx(server.cpus(host)) == pytest.approx(limit, abs=1e-4)
+    said = f"{limit:.4g}"
+    assert facts.claims(platform, {host: {"cpus": 2, "cpu_limit": limit}}) == [(host, "cpu_limit", said, said, True)]
+    for another in (1.0, 1.07, 1.25):
+        assert facts.claims(platform, {host: {"cpus": 2, "cpu_limit": another}})[0][-1] is False
+    assert facts.lacks(platform, {host: {"cpus": 2}})[EVERYTHING].startswith(f"no CPU limit on {host}: {said} proc")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("lab_native", "lab_vm64"),
+        ("order_entry_native", "order_entry_vm"),
+        ("order_entry_native_westmere", "order_entry_vm_esxi51"),
+    ],
+)
+def test_native_and_its_vm_are_configured_alike_and_durable(names: tuple[str, str]) -> None:
+    """Paper 003, "Performance Optimizations Used in the Study": identical ones for both."""
+    native, vm = map(CATALOG.platform, names)
+    assert (native.settings, native.setup) == (vm.settings, vm.setup)
+    assert [native.settings[name] for name in ("fsync", "synchronous_commit", "full_page_writes")] == ["on"] * 3
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -72,8 +103,8 @@ def test_vms_without_limits_make_every_trial_not_applicable_and_no_run_fail() ->
     assert facts.claims(platform, hosts) == [("vm1", "cpu_limit", "0.5", "0.5", True)]
     lacks = facts.lacks(platform, hosts)
     assert lacks == {
-        EVERYTHING: "no CPU limit on vm2: a VM is to have 0.5 processors, as the platform's file says; the lab limits "
-        "its VMs where root runs it and cgroups can be written"
+        EVERYTHING: "no CPU limit on vm2: 0.5 processors are what the platform's file says; the lab limits such hosts "
+        "where root runs it and cgroups can be written"
     }
     workload = load_workload("key_value")
     defaults = {name: factor.default for name, factor in workload.factors.items()}
@@ -147,7 +178,7 @@ def test_throttled_time_is_a_share_of_all_processors(tmp_path: Path) -> None:
     start, end = tmp_path / "start", tmp_path / "end"
     start.write_text("1000000 0 2 100.0\n")
     end.write_text("6000000 1000000 2 110.0\n")
-    found = telemetry.throttled(start, end)
+    found = cpu_limits.throttled(start, end)
     assert found == {"cpu_throttled_percent": 25.0, "cpu_throttled_above_percent": 5.0}
     start.write_text("")
-    assert telemetry.throttled(start, end) == telemetry.throttled(tmp_path / "none", end) == {}
+    assert cpu_limits.throttled(start, end) == cpu_limits.throttled(tmp_path / "none", end) == {}

@@ -66,7 +66,7 @@ def test_the_loopback_is_no_network() -> None:
     assert row["network_received_packets_per_s"] == sum(net["rxpck"] for net in by_name.values())
     assert row["network_sent_mb_per_s"] == pytest.approx(sum(net["txkB"] for net in by_name.values()) * 1024 / 1e6)
     assert row["loopback_mb_per_s"] == pytest.approx(own["txkB"] * 1024 / 1e6)
-    assert own["rxpck"] == 550.0
+    assert row["loopback_packets_per_s"] == own["rxpck"] == 550.0
 
 
 def test_pressure_is_the_share_of_the_second_in_which_something_waited() -> None:
@@ -163,6 +163,12 @@ def test_window_on_the_edges_of_samples_takes_those_within() -> None:
 def test_quiet_before_is_the_last_whole_sample_before_the_window() -> None:
     assert telemetry.summary(rows_at(101, 102, 103), 102.4, 102.9)["cpu_percent_before"] == 20.0
     assert telemetry.summary(rows_at(101, 102, 103), 102.0, 102.9)["cpu_percent_before"] == 20.0
+
+
+def test_a_host_under_load_before_the_window_was_quiet_before_the_driver_began() -> None:
+    """A ramp-up is part of the driver; the sample that holds its start is not quiet."""
+    assert telemetry.summary(rows_at(101, 102, 103, 104), 103.5, 104.0, 102.1)["cpu_percent_before"] == 20.0
+    assert telemetry.summary(rows_at(101, 102, 103, 104), 103.5, 104.0, 100.1)["cpu_percent_before"] is None
 
 
 def test_no_sample_before_the_window_is_none_and_not_zero() -> None:

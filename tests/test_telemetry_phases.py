@@ -162,9 +162,9 @@ def test_courses_of_many_hosts_are_together_no_larger_than_a_record_bears(hosts:
     assert len(found["second"]) <= points == telemetry.points_each(hosts)
 
 
-def test_trial_without_phases_has_neither_sums_nor_boot_nor_course() -> None:
+def test_trial_without_phases_has_neither_sums_nor_course() -> None:
     found = telemetry.read(CAPTURED, START_S, END_S, (), drawn=1)
-    assert not {"phases", "boot_id", "course"} & set(found)
+    assert not {"phases", "course"} & set(found)
 
 
 def test_host_whose_boot_was_not_noted_has_an_empty_one() -> None:

@@ -52,7 +52,7 @@ def _generation_against_copy(bench: Bench, number: int) -> float:
     finished = statement("tables", "rows", table=identifier(source.table))
     inserts = {
         made: order_lineitems.insert(made, engine.series(1, ROWS)),
-        copied: statement("order_lineitems", "insert", table=identifier(copied.table), rows=raw(finished)),
+        copied: statement("tables", "insert", table=identifier(copied.table), rows=raw(finished)),
     }
     times_s = {}
     for dataset in list(inserts)[:: 1 if number % 2 else -1]:

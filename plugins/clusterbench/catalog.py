@@ -59,7 +59,8 @@ class Catalog:
         if len(offered) == len(experiment.platforms):
             return experiment
         engines = self.engines_of(experiment)
-        offered = offered or [platform.platform for platform in self.platforms() if platform.engine in engines]
+        known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
+        offered = offered or [platform.platform for platform in known]
         return experiment.model_copy(update={"platforms": offered}) if offered else experiment
 
     def experiments(self) -> list[tuple[Experiment, list[Platform]]]:
@@ -99,11 +100,11 @@ class Catalog:
         return platform
 
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
-        """Every platform that could be measured: those the experiment names, and all of an engine that it knows."""
+        """Every platform that could be measured: those the experiment names, and others for it of its engines."""
         named = [self.platform(name) for name in experiment.platforms]
         engines = self.engines_of(experiment)
-        others = [p for p in self.platforms() if p.engine in engines and p.platform not in experiment.platforms]
-        return [*named, *others]
+        known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
+        return [*named, *(p for p in known if p.platform not in experiment.platforms)]
 
     def engines_of(self, experiment: Experiment) -> set[str]:
         """Those of its platforms, and those that it has settings for."""
@@ -142,7 +143,16 @@ class Catalog:
                     problems += error.problems
                 except ClusterbenchError as error:
                     problems.append(f"{path}: {error}")
-        return problems or self._lint_published()
+        return problems or self._lint_published() + self._lint_experiments_of_platforms()
+
+    def _lint_experiments_of_platforms(self) -> list[str]:
+        known = [path.stem for path in self.experiment_files]
+        return [
+            located(path, f"experiments: unknown experiment {name!r}{suggest(name, known)}")
+            for path in self.platform_files
+            for name in self.read_platform(path).experiments
+            if name not in known
+        ]
 
     def _lint_published(self) -> list[str]:
         problems = []

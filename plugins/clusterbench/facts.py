@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any
@@ -50,6 +51,8 @@ def _quoted(folders: Iterable[str]) -> str:
 
 Claim = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
+CPU_LIMIT_OFF = 0.001
+"""Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
 
 
 def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
@@ -71,7 +74,8 @@ def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[C
             if limit is None:
                 found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
             elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``lacks`` tells
-                found.append((host, "cpu_limit", f"{limit:g}", f"{seen:g}", seen == limit))
+                is_same = math.isclose(seen, limit, abs_tol=CPU_LIMIT_OFF)
+                found.append((host, "cpu_limit", f"{limit:.4g}", f"{seen:.4g}", is_same))
     return found + _clocks(platform, hosts)
 
 
@@ -87,8 +91,8 @@ def lacks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[st
     if limit is None or not without:
         return {}
     return {
-        EVERYTHING: f"no CPU limit on {', '.join(without)}: a VM is to have {limit:g} processors, as the platform's "
-        "file says; the lab limits its VMs where root runs it and cgroups can be written"
+        EVERYTHING: f"no CPU limit on {', '.join(without)}: {limit:.4g} processors are what the platform's file says; "
+        "the lab limits such hosts where root runs it and cgroups can be written"
     }
 
 

@@ -261,7 +261,7 @@ def _limits(told: Told) -> Facts:
         quota, period = (*group.get("cpu.max", "").split(), "", "")[:2]
         quota, period = group.get("cpu.cfs_quota_us", quota), group.get("cpu.cfs_period_us", period)
         if quota.isdigit() and period.isdigit():
-            processors.append(round(int(quota) / int(period), 2))
+            processors.append(round(int(quota) / int(period), 4))
         limit = group.get("memory.max") or group.get("memory.limit_in_bytes") or ""
         memory += [int(limit)] if limit.isdigit() else []
     return {

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from clusterbench import tables
 from clusterbench.datasets import Dataset
-from clusterbench.errors import DatasetError
 from clusterbench.sql import identifier, statement
 
 if TYPE_CHECKING:
@@ -41,21 +41,24 @@ def generate(
     if _comment(dataset.table, engine) != _started(dataset):
         make_empty(dataset, engine, columns)
     parts = slices(dataset.rows, engine.parallelism(), engine.slice_rows_max)
-    _tell(dataset, engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b))))
+    loaded = engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b)))
+    tell(dataset.table, dataset.rows, loaded, "rows")
     finish()
     engine.settle(dataset.table, columns=dataset.storage.analysed)
-    engine.execute(statement("tables", "mark", table=identifier(dataset.table), mark=_mark(dataset)))
+    engine.execute(tables.mark(dataset.table, _mark(dataset)))
 
 
-def _tell(dataset: Dataset, loaded_slices: Iterable[int]) -> None:
-    """Progress for the task's log: at every tenth, and every minute of what may take days."""
+def tell(table: str, of: int, loaded_slices: Iterable[int], what: str) -> None:
+    """Progress for the task's log: at every tenth, and every minute of what may take days.
+
+    ``of``: how many ``what`` all slices have; each slice says how many it had.
+    """
     loaded, tenths, said_at = 0, 0, time.monotonic()
-    for rows in loaded_slices:
-        loaded += rows
-        if loaded * 10 // dataset.rows > tenths or time.monotonic() - said_at > PROGRESS_EVERY_S:
-            tenths, said_at = loaded * 10 // dataset.rows, time.monotonic()
-            share = loaded * 100 // dataset.rows
-            print(f"{dataset.table}: {loaded:,} of {dataset.rows:,} rows ({share} %)", flush=True)
+    for count in loaded_slices:
+        loaded += count
+        if loaded * 10 // of > tenths or time.monotonic() - said_at > PROGRESS_EVERY_S:
+            tenths, said_at = loaded * 10 // of, time.monotonic()
+            print(f"{table}: {loaded:,} of {of:,} {what} ({loaded * 100 // of} %)", flush=True)
 
 
 def make_empty(dataset: Dataset, engine: Database, columns: str) -> None:
@@ -78,7 +81,7 @@ def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, 
 
 def _mark(dataset: Dataset) -> str:
     of = f"{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
-    return f"clusterbench: {of}, complete"
+    return f"{tables.OURS}{of}, complete"
 
 
 def _started(dataset: Dataset) -> str:
@@ -87,6 +90,4 @@ def _started(dataset: Dataset) -> str:
 
 def _comment(table: str, engine: Database) -> str:
     found = engine.query(statement("tables", "comment", relation=identifier(table).as_string(None)))[0]
-    if found["is_there"] and not str(found["mark"]).startswith("clusterbench: "):
-        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
-    return str(found["mark"] or "")
+    return tables.ours(table, found["mark"]) if found["is_there"] else ""

@@ -178,7 +178,7 @@ def select(rows: int, seed: int, ids: str) -> str:
 
 def insert(dataset: Dataset, ids: str) -> str:
     rows = raw(select(dataset.rows, dataset.seed, ids))
-    return statement("order_lineitems", "insert", table=identifier(dataset.table), rows=rows)
+    return statement("tables", "insert", table=identifier(dataset.table), rows=rows)
 
 
 def checksum_query(table: str) -> str:

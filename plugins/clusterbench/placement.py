@@ -121,7 +121,7 @@ def working_hosts(platform: Platform) -> list[str]:
 
 
 def cpu_limit(platform: Platform) -> float | None:
-    """Processors that each VM may use, where it is a group of processes with a limit."""
+    """Processors that each host may use, where it is a group of processes with a limit."""
     one = placed(platform)
     return one.size.cpus * one.placement.thread_cpus if one and one.placement.thread_cpus else None
 

@@ -120,6 +120,7 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
     for name in dict.fromkeys(choices.platforms):
         platform = catalog.platform(name)
         _check_engine(experiment, platform, engines)
+        _check_is_for(experiment, platform)
         planned = list(_trials(experiment, choices, platform))
         trials[name] = _in_random_order(planned, choices.seed)
     return Plan(experiment.experiment, choices, trials)
@@ -143,6 +144,16 @@ def _check_engine(experiment: Experiment, platform: Platform, engines: Collectio
                 f"platforms: {platform.platform!r} is a platform of {platform.engine}, and experiment "
                 f"{experiment.experiment!r} measures {' and '.join(sorted(engines))}; choose one of those, or name the "
                 "engine in the experiment's 'settings'"
+            ]
+        )
+
+
+def _check_is_for(experiment: Experiment, platform: Platform) -> None:
+    if platform.platform not in experiment.platforms and not platform.is_for(experiment.experiment):
+        raise SpecError(
+            [
+                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)}, as 'experiments' "
+                f"in its file says; choose another, or add {experiment.experiment!r} there"
             ]
         )
 

@@ -148,6 +148,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "lacks": bench.hosts_lack,
                 "durability": durability_of(bench),
                 "page_cache": bench.platform.page_cache,
+                "notes": bench.platform.notes,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
             },
@@ -370,6 +371,7 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
     with run.bench(platform) as bench:
         job = job_of(run.plan().trial(platform, trial_id), bench)
         job.kill()
+        job.beside(jobs.PROBE).kill()
         for end in neighbours.endings(bench, job):
             end()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from clusterbench import cpu_limits
 from clusterbench.hosts import Fleet
 from clusterbench.workloads import Phase
 
@@ -41,30 +42,6 @@ DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
-THROTTLED = """\
-# Microseconds for which the login's group of processes stood still at its own CPU limit, and for which groups above it
-# did at theirs, summed over processors; how many these are; the time. Of cgroups version 1 or 2; nothing without them.
-throttled() {{
-  local controllers path root= group= name value sum own= above=0
-  while IFS=: read -r _ controllers path; do
-    case ,$controllers, in
-      *,cpu,*) root=/sys/fs/cgroup/cpu group=$path; break ;;
-      ,,) root=/sys/fs/cgroup group=$path ;;
-    esac
-  done </proc/self/cgroup
-  while [ "$root" ] && [ -r "$root${{group%/}}/cpu.stat" ]; do
-    sum=0
-    while read -r name value; do
-      case $name in throttled_time) sum=$((value / 1000)) ;; throttled_usec) sum=$value ;; esac
-    done <"$root${{group%/}}/cpu.stat"
-    if [ -z "$own" ]; then own=$sum; else above=$((above + sum)); fi
-    [ "${{group%/}}" ] || break
-    group=${{group%/*}}
-  done
-  [ -z "$own" ] || echo "$own $above $(nproc) $(date +%s.%N)"
-}}
-"""
-
 COLLECT = """\
 mkdir -p {directory}; cd {directory}
 [ ! -e telemetry.pid ] || exit 0
@@ -75,6 +52,11 @@ nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/nu
 echo $! >telemetry.pid
 date +%s.%N >telemetry.start
 throttled >telemetry.throttled_at_start
+cpus >telemetry.cpus
+if cpu_limit && [ -r "$used" ]; then
+  follow_cpu $! {samples} >telemetry.cpu_used 2>/dev/null </dev/null &
+  echo $! >telemetry.follower
+fi
 cat /proc/sys/kernel/random/boot_id >telemetry.boot
 """
 
@@ -82,15 +64,19 @@ STOP = """\
 cd {directory} 2>/dev/null || exit 0
 [ -e telemetry.pid ] || exit 0
 throttled >telemetry.throttled_at_end
-pid=$(cat telemetry.pid)
+pid=$(cat telemetry.pid) costs=/proc/$pid/stat
 if grep -q sadc /proc/$pid/comm 2>/dev/null; then
   size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
   for _ in {{1..12}}; do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.1; done
-  awk '{{print ($14 + $15) / {ticks}}}' /proc/$pid/stat >telemetry.cpu_s || true
-  kill -TERM $pid || true  # at once: SIGINT would be heeded a second later
+  if [ -e telemetry.follower ] && [ "/proc/$(cat telemetry.follower)/cwd" -ef . ]; then
+    follower=$(cat telemetry.follower) costs="$costs /proc/$follower/stat"
+    cpu_limit && cpu_used >>telemetry.cpu_used || true  # it looks once a second only; this is after the window
+  fi
+  cat $costs | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s || true
+  kill -TERM $pid ${{follower-}} || true  # at once: SIGINT would be heeded a second later
 fi
 LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
-rm -f telemetry.raw telemetry.pid
+rm -f telemetry.raw telemetry.pid telemetry.follower
 """
 
 
@@ -106,7 +92,7 @@ cd ..; rm -rf -- {directory}
 def start(fleet: Fleet, name: str) -> None:
     """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
     scripts = {
-        host: (THROTTLED + COLLECT).format(directory=_directory(fleet, host, name), samples=LONGEST_S)
+        host: cpu_limits.FUNCTIONS + COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S)
         for host in fleet.names
     }
     fleet.run_each(scripts)
@@ -118,9 +104,8 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: (THROTTLED + STOP).format(
-            directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'"
-        )
+        host: cpu_limits.FUNCTIONS
+        + STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
         for host in fleet.names
     }
     answers, failures = fleet.try_each(scripts)
@@ -156,46 +141,38 @@ def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
 
 
 def read(
-    folder: Path, start_s: float | None, end_s: float | None, phases: Sequence[Phase] = (), *, drawn: int = 0
+    folder: Path,
+    start_s: float | None,
+    end_s: float | None,
+    phases: Sequence[Phase] = (),
+    *,
+    drawn: int = 0,
+    before_s: float | None = None,
 ) -> dict[str, Any]:
     """The summary of one host's collected telemetry, with the collector's own cost.
 
     Of ``phases`` it has the bytes that went through disks and networks, and its course over time where it is one of
-    ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all.
+    ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all. The host was to be quiet
+    until ``before_s``: the driver's start, where that is before the window.
     """
     raw = folder / RAW_FILE
     begun, boot = folder / "telemetry.start", folder / "telemetry.boot"
     start_at_s = float(begun.read_text()) if begun.exists() else None
     rows = samples(gzip.decompress(raw.read_bytes()).decode(), start_at_s) if raw.exists() else []
-    found = summary(rows, start_s, end_s)
+    found = summary(rows, start_s, end_s, before_s)
+    if rows:
+        found["boot_id"] = boot.read_text().strip() if boot.exists() else ""
     if phases and rows:
         found["phases"] = {phase.name: totals(rows, phase.start_s, phase.end_s) for phase in phases}
-        found["boot_id"] = boot.read_text().strip() if boot.exists() else ""
         if drawn:
             found["course"] = course(rows, phases[0].start_s, phases[-1].end_s, points_each(drawn))
     cost = folder / "telemetry.cpu_s"
     if cost.exists() and rows and cost.read_text().strip():
         found["collector_cpu_share"] = float(cost.read_text()) / max(1.0, rows[-1]["time_s"] - rows[0]["time_s"] + 1)
-    if "mean" in found:
-        found["mean"] |= throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+    if "mean" in found and start_s is not None and end_s is not None:
+        found["mean"] |= cpu_limits.throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
+        found["mean"] |= cpu_limits.read(folder, start_s, end_s, found["mean"].get("cpu_percent"))
     return found
-
-
-def throttled(start: Path, end: Path) -> dict[str, float]:
-    """Share of the processors' time for which the host's processes stood still at a CPU limit, from start to stop.
-
-    At their own, which is how large the host is; and at that of a group around it, which is what steal is on a
-    hypervisor: the host wanted to run, and others had the processors. Empty where a host has no such groups.
-    """
-    noted = [path.read_text().split() for path in (start, end) if path.exists()]
-    if len(noted) < 2 or not all(noted):
-        return {}
-    (own, above, cpus, at), (own_then, above_then, _, then) = (map(float, words) for words in noted)
-    cpu_us = 1e6 * cpus * (then - at)
-    return {
-        "cpu_throttled_percent": 100 * (own_then - own) / cpu_us,
-        "cpu_throttled_above_percent": 100 * (above_then - above) / cpu_us,
-    }
 
 
 # From here on pure: reading what sadf wrote.
@@ -242,6 +219,7 @@ def _row(entry: Mapping[str, Any]) -> dict[str, float]:
         "network_sent_packets_per_s": _total(nets, "txpck"),
         "network_received_mb_per_s": _total(nets, "rxkB") * 1024 / 1e6,
         "network_sent_mb_per_s": _total(nets, "txkB") * 1024 / 1e6,
+        "loopback_packets_per_s": _total(own, "txpck"),
         "loopback_mb_per_s": _total(own, "txkB") * 1024 / 1e6,
         "context_switches_per_s": float(switches.get("cswch", 0.0)),
         "interrupts_per_s": _total(entry.get("interrupts", []), "all"),
@@ -282,15 +260,17 @@ def _is_partition_or_loop(device: str) -> bool:
     return device.startswith(("loop", "ram", "dm-", "md", "sr"))
 
 
-def summary(rows: list[dict[str, float]], start_s: float | None, end_s: float | None) -> dict[str, Any]:
-    """Means over the measured window, and how busy the host was in the sample before it.
+def summary(
+    rows: list[dict[str, float]], start_s: float | None, end_s: float | None, before_s: float | None = None
+) -> dict[str, Any]:
+    """Means over the measured window, and how busy the host was in the sample before it, or before ``before_s``.
 
     A sample covers the second before its time. A window shorter than a sample is described by the one that holds it.
     """
     if not rows or start_s is None or end_s is None:
         return {"samples": 0}
     inside = [row for row in rows if row["time_s"] > start_s and row["time_s"] - 1 < end_s]
-    before = [row for row in rows if row["time_s"] <= start_s]
+    before = [row for row in rows if row["time_s"] <= (start_s if before_s is None else min(before_s, start_s))]
     names = sorted({name for row in inside for name in row if name != "time_s"})
     means = {name: sum(row.get(name, 0.0) for row in inside) / len(inside) for name in names}
     return {

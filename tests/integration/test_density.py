@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 from tests.integration.helpers import bench_on, new_run
 
-from clusterbench import neighbours, steps
+from clusterbench import facts, neighbours, steps
 from clusterbench.connections import Connections
 from clusterbench.hosts import Fleet
 from clusterbench.lab import Lab
-from clusterbench.lab.cgroups import PERIOD_US, SERVER, THREAD_CPUS, VM_CPUS
-from clusterbench.lab.layout import VMS
+from clusterbench.lab.cgroups import PERIOD_US, SERVERS
+from clusterbench.lab.layout import NATIVE, VM64, VMS
 from clusterbench.records import Trial
 from clusterbench.trial import Bench, job_of, run_trial
 from clusterbench.workloads import load_workload
@@ -62,16 +62,31 @@ def used_cpus(fleet: Fleet, *hosts: str) -> list[float]:
 
 def test_limits_are_in_force_for_one_vm_and_for_all_at_once(bench: Bench, lab: Lab) -> None:
     """What busy loops use of processors; a busy machine may give less, and a limit never more."""
-    vm_cpus, server_cpus = VM_CPUS * THREAD_CPUS, SERVER.threads * THREAD_CPUS
+    server, limits = SERVERS["server1"], lab.parts.limits
+    vm_cpus, server_cpus = server.cpus("vm1"), server.all_cpus
+    assert server_cpus is not None
     (alone,) = used_cpus(bench.fleet, "vm1")
     assert 0.5 * vm_cpus < alone < 1.15 * vm_cpus
     together = used_cpus(bench.fleet, *VMS)
-    assert sum(together) < 1.15 * server_cpus < VM_CPUS * THREAD_CPUS * len(VMS)
+    assert sum(together) < 1.15 * server_cpus < vm_cpus * len(VMS)
     assert max(together) < 1.15 * vm_cpus
-    stat = dict(line.split() for line in (lab.parts.limits.server / "cpu.stat").read_text().splitlines())
+    stat = dict(line.split() for line in (limits.server("server1") / "cpu.stat").read_text().splitlines())
     assert int(stat["nr_throttled"]) > 0, "the server itself was at its limit"
-    quota = (lab.parts.limits.vm("vm1") / "cpu.cfs_quota_us").read_text() if not lab.parts.limits.is_v2 else ""
+    quota = (limits.guests["vm1"] / "cpu.cfs_quota_us").read_text() if not limits.is_v2 else ""
     assert not quota or int(quota) == round(vm_cpus * PERIOD_US)
+
+
+@pytest.mark.parametrize("host", [NATIVE, VM64])
+def test_native_and_its_vm_have_the_limits_that_their_files_declare(
+    connections: Connections, lab: Lab, host: str
+) -> None:
+    with bench_on(new_run(connections), f"lab_{host}") as bench:
+        seen = facts.hosts(bench.fleet)
+        assert facts.lacks(bench.platform, seen) == {}
+        (claim,) = facts.claims(bench.platform, seen)
+        assert claim[:2] == (host, "cpu_limit") and claim[-1], claim
+        assert bench.engine.settings(bench.platform.settings) == bench.platform.settings
+    assert str(lab.pid(f"{host}_postgres")) in (lab.parts.limits.guests[host] / "cgroup.procs").read_text().split()
 
 
 def test_a_restarted_database_stays_within_its_vm(bench: Bench, lab: Lab) -> None:
@@ -80,7 +95,7 @@ def test_a_restarted_database_stays_within_its_vm(bench: Bench, lab: Lab) -> Non
     bench.engine.start()
     after = lab.pid("vm1_postgres")
     assert after not in (None, before)
-    assert str(after) in (lab.parts.limits.vm("vm1") / "cgroup.procs").read_text().split()
+    assert str(after) in (lab.parts.limits.guests["vm1"] / "cgroup.procs").read_text().split()
 
 
 def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, lab: Lab) -> None:
@@ -92,7 +107,11 @@ def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, la
         assert one["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
         assert (one["failed"], one["error"]) == (0, "") and one["driver_cpu_s"] > 0
     assert {"vm1", "vm2", "vm3", "vm4"} < set(record.telemetry)
-    assert record.telemetry["vm1"]["mean"]["cpu_throttled_percent"] > 0
+    means = record.telemetry["vm1"]["mean"]
+    assert means["cpu_throttled_percent"] > 0
+    assert (means["cpus_allotted"], means["cpus"]) == (SERVERS["server1"].cpus("vm1"), os.cpu_count())
+    assert 5 < means["cpu_allotted_percent"] < 115, "of its own processors, beside three busy neighbours"
+    assert record.telemetry["client"]["mean"]["cpus_allotted"] == os.cpu_count()
     assert_quiet(bench)
 
 

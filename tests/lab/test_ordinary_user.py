@@ -14,7 +14,7 @@ import pytest
 
 from clusterbench.lab import Lab
 from clusterbench.lab.account import Account, server_account
-from clusterbench.lab.layout import HOSTS, VMS
+from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS
 from clusterbench.lab.temporary import borrow_programs
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")]
@@ -55,7 +55,11 @@ def test_an_ordinary_user_needs_nothing_of_root() -> None:
     process = context.Process(target=_up_and_down, args=(lab_dir, account, answers))
     process.start()
     try:
-        assert answers.get(timeout=90) == (["running"] * (len(HOSTS) + len(VMS) + 3), {account.user_id}, 0o700)
+        assert answers.get(timeout=90) == (
+            ["running"] * (len(HOSTS) + len(DATABASE_HOSTS) + 1),
+            {account.user_id},
+            0o700,
+        )
         process.join(60)
         assert process.exitcode == 0
     finally:

@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from clusterbench.errors import LabError
 from clusterbench.lab import Lab, maven
-from clusterbench.lab.layout import HOSTS, PROJECT_DIR, VMS
+from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS, PROJECT_DIR
 from clusterbench.lab.postgres import binary_dir
 from clusterbench.lab.processes import Record, boot_id, facts_of
 
@@ -28,7 +28,7 @@ from .looking import alive, connections, files_with_secrets, listening, processe
 
 pytestmark = pytest.mark.lab
 
-WITHOUT_AIRFLOW = [*HOSTS, "db1_postgres", "db2_postgres", *(f"{vm}_postgres" for vm in VMS), "s3"]
+WITHOUT_AIRFLOW = [*HOSTS, *(f"{host}_postgres" for host in DATABASE_HOSTS), "s3"]
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
@@ -223,7 +223,7 @@ def test_a_stale_record_does_not_make_a_stranger_ours(lab: Lab, stranger: int) -
     record_file = lab.layout.records_dir / "s3.json"
     Record(stranger, facts.start_ticks - 1, boot_id(), "earlier").save(record_file)
     postmaster = lab.lab_dir / "hosts" / "db1" / "pgdata" / "postmaster.pid"
-    postmaster.write_text(f"{stranger}\n{postmaster.parent}\n1\n5432\n\n127.0.77.21\n1 1\nready\n")
+    postmaster.write_text(f"{stranger}\n{postmaster.parent}\n1\n5432\n\n{lab.layout.address('db1')}\n1 1\nready\n")
     assert lab.pid("s3") is None
     assert lab.pid("db1_postgres") is None
     lab.up(airflow=False)
@@ -259,7 +259,7 @@ def test_no_secret_is_on_a_command_line(lab: Lab) -> None:
 def test_nothing_listens_beyond_this_machine(lab: Lab) -> None:
     addresses = listening(processes_of(lab))
     assert len(addresses) >= 5
-    assert all(address.startswith("127.0.77.") for address in addresses), addresses
+    assert all(address.startswith(f"127.0.{lab.layout.block}.") for address in addresses), addresses
 
 
 def test_down_leaves_nothing_and_spares_strangers(lab: Lab, stranger: int) -> None:
@@ -301,7 +301,7 @@ def test_an_unknown_server_is_named_with_those_there_are(lab: Lab) -> None:
 def test_a_server_that_ends_at_once_shows_its_log(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.stop_server("s3")
     monkeypatch.setattr("clusterbench.lab.s3._JVM_OPTIONS", ["-XX:NoSuchOption"])
-    with pytest.raises(LabError, match=r"s3 \(s3 on 127\.0\.77\.13:\d+\): it ended[^§]*NoSuchOption"):
+    with pytest.raises(LabError, match=rf"s3 \(s3 on 127\.0\.{lab.layout.block}\.13:\d+\): it ended[^§]*NoSuchOption"):
         lab.start_server("s3")
     monkeypatch.undo()
     lab.up(airflow=False)

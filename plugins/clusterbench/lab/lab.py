@@ -14,12 +14,12 @@ from clusterbench.errors import LabError
 from clusterbench.lab import account as accounts
 from clusterbench.lab import processes
 from clusterbench.lab.airflow_servers import Airflow
-from clusterbench.lab.cgroups import VmLimits
+from clusterbench.lab.cgroups import CpuLimits
 from clusterbench.lab.connections import write_connections
 from clusterbench.lab.credentials import Credentials
 from clusterbench.lab.hadoop import HadoopJars
-from clusterbench.lab.layout import HOSTS, VMS, Layout
-from clusterbench.lab.postgres import METADATA_SETTINGS, Postgres
+from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS, NATIVE, VM64, Layout
+from clusterbench.lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, Postgres
 from clusterbench.lab.s3 import S3Server
 from clusterbench.lab.server import Server, ServerStatus
 from clusterbench.lab.ssh import SshHost, make_key
@@ -36,8 +36,8 @@ def silent(_: str) -> None:
 
 
 class Lab:
-    """Servers are called client, etl, db1, db2, vm1 to vm4, master, worker1 to worker6 (sshd), db1_postgres,
-    db2_postgres, vm1_postgres to vm4_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
+    """Servers are called client, etl, db1, db2, vm1 to vm4, native, vm64, master, worker1 to worker6 (sshd),
+    db1_postgres and so on to vm64_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
     server.
@@ -66,7 +66,7 @@ class Lab:
             parts = self.parts
             make_key(self.layout.client_key, accounts.myself(), comment="clusterbench lab")
             if unlimited := parts.limits.make():
-                self._report(f"{'vm limits':<14} none: {unlimited}")
+                self._report(f"{'CPU limits':<14} none: {unlimited}")
             steps = [self._hadoop_up, *(self._step(server) for server in parts.outer_servers)]
             _in_parallel([*steps, self._airflow_up] if airflow else steps)
             for host in parts.hosts:
@@ -205,13 +205,14 @@ class _Parts:
         self.credentials = own
         self.account = account = accounts.server_account()
         self.hosts = [SshHost(name, layout, account) for name in HOSTS]
+        # Older labs have passwords of these two only to make the others with.
+        passwords = dict.fromkeys(DATABASE_HOSTS, own.db1_password) | {"db2": own.db2_password}
+        settings = dict.fromkeys(DATABASE_HOSTS, BENCH_SETTINGS) | dict.fromkeys((NATIVE, VM64), OLTP_SETTINGS)
         self.databases = [
-            Postgres("db1_postgres", "db1", layout, account, password=own.db1_password),
-            Postgres("db2_postgres", "db2", layout, account, password=own.db2_password),
+            Postgres(f"{host}_postgres", host, layout, account, password=passwords[host], settings=settings[host])
+            for host in DATABASE_HOSTS
         ]
-        # Older labs have no other password to make them with.
-        self.databases += [Postgres(f"{vm}_postgres", vm, layout, account, password=own.db1_password) for vm in VMS]
-        self.limits = VmLimits(layout.lab_dir)
+        self.limits = CpuLimits(layout.lab_dir)
         self.s3 = S3Server(layout, account, own)
         self.hadoop = HadoopJars(layout, account)
         self.metadata = Postgres(

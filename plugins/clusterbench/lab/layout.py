@@ -20,13 +20,15 @@ TEMPLATES_DIR = PROJECT_DIR / "include" / "lab"
 
 WORKERS = tuple(f"worker{number}" for number in range(1, 7))
 VMS = tuple(f"vm{number}" for number in range(1, 5))
-HOSTS = ("client", "etl", "db1", "db2", *VMS, "master", *WORKERS)
+NATIVE, VM64 = "native", "vm64"
+DATABASE_HOSTS = ("db1", "db2", *VMS, NATIVE, VM64)
+HOSTS = ("client", "etl", *DATABASE_HOSTS, "master", *WORKERS)
 BUCKET = "clusterbench"
 DATABASE = "bench"
 DEFAULT_BLOCK = 1
 _LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2": 22, "master": 30}
 _LAST_BYTE |= {worker: 30 + number for number, worker in enumerate(WORKERS, 1)}
-_LAST_BYTE |= {vm: 40 + number for number, vm in enumerate(VMS, 1)}
+_LAST_BYTE |= {vm: 40 + number for number, vm in enumerate((*VMS, NATIVE, VM64), 1)}
 _FIRST_PORT = {"ssh": 2222, "postgres": 5432, "s3": 9000, "airflow": 8080}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterbench.errors import LabError
 from clusterbench.lab import processes
 from clusterbench.lab.account import Account
-from clusterbench.lab.cgroups import VmLimits
+from clusterbench.lab.cgroups import CpuLimits
 from clusterbench.lab.layout import Layout
 from clusterbench.lab.processes import Record
 from clusterbench.lab.server import RecordedServer, fingerprint, template
@@ -23,7 +23,7 @@ class SshHost(RecordedServer):
     def __init__(self, name: str, layout: Layout, account: Account) -> None:
         super().__init__(name, layout, account, layout.address(name))
         self.host_dir = layout.host_dir(name)
-        self.limits = VmLimits(layout.lab_dir)
+        self.limits = CpuLimits(layout.lab_dir)
 
     @property
     def log_file(self) -> Path:

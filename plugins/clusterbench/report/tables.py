@@ -254,6 +254,7 @@ def _facts(name: str, run: Gathered) -> dict[str, Any]:
         "platform": name,
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
         "page_cache": found.get("page_cache"),
+        "notes": found.get("notes") or [],
         "without_hosts": found.get("without_hosts"),
         "placement": found.get("placement"),
         "neighbours": list(found.get("neighbours") or {}),

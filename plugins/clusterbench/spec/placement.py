@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from fractions import Fraction
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clusterbench.spec.loading import Strict
 
@@ -13,6 +14,14 @@ Memory = Annotated[float, Field(gt=0, le=100_000)]
 Disks = Annotated[int, Field(ge=0, le=1000)]
 CpuShare = Literal["cores", "threads"]
 Density = Literal["ideal", "base", "oversubscribed"]
+
+
+def _fraction(said: Any) -> Any:
+    """ "1/60" as the number that it is; what is no text is judged as it is."""
+    try:
+        return float(Fraction(said)) if isinstance(said, str) else said
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"must be a number, or a fraction as 1/60; found {said!r}") from None
 
 
 class Machine(Strict):
@@ -54,8 +63,8 @@ class Placement(Strict):
     """Left out where ``segment_host`` or ``hadoop.worker`` says it; where none of them does, an even ``share``."""
     share: CpuShare = "threads"
     """What of the CPUs is dealt out evenly then."""
-    thread_cpus: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Where VMs are groups of processes with CPU limits, as in the lab: processors that a thread, and a vCPU, is."""
+    thread_cpus: Annotated[float, BeforeValidator(_fraction), Field(gt=0, le=1)] | None = None
+    """Where hosts are groups of processes with CPU limits, as in the lab: processors that a thread, and a vCPU, is."""
     prefer_ht: bool = False
     """Whether the hypervisor is told to count threads where it fits a VM into a NUMA node (numa.vcpu.preferHT)."""
     density: Density | None = None

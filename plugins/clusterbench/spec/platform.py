@@ -93,6 +93,8 @@ class Platform(Strict):
     platform: Name
     title: Annotated[str, Field(min_length=1)]
     description: str = ""
+    notes: list[Annotated[str, Field(min_length=1)]] = []
+    """What is set where nothing can be read back, as a hypervisor's settings, in words for the report."""
     engine: Name
     cluster: Name
     """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""
@@ -115,6 +117,8 @@ class Platform(Strict):
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     setup: Setup = Setup()
     """What hosts are set to, and what of hosts and engine clusterbench may change."""
+    experiments: list[Name] = []
+    """Those that offer it, where it stands for a question of theirs; empty: every one of its engine."""
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 
@@ -126,6 +130,9 @@ class Platform(Strict):
             found = f"{len(clients)} ({', '.join(clients)})" if clients else "none"
             raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
         return hosts
+
+    def is_for(self, experiment: str) -> bool:
+        return not self.experiments or experiment in self.experiments
 
     @property
     def every_host(self) -> dict[str, Host]:

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from clusterbench import tables
 from clusterbench.datasets import Dataset
-from clusterbench.errors import DatasetError
-from clusterbench.sql import identifier, raw, statement
 from clusterbench.tpcds import schema
 
 if TYPE_CHECKING:
@@ -36,22 +35,18 @@ class Mark:
         return f"clusterbench: {of}, {self.state}"
 
     def statement(self, dataset: Dataset, name: str) -> str:
-        table = identifier(f"{dataset.table}.{name}")
-        return statement("tables", "mark", table=table, mark=self.comment(dataset))
+        return tables.mark(f"{dataset.table}.{name}", self.comment(dataset))
 
 
 def read(dataset: Dataset, engine: Database) -> dict[str, Mark]:
     """Of the tables that are there. Raises DatasetError where one was not made by clusterbench."""
-    wanted = raw(", ".join(f"'{name}'" for name in schema.tables()))
-    rows = engine.query(statement("tpcds", "marks", schema=dataset.table, tables=wanted))
-    return {str(row["table_name"]): _mark(f"{dataset.table}.{row['table_name']}", row["mark"], dataset) for row in rows}
+    found = tables.comments(dataset.table, schema.tables(), engine)
+    return {name: _mark(comment, dataset) for name, comment in found.items()}
 
 
-def _mark(table: str, comment: str | None, dataset: Dataset) -> Mark:
+def _mark(comment: str, dataset: Dataset) -> Mark:
     """A table of another version is to be made anew, as one that was only begun."""
-    if not str(comment).startswith("clusterbench: "):
-        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
-    said = MARK.fullmatch(str(comment))
+    said = MARK.fullmatch(comment)
     if not said or said["version"] != dataset.version:
         return Mark(0, 0, "begun")
     return Mark(int(said["rows"]), int(said["checksum"]), cast(State, said["state"]))

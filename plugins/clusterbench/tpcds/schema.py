@@ -7,33 +7,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, cast
 
-import yaml
-
 from clusterbench.datasets import Storage
-from clusterbench.paths import project_root
-from clusterbench.spec.loading import LOADER
-from clusterbench.sql import Value, identifier, raw, statement
+from clusterbench.sql import identifier, raw, statement
+from clusterbench.tables import Columns, create_index, read
 
 Layout = Literal["heap", "append_row", "append_column"]
 
 
 @dataclass(frozen=True)
-class Table:
-    """One table, by its bare name."""
+class Table(Columns):
+    """One table, by its bare name; its columns are in the order of the load files."""
 
-    name: str
-    columns: Mapping[str, str]
-    """Name -> type, in the order of the load files."""
-    key: tuple[str, ...]
-    distributed_by: str
     indexes: tuple[str, ...] = ()
     """Columns with an index of their own, beside the key's."""
     references: Mapping[str, str] = field(default_factory=dict)
     """Column -> table whose key it is, or NULL."""
-
-    def definition(self) -> str:
-        """What stands between the parentheses of CREATE TABLE."""
-        return ",\n".join(f"{name} {kind}" for name, kind in self.columns.items())
 
     def storage(self, layout: Layout) -> Storage:
         """As practitioners of Greenplum: compressed where the layout knows how to."""
@@ -46,18 +34,13 @@ class Table:
             return []
         table = identifier(f"{schema}.{self.name}").as_string(None)
         return [
-            f"ALTER TABLE {table} ADD CONSTRAINT {self.name}_pkey PRIMARY KEY ({', '.join(self.key)})",
-            *(f"CREATE INDEX {self.name}_{column} ON {table} ({column})" for column in self.indexes),
+            self.add_key(table),
+            *(create_index(f"{self.name}_{column}", table, [column]) for column in self.indexes),
         ]
 
     def index_names(self, schema: str, layout: Layout) -> list[str]:
         own = [f"{self.name}_pkey", *(f"{self.name}_{column}" for column in self.indexes)]
         return [f"{schema}.{name}" for name in own] if layout == "heap" else []
-
-    def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Value:
-        """A number for a row, the same on every engine."""
-        words = ", ".join(_word(column, kind) for column, kind in self.columns.items())
-        return raw(statement("tables", name, row_text=raw(f"concat_ws('|', {words})")))
 
     def inspection(self, schema: str, segment: str, present: Collection[str]) -> str:
         """The statement that looks at all rows once. References to tables that are not there cannot be looked at."""
@@ -82,7 +65,6 @@ class Table:
 @cache
 def tables() -> Mapping[str, Table]:
     """All of them by name."""
-    text = (project_root() / "include/sql/tpcds/tables.yaml").read_text(encoding="utf-8")
     return {
         name: Table(
             name,
@@ -92,16 +74,9 @@ def tables() -> Mapping[str, Table]:
             indexes=tuple(said.get("indexes", ())),
             references=said.get("references", {}),
         )
-        for name, said in yaml.load(text, LOADER).items()  # noqa: S506  a safe one
+        for name, said in read("tpcds").items()
     }
 
 
 def layout_of(storage: str) -> Layout:
     return cast(Layout, storage)
-
-
-def _word(column: str, kind: str) -> str:
-    """A column as text, the same on every engine: the blanks at the end of a fixed width mean nothing."""
-    text = f"CAST({column} AS varchar)"
-    text = f"rtrim({text})" if kind.startswith("character(") else text
-    return f"COALESCE({text}, '')"
