@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench.errors import SpecError
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec.experiment import Level
-from clusterbench.statistics import Result
 from clusterbench.workloads import AS_SET, load_workload
+
+if TYPE_CHECKING:
+    from clusterbench.statistics import Result
 
 SETTINGS = ("fsync", "synchronous_commit", "full_page_writes")
 OFF = ("off", "false", "no", "0")
 """As the server prints it, and as people write it."""
+NOT_DURABLE = "not durable: "
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,12 @@ class Durability:
         return f"{platform} ({said})" if said else platform
 
     def label_of(self, platform: str, cell: str, label: str) -> str:
-        """A cell's label, or a trial's, with what its levels trade away before the number of the repetition."""
+        """A cell's label, or a trial's, with what its levels trade away: "16 clients, not durable: fsync off (#1)"."""
         said = self.cells.get(platform, {}).get(cell)
         if not said:
             return label
+        if (level := said.removeprefix(NOT_DURABLE)) in label:
+            return label.replace(level, said, 1)
         of_cell, hash_sign, repetition = label.partition(" (#")
         return f"{of_cell}, {said}{hash_sign}{repetition}"
 
@@ -63,7 +68,7 @@ def words(names: Iterable[str]) -> str:
     """ "not durable: fsync off, full_page_writes off"; nothing where nothing is off."""
     known = set(names)
     off = [f"{name} off" for name in SETTINGS if name in known]
-    return f"not durable: {', '.join(off)}" if off else ""
+    return NOT_DURABLE + ", ".join(off) if off else ""
 
 
 def of_facts(facts: Mapping[str, Any]) -> dict[str, str]:
