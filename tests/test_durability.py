@@ -102,6 +102,11 @@ def test_what_a_trial_read_back_counts_more_than_what_set_up_found() -> None:
     assert told({}, trial(read={**ALL_ON, "fsync": "off"})).platforms == {P: "not durable: fsync off"}
 
 
+def test_what_set_up_found_off_on_any_instance_is_not_on_because_one_says_so() -> None:
+    kept = told({**ALL_ON, "fsync": "off"}, trial(read=ALL_ON))
+    assert kept.platforms == {P: "not durable: fsync off"}
+
+
 def test_level_on_does_not_hide_that_the_rest_is_off() -> None:
     off = {**ALL_ON, "synchronous_commit": "off"}
     assert told(off, trial(ON_16, ALL_ON), trial()).platforms == {

@@ -84,7 +84,7 @@ def of_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     for name, values in (engine.get("settings_that_differ") or {}).items():
         if name in SETTINGS:
             found[name] = next((value for value in values.values() if is_off(name, value)), found.get(name, "on"))
-    return found
+    return {name: found[name] for name in SETTINGS if name in found}
 
 
 def of_run(facts: Mapping[str, Mapping[str, Any]], records: Iterable[TrialRecord] = ()) -> Durability:
@@ -133,11 +133,15 @@ def _of_platform(settings: Mapping[str, str], records: Sequence[TrialRecord]) ->
 
 
 def _of_server(settings: Mapping[str, str], record: TrialRecord) -> list[str]:
-    """What was off in a trial by no choice of its levels: as read back in it, else as its sessions or set-up say."""
+    """What was off in a trial by no choice of its levels: as read back in it, or else at set-up.
+
+    A trial reads back what one server says, where set-up looked at all; only a session may turn on what is off there.
+    """
     read = (record.evidence.get("workload") or {}).get("durability") or {}
-    in_force = {**settings, **record.trial.settings, **_chosen(record.trial), **read}
+    of_session = {**settings, **record.trial.settings, **_chosen(record.trial)}
     own = by_levels(record.trial)
-    return [name for name in SETTINGS if is_off(name, in_force.get(name, "")) and name not in own]
+    off = [name for name in SETTINGS if any(is_off(name, found.get(name, "")) for found in (read, of_session))]
+    return [name for name in off if name not in own]
 
 
 def archived(results: Mapping[str, Any] | None, facts: Mapping[str, Mapping[str, Any]]) -> Durability:
