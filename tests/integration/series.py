@@ -1,0 +1,140 @@
+"""A series of trials measured step by step, in whose middle a server may be struck; for tests of collapse."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.integration.helpers import ROWS, SEED, new_run
+
+from clusterbench import lease, statistics, steps
+from clusterbench.catalog import Catalog
+from clusterbench.connections import Connections
+from clusterbench.plan import make_plan, read_choices
+from clusterbench.records import Trial, TrialRecord
+from clusterbench.trial import Bench, job_of
+from clusterbench.workloads import load_workload
+
+TIMEOUT_S = 120
+STRUCK_TIMEOUT_S = 10
+"""Of the second level of the first series, in whose middle the server is struck."""
+OF_ITS = 'for pid in $(pgrep -x postgres); do [ "$(readlink /proc/$pid/cwd)" != {data} ] || kill -{signal} $pid; done'
+LOOKUPS: dict[str, Any] = {
+    "workload": "key_value",
+    "factors": {"clients": [1, 2, 3], "rows": [ROWS], "lookups_per_client": [20_000]},
+}
+Strike = Callable[[Bench], None]
+
+
+def killed(bench: Bench) -> None:
+    bench.fleet.run_on("db1", f"kill -9 $(head -n 1 {data_of(bench)}/postmaster.pid)")
+
+
+def frozen(bench: Bench) -> None:
+    bench.fleet.run_on("db1", OF_ITS.format(data=data_of(bench), signal="STOP"))
+
+
+def data_of(bench: Bench) -> str:
+    return str(bench.engine.instances()[0].data_directory)  # type: ignore[attr-defined]
+
+
+class Series:
+    """A run of one sweep of series, whose trials are measured step by step."""
+
+    def __init__(self, run: steps.Run, platform: str) -> None:
+        self.run, self.platform = run, platform
+        self.trials = run.plan().trials[platform]
+
+    def step(self, repetition: int, clients: int) -> Trial:
+        (found,) = (t for t in self.trials if (t.repetition, t.levels["clients"]) == (repetition, clients))
+        return found
+
+    def measure(self, repetition: int, clients: int, strike: Strike | None = None) -> TrialRecord:
+        step = self.step(repetition, clients)
+        if strike is None:
+            return steps.measure(self.run, self.platform, step.id)
+        with struck_while_it_runs(self, step, strike):
+            return steps.measure(self.run, self.platform, step.id)
+
+    def results(self) -> dict[object, str]:
+        """Clients -> n of n."""
+        found = statistics.results({self.platform: self.trials}, self.run.archive.trials())
+        return {result.levels["clients"]: result.n_of_n for result in found}
+
+
+@contextmanager
+def struck_while_it_runs(series: Series, step: Trial, strike: Strike) -> Iterator[None]:
+    problems: list[BaseException] = []
+
+    def wait_and_strike() -> None:
+        try:
+            with series.run.bench(series.platform) as bench:
+                job, until = job_of(step, bench), time.monotonic() + 60
+                while job.state().phase != "running":
+                    assert time.monotonic() < until, "the driver did not start"
+                    time.sleep(0.1)
+                time.sleep(0.3)
+                strike(bench)
+        except BaseException as error:
+            problems.append(error)
+
+    striker = threading.Thread(target=wait_and_strike)
+    striker.start()
+    try:
+        yield
+    finally:
+        striker.join()
+    assert problems == []
+
+
+@contextmanager
+def series_on(platform: dict[str, Any], connections: Connections, folder: Path, **sweep: Any) -> Iterator[Series]:
+    """Data and facts are there; the cluster is given back at the end, and nothing of it is left frozen."""
+    name = platform["platform"]
+    experiment = {
+        "experiment": "collapse",
+        "title": "Collapse",
+        "description": "To the point of collapse.",
+        "platforms": [name],
+        "seed": SEED,
+        "failures_are_findings": True,
+        "sweeps": {
+            "rising": {
+                "title": "Rising",
+                "order": "series",
+                "timeout_s": TIMEOUT_S,
+                **(LOOKUPS | sweep),
+            }
+        },
+    }
+    for path, content in (
+        ("dags/experiments/collapse.yaml", experiment),
+        (f"include/platforms/{name}.yaml", platform),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(yaml.safe_dump(content))
+    run = new_run(connections, "collapse")
+    run.catalog = Catalog(folder)
+    declared = run.catalog.experiment("collapse")
+    plan = make_plan(declared, read_choices(declared, {}), run.catalog)
+    plan.trials[name] = [
+        replace(t, timeout_s=STRUCK_TIMEOUT_S) if (t.repetition, t.levels["clients"]) == (1, 2) else t
+        for t in plan.trials[name]
+    ]
+    run.archive.put_json("plan.json", plan.as_json())
+    with run.bench(name) as bench:
+        first, *_ = plan.trials[name]
+        workload = load_workload(first.workload)
+        workload.generate(workload.dataset(first.levels, first.seed), bench.engine)
+        run.archive.put_json(f"platforms/{name}/facts.json", {"engine": bench.engine.facts()})
+        try:
+            yield Series(run, name)
+        finally:
+            bench.engine.recover()
+            lease.release(bench.fleet, bench.platform, run.holder)
