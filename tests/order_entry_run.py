@@ -131,7 +131,8 @@ def per_second(rate: float, change: float) -> dict[str, Any]:
         line = 1 + change / 100 * (number / (PARTS - 1) - 0.5)
         return round(share * rate * PART_S * (line + 0.06 * math.sin(number / 5 + 30 * share)))
 
-    return {"part_s": PART_S, **{name: [count(share, n) for n in range(PARTS)] for name, share in SHARES.items()}}
+    shares = {**SHARES, "rolled_back": 0.0045}
+    return {"part_s": PART_S, **{name: [count(share, n) for n in range(PARTS)] for name, share in shares.items()}}
 
 
 def search(platform: str, rate: float) -> dict[str, Any]:

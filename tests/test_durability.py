@@ -81,6 +81,8 @@ def test_cell_whose_level_turns_it_off_is_no_other_cell_s_affair() -> None:
     assert kept.platforms == {}
     assert kept.cells == {P: {"durability.16.off": "not durable: synchronous_commit off"}}
     assert kept.label_of(P, "durability.16.off", "d: off (#2)") == "d: off, not durable: synchronous_commit off (#2)"
+    named = "d: 16 clients, synchronous_commit off (#2)"
+    assert kept.label_of(P, "durability.16.off", named) == "d: 16 clients, not durable: synchronous_commit off (#2)"
     assert kept.label_of(P, "durability.16.on", "d: on (#2)") == "d: on (#2)"
 
 
@@ -98,6 +100,11 @@ def test_what_a_trial_read_back_counts_more_than_what_set_up_found() -> None:
     kept = told(ALL_ON, trial(read={**ALL_ON, "fsync": "off"}), trial(read=ALL_ON), trial(read=ALL_ON))
     assert kept.platforms == {P: "not durable: fsync off in 1 of 3 trials"}
     assert told({}, trial(read={**ALL_ON, "fsync": "off"})).platforms == {P: "not durable: fsync off"}
+
+
+def test_what_set_up_found_off_on_any_instance_is_not_on_because_one_says_so() -> None:
+    kept = told({**ALL_ON, "fsync": "off"}, trial(read=ALL_ON))
+    assert kept.platforms == {P: "not durable: fsync off"}
 
 
 def test_level_on_does_not_hide_that_the_rest_is_off() -> None:
@@ -129,6 +136,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def printed(two: Path, output: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     store = cast(Store, Folder(two))
+    monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setattr(cli, "_archive_of", lambda run: RunArchive(store, "order_entry", run))
     assert cli.main(list(arguments)) == 0
     return " ".join(re.sub(r"[│┃━─┏┓┗┛┡┩╇└┘┴├┤┼]", " ", output.readouterr().out).split())
@@ -143,7 +151,7 @@ def test_results_say_it_of_platform_and_cell(
     found = json.loads(printed(two, capsys, monkeypatch, "results", "o2", "--json"))
     assert found["durability"]["platforms"] == {"lab_vm64": "not durable: fsync off"}
     labels = [one["label"] for one in found["results"] if "off" in one["label"]]
-    assert all(label.endswith(", not durable: synchronous_commit off") for label in labels)
+    assert all(label.endswith(" clients, not durable: synchronous_commit off") for label in labels)
     assert len(labels) == 2
     shown = printed(two, capsys, monkeypatch, "results", "o2")
     assert shown.count("lab_vm64") == shown.count("lab_vm64 (not durable: fsync off)") == 5

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench.errors import SpecError
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.spec.experiment import Level
-from clusterbench.statistics import Result
 from clusterbench.workloads import AS_SET, load_workload
+
+if TYPE_CHECKING:
+    from clusterbench.statistics import Result
 
 SETTINGS = ("fsync", "synchronous_commit", "full_page_writes")
 OFF = ("off", "false", "no", "0")
 """As the server prints it, and as people write it."""
+NOT_DURABLE = "not durable: "
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,12 @@ class Durability:
         return f"{platform} ({said})" if said else platform
 
     def label_of(self, platform: str, cell: str, label: str) -> str:
-        """A cell's label, or a trial's, with what its levels trade away before the number of the repetition."""
+        """A cell's label, or a trial's, with what its levels trade away: "16 clients, not durable: fsync off (#1)"."""
         said = self.cells.get(platform, {}).get(cell)
         if not said:
             return label
+        if (level := said.removeprefix(NOT_DURABLE)) in label:
+            return label.replace(level, said, 1)
         of_cell, hash_sign, repetition = label.partition(" (#")
         return f"{of_cell}, {said}{hash_sign}{repetition}"
 
@@ -63,7 +68,7 @@ def words(names: Iterable[str]) -> str:
     """ "not durable: fsync off, full_page_writes off"; nothing where nothing is off."""
     known = set(names)
     off = [f"{name} off" for name in SETTINGS if name in known]
-    return f"not durable: {', '.join(off)}" if off else ""
+    return NOT_DURABLE + ", ".join(off) if off else ""
 
 
 def of_facts(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -79,7 +84,7 @@ def of_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     for name, values in (engine.get("settings_that_differ") or {}).items():
         if name in SETTINGS:
             found[name] = next((value for value in values.values() if is_off(name, value)), found.get(name, "on"))
-    return found
+    return {name: found[name] for name in SETTINGS if name in found}
 
 
 def of_run(facts: Mapping[str, Mapping[str, Any]], records: Iterable[TrialRecord] = ()) -> Durability:
@@ -128,11 +133,15 @@ def _of_platform(settings: Mapping[str, str], records: Sequence[TrialRecord]) ->
 
 
 def _of_server(settings: Mapping[str, str], record: TrialRecord) -> list[str]:
-    """What was off in a trial by no choice of its levels: as read back in it, else as its sessions or set-up say."""
+    """What was off in a trial by no choice of its levels: as read back in it, or else at set-up.
+
+    A trial reads back what one server says, where set-up looked at all; only a session may turn on what is off there.
+    """
     read = (record.evidence.get("workload") or {}).get("durability") or {}
-    in_force = {**settings, **record.trial.settings, **_chosen(record.trial), **read}
+    of_session = {**settings, **record.trial.settings, **_chosen(record.trial)}
     own = by_levels(record.trial)
-    return [name for name in SETTINGS if is_off(name, in_force.get(name, "")) and name not in own]
+    off = [name for name in SETTINGS if any(is_off(name, found.get(name, "")) for found in (read, of_session))]
+    return [name for name in off if name not in own]
 
 
 def archived(results: Mapping[str, Any] | None, facts: Mapping[str, Mapping[str, Any]]) -> Durability:

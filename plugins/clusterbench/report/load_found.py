@@ -43,7 +43,7 @@ def _search(record: TrialRecord) -> Search:
     used = record.measurements.get("clients_used", _load(record).get("clients"))
     rate = _load(record).get("rate_per_s") or None
     held = f", held at {rate:g} per second" if rate else ""
-    found = f"{plural(int(used), 'client')}{held}" if used is not None else "nothing"
+    found = f"{plural(int(used), 'client')}{held}" if used is not None else record.reason
     if record.measurements:
         measured = [used, rate, record.measurements.get(TARGET), record.measurements.get(THROUGHPUT)]
         rows.append(("measured", measured))

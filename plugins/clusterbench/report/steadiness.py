@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered
+from clusterbench.report.per_type import types_of
 from clusterbench.report.sweeps import SweepView
 from clusterbench.report.utilisation import THROUGHPUT
 from clusterbench.report.words import THIN_SPACE, number, plural, without_sweep
@@ -49,22 +50,22 @@ def steadiness(run: Gathered, views: Sequence[SweepView]) -> dict[str, list[Stea
     for view in views:
         for result in view.results:
             records = [r for r in run.trials if (r.trial.platform, r.trial.cell) == (result.platform, result.cell)]
-            known = [record for record in records if record.outcome == "completed" and _counts(record)]
+            known = [record for record in records if record.outcome == "completed" and _counts(record, view)]
             if known:
                 best = max(known, key=lambda record: record.measurements.get(THROUGHPUT, 0.0))
                 others = [record for record in known if record is not best]
-                found.setdefault(view.title, []).append(_of(best, others, without_sweep(result.label)))
+                found.setdefault(view.title, []).append(_of(best, others, view, without_sweep(result.label)))
     return found
 
 
-def _counts(record: TrialRecord) -> Mapping[str, Sequence[float]]:
-    """Transactions of each type in each part of the window; empty where the driver noted none."""
+def _counts(record: TrialRecord, view: SweepView) -> Mapping[str, Sequence[float]]:
+    """Transactions of each type in each part of the window, where the driver noted any; rolled back ones are none."""
     noted = (record.evidence.get("driver") or {}).get("per_second") or {}
-    return {name: values for name, values in noted.items() if isinstance(values, list) and values}
+    return {name: noted[name] for name in types_of(view.workload) if noted.get(name)}
 
 
-def _of(best: TrialRecord, others: Sequence[TrialRecord], cell: str) -> Steadiness:
-    counts = _counts(best)
+def _of(best: TrialRecord, others: Sequence[TrialRecord], view: SweepView, cell: str) -> Steadiness:
+    counts = _counts(best, view)
     part_s = float(best.evidence["driver"]["per_second"]["part_s"])
     together = max(1, -(-max(map(len, counts.values())) // POINTS_MAX))
     change = best.measurements.get(CHANGE)

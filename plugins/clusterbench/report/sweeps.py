@@ -189,9 +189,9 @@ class SweepView:
 
     @property
     def constant(self) -> str:
-        """What all cells share, in words; settings that nobody chose are left out."""
+        """What all cells share, in words; settings that nobody chose are left out, and what 0 turns off."""
         factors = self.workload.factors if self.workload else {}
-        as_set = {name: factor.default for name, factor in factors.items() if factor.setting}
+        as_set = {name: factor.default for name, factor in factors.items() if factor.setting or factor.default == 0}
         shared = [
             name
             for name, levels in self.levels.items()

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from clusterbench.report.facts_compared import comparable
 from clusterbench.report.gather import Gathered
 from clusterbench.report.sweeps import SweepView
-from clusterbench.report.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation
+from clusterbench.report.utilisation import TARGET, THROUGHPUT, is_at_utilisation
 from clusterbench.report.words import ABSENT, exact
 from clusterbench.spec.published import PublishedMetric, PublishedMetrics
 from clusterbench.statistics import Result, Summary
+from clusterbench.system import MEASUREMENTS
 
 LOOPBACK = ("loopback_packets_per_s", "loopback_mb_per_s")
-NETWORK = tuple(f"network_{way}_{what}_per_s" for what in ("packets", "mb") for way in ("received", "sent"))
-SYSTEM = (
-    *(TARGET, PER_CPU_SECOND, "disk_iops", "disk_mb_per_s", *NETWORK, *LOOPBACK),
-    *("interrupts_per_s", "context_switches_per_s", "load_1_min"),
-)
-"""Measurements of a workload that are the hosts', over the measured window."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ def _load(view: SweepView, cell: Result, rising: Sequence[str]) -> str:
 
 def _is_of_the_system(table: PublishedMetrics) -> bool:
     """Other tables of a paper have no measurement of ours, or none of the hosts."""
-    return any(row.measurement in SYSTEM for row in table.rows)
+    return any(row.measurement in MEASUREMENTS for row in table.rows)
 
 
 def _of_paper(view: SweepView, table: PublishedMetrics, papers: Sequence[str], cells: Sequence[Result]) -> Group:
@@ -127,7 +122,7 @@ def _printed(value: float | str | None) -> str:
 
 def _without_paper(view: SweepView, cells: Sequence[Result]) -> Group:
     return Group(
-        "Of the system", _rows(view, (THROUGHPUT, *(name for name in SYSTEM if name not in LOOPBACK)), cells, 0)
+        "Of the system", _rows(view, (THROUGHPUT, *(name for name in MEASUREMENTS if name not in LOOPBACK)), cells, 0)
     )
 
 

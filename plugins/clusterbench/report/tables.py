@@ -16,8 +16,8 @@ from clusterbench.report.gather import Gathered, workload_or_none
 from clusterbench.report.host_facts import host_facts
 from clusterbench.report.per_type import is_of_a_type, types_of
 from clusterbench.report.sweeps import state_of
-from clusterbench.report.system import SYSTEM
 from clusterbench.report.words import ABSENT, named_counts, number, percent, plural, size, without_sweep
+from clusterbench.system import MEASUREMENTS
 from clusterbench.validation import Verdict
 from clusterbench.workloads import Workload
 
@@ -379,7 +379,7 @@ def _caches(record: TrialRecord) -> str:
 
 def has_own_section(workload: Workload | None, measurement: str) -> bool:
     """What the report shows by type or as the system's side; in a line of everything it would be far too wide."""
-    if types_of(workload) and measurement in SYSTEM:
+    if types_of(workload) and measurement in MEASUREMENTS:
         return True
     return is_of_a_type(workload, measurement)
 
