@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench import pgbench
+from clusterbench import pgbench, pgbench_log
 from clusterbench.connections import Connection
 from clusterbench.engines import Endpoint
+from clusterbench.workloads import Job
 
 CAPTURED = Path(__file__).parent / "fixtures" / "pgbench"
 TRANSACTIONS = {
@@ -27,6 +28,19 @@ TRANSACTIONS = {
 ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
 DATABASE = Connection("lab_db1", "db.example", 5432, "bench", "s3cr\\et:word", "data", {})
 LOAD = pgbench.Load("SELECT 1;\n", 4, 50, "simple", reconnect=False, seed=7)
+MIX = pgbench.Mix(
+    scripts={"one": "SELECT 1;\n", "two": "SELECT 2;\n"},
+    weights={"one": 9955, "two": 45},
+    clients=4,
+    ramp_up_s=10,
+    window_s=60,
+    rate_per_s=0,
+    max_tries=1000,
+    protocol="prepared",
+    seed=7,
+    before={"orders": "SELECT 3;\n"},
+    after={"orders": "SELECT 3;\n", "checks": "SELECT 4;\n"},
+)
 
 
 def log_lines(output: Path) -> list[list[int]]:
@@ -246,3 +260,79 @@ def test_no_answers_asked_for_starts_no_psql(tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", f"PATH={shlex.quote(str(tmp_path))}:$PATH\n{made.command}"], cwd=tmp_path, check=True)
     assert (tmp_path / "pgbench.ran").exists()
     assert not (tmp_path / "psql.ran").exists()
+
+
+# The command of a mix of scripts.
+
+
+def options(made: Job) -> list[str]:
+    """The words that pgbench is given."""
+    words = shlex.split(made.command.partition("{ time pgbench ")[2].partition(">driver.txt")[0])
+    return [word for word in words if word != "\n"]
+
+
+def test_mix_says_what_was_asked_for() -> None:
+    said = options(pgbench.mix_job(replace(MIX, variables={"warehouses": 10}), ENDPOINT, DATABASE))
+    for option in ("--file=one.sql@9955", "--file=two.sql@45", "--client=4", "--time=72", "--max-tries=1000"):
+        assert option in said, option
+    for option in ("--failures-detailed", "--protocol=prepared", "--random-seed=7", "--define=warehouses=10", "--log"):
+        assert option in said, option
+    assert said.index("--file=one.sql@9955") < said.index("--file=two.sql@45"), "the log numbers them in this order"
+    assert not [word for word in said if word.startswith(("--rate", "--transactions", "--latency-limit"))]
+
+
+def test_mix_runs_longer_than_ramp_up_and_window_so_that_the_window_s_last_second_is_whole() -> None:
+    """It begins at the next whole second, so one second could still lack what began after the first transaction."""
+    assert pgbench.BEYOND_WINDOW_S >= 2
+
+
+def test_mix_at_a_rate_has_one_and_its_log_is_read_so() -> None:
+    made = pgbench.mix_job(replace(MIX, rate_per_s=66.5), ENDPOINT, DATABASE)
+    assert "--rate=66.5" in options(made)
+    assert "throttled=1" in made.command
+    assert "throttled=0" in pgbench.mix_job(MIX, ENDPOINT, DATABASE).command
+
+
+def run_mix(folder: Path, pgbench_does: str) -> subprocess.CompletedProcess[str]:
+    """The command as it runs on a host, with a pgbench and a psql of ours."""
+    programs = {"pgbench": pgbench_does, "psql": 'for last; do :; done; echo "$last" >>psql.said'}
+    for program, does in programs.items():
+        (folder / program).write_text(f"#!/bin/bash\n{does}\n")
+        (folder / program).chmod(0o755)
+    made = pgbench.mix_job(replace(MIX, ramp_up_s=1, window_s=2), ENDPOINT, DATABASE)
+    for name, text in made.files.items():
+        (folder / name).write_text(text)
+    command = f"PATH={shlex.quote(str(folder))}:$PATH\nset -euo pipefail\n{made.command}"
+    return subprocess.run(["bash", "-c", command], cwd=folder, check=False, capture_output=True, text=True)
+
+
+def test_mix_asks_before_and_after_and_makes_the_log_small(tmp_path: Path) -> None:
+    assert run_mix(tmp_path, "echo 0 1 1500 1 1700000002 500000 3 >log.77").returncode == 0
+    said = (tmp_path / "psql.said").read_text().split()
+    assert said == ["--file=before.orders.sql", "--file=after.orders.sql", "--file=after.checks.sql"]
+    assert all((tmp_path / f"{name}.csv").exists() for name in ("before.orders", "after.orders", "after.checks"))
+    log = pgbench_log.read(tmp_path)
+    assert log
+    assert log.seconds == {(1, 1700000002): pgbench_log.Counts(1, 3, 0)}
+    assert log.window == range(1700000004, 1700000006)
+
+
+def test_mix_that_broke_off_still_makes_its_log_small_and_ends_as_pgbench_did(tmp_path: Path) -> None:
+    """At full scale what is left of the log would be gigabytes."""
+    done = run_mix(tmp_path, "echo 0 1 1500 0 1700000002 500000 0 >log.77; echo aborted >&2; exit 2")
+    assert done.returncode == 2
+    assert (tmp_path / "psql.said").read_text().split() == ["--file=before.orders.sql"]
+    assert pgbench_log.read(tmp_path)
+    assert [log.name for log in tmp_path.glob("log.*")] == ["log.77.gz"]
+    assert (tmp_path / "driver_errors.txt").read_text() == "aborted\n"
+
+
+def test_driver_s_processor_time_has_nothing_of_making_the_log_small(tmp_path: Path) -> None:
+    lines = "yes '0 1 1500 1 1700000002 500000 3' | head -n 100000 >log.77"
+    (tmp_path / "awk").write_text('#!/bin/bash\nsleep 0.3; exec /usr/bin/awk "$@"\n')
+    (tmp_path / "awk").chmod(0o755)
+    assert run_mix(tmp_path, lines).returncode == 0
+    driver = dict(line.split() for line in (tmp_path / "driver_cpu.txt").read_text().splitlines())
+    asked = (tmp_path / "driver_cpu.txt").stat().st_mtime_ns
+    assert (tmp_path / "reduced.txt").stat().st_mtime_ns > asked, "it is written before the log is read"
+    assert set(driver) == {"threads", "elapsed_s", "user_s", "system_s"}
