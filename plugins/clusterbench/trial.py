@@ -132,20 +132,20 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
 
 
 def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:
-    """Settings, cache state with its proof, the load, telemetry, a quiet second, the driver. Evidence goes with it."""
+    """Settings, the load, cache state with its proof, telemetry, a quiet second, the driver. Evidence goes with it."""
     before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     with bench.phase("prepare"):
         before["recovered"] = bench.engine.recover()
         before["workload"] = workload.prepare(trial, bench.engine)
+    with bench.phase("load"):  # before the caches, which it fills
+        trial, load = utilisation.reach(trial, workload, bench, job)
+        before |= {"load": load} if load else {}
     with bench.phase("cache_state"):
         state = str(trial.levels.get("cache", "warm"))
         relations = workload.relations(trial)
         before["caches"] = caches.make(
             state, as_database(bench.engine), relations, page_cache=bench.platform.page_cache
         )
-    with bench.phase("load"):
-        trial, load = utilisation.reach(trial, workload, bench, job)
-        before |= {"load": load} if load else {}
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
         neighbours.start(trial, workload, bench, job)
