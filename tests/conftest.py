@@ -21,6 +21,16 @@ from clusterbench.lab import Lab, temporary_lab
 BLOCK = int(os.environ.get("CLUSTERBENCH_TEST_BLOCK", "77"))
 """The labs are on 127.0.BLOCK.x and the next; another one lets two runs of the tests stand side by side."""
 
+AIRFLOW_ENVIRONMENT = {
+    "CLUSTERBENCH_PLATFORMS": "lab_db1,lab_db2,lab_hadoop1,lab_ideal,lab_native",
+    "CLUSTERBENCH_RETRY_DELAY_S": "1",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
+    "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
+}
+"""A platform of each kind: where all of an experiment's fail, one more costs half a minute and proves nothing more.
+What was killed is looked for more often."""
+
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
@@ -30,7 +40,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def lab_with_airflow() -> Iterator[Lab]:
-    with temporary_lab(block=BLOCK + 1, airflow=True) as made:
+    with temporary_lab(block=BLOCK + 1, airflow=True, environment=AIRFLOW_ENVIRONMENT) as made:
         yield made
 
 

@@ -141,6 +141,12 @@ def test_a_window_that_was_not_is_told_in_words() -> None:
     assert "is not known" in utilisation.judge(EVIDENCE, {})
 
 
+def test_transactions_that_cost_more_than_in_the_search_are_told() -> None:
+    last = asdict(Step(Load(3, 410.0), 9.0, 85.0, 410.0, transactions_per_cpu_s=1000.0))
+    said = utilisation.judge({**EVIDENCE, "steps": [last]}, {"cpu_percent": 99.0, "transactions_per_cpu_s": 800.0})
+    assert "; a transaction took 1.25 ms of processor time, in the search's last step 1 ms. " in said
+
+
 def test_a_trial_that_asks_for_no_utilisation_is_not_judged() -> None:
     assert utilisation.judge(None, {"cpu_percent": 12.0}) == ""
 
@@ -153,7 +159,9 @@ def test_use_is_of_what_hosts_are_allotted() -> None:
     before = Look.of(limited.format(up=10.0, used=1_000_000_000, ticks=900, wait=10))
     after = Look.of(limited.format(up=20.0, used=5_000_000_000, ticks=2900, wait=110))
     assert before.cpus == Cpus(2, 0.5, 1e9)
-    assert Use.between({"a": before}, {"a": after}) == Use(10.0, pytest.approx(80.0), pytest.approx(5.0))
+    assert Use.between({"a": before}, {"a": after}) == Use(
+        10.0, pytest.approx(0.4), pytest.approx(80.0), pytest.approx(5.0)
+    )
     whole = "2\n\n{up} 100 cpu 100 0 50 {idle} 20 0 0 {steal} 0 0\n"
     before, after = (Look.of(whole.format(up=up, idle=up * 100, steal=steal)) for up, steal in ((0, 0), (10, 500)))
     assert Use.between({"b": before}, {"b": after}).cpu_percent == pytest.approx(25.0), "stolen time was wanted"

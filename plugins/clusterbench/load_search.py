@@ -51,6 +51,7 @@ class Step:
     throughput_per_s: float
     iowait_percent: float = 0.0
     driver_cpu_share: float | None = None
+    transactions_per_cpu_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The steps are imported inside the tasks, so that parsing a DAG stays fast.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
+DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=RETRY_DELAY_S)}
 """Steps can be tried again; a trial's driver is never started again (see ``jobs.py``)."""
 
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RAMP_UP_SHARE = 4
-"""A step's ramp-up is one part in so many of its length, and no longer than the trial's own."""
+"""A step's ramp-up is one part in so many of its length, and no longer than the trial's own. A long step has the
+trial's: caches are then as they will be."""
 MARGIN_S, MARGIN_PER_CLIENT_S = 0.5, 0.005
 """From the ramp-up's end to the first look at the processors, the more so as clients have to connect; the first also
 from the last look to the driver's end."""
@@ -102,9 +103,18 @@ def judge(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> 
     if abs(percent - evidence["cpu_percent"]) <= TOLERANCE:
         return ""
     return (
-        f"the database hosts' CPU utilisation over the measured window was {percent:.1f} %, {asked}; load: {load}. "
-        "A longer 'probe_s' or 'window_s' makes it steadier"
+        f"the database hosts' CPU utilisation over the measured window was {percent:.1f} %, {asked}; load: {load}"
+        f"{_costs(evidence, measured)}. A longer 'probe_s' or 'window_s' makes it steadier"
     )
+
+
+def _costs(evidence: Mapping[str, Any], measured: Mapping[str, float]) -> str:
+    """Whether it is the transactions that took more or less than in the search: others on the machine do that."""
+    then = next((step["transactions_per_cpu_s"] for step in reversed(evidence["steps"])), None)
+    now = measured.get("transactions_per_cpu_s")
+    if not now or not then:
+        return ""
+    return f"; a transaction took {1e3 / now:.3g} ms of processor time, in the search's last step {1e3 / then:.3g} ms"
 
 
 def _with(trial: Trial, **levels: Any) -> Trial:
@@ -114,7 +124,9 @@ def _with(trial: Trial, **levels: Any) -> Trial:
 def _step(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, wanted: Try) -> Step:
     """``wanted`` for a short time; the processors are looked at after the ramp-up and before the end."""
     window_s = int(trial.levels["probe_s"]) * wanted.length
-    ramp_up_s = min(int(trial.levels["ramp_up_s"]), max(1, int(trial.levels["probe_s"]) // RAMP_UP_SHARE))
+    ramp_up_s = int(trial.levels["ramp_up_s"])
+    if wanted.length == 1:
+        ramp_up_s = min(ramp_up_s, max(1, window_s // RAMP_UP_SHARE))
     lengths = {"ramp_up_s": ramp_up_s, "window_s": window_s, "checked_warehouses": 0}
     short = _with(trial, **asdict(wanted.load), **lengths)
     job.kill()
@@ -133,6 +145,7 @@ def _step(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, want
         reading.measurements["throughput_per_s"],
         use.iowait_percent,
         reading.measurements.get("driver_cpu_share"),
+        reading.measurements["throughput_per_s"] / use.cpus if use.cpus else None,
     )
 
 
@@ -181,6 +194,8 @@ class Look:
 @dataclass(frozen=True)
 class Use:
     seconds: float
+    cpus: float
+    """Processors that were busy."""
     cpu_percent: float
     iowait_percent: float
 
@@ -190,9 +205,11 @@ class Use:
         each = [(after[host].up_s - one.up_s, one, after[host]) for host, one in before.items()]
         allotted_s = sum(took * one.cpus.allotted for took, one, _ in each)
         machines_s = sum(took * one.cpus.machine for took, one, _ in each)
+        used_s, took_s = sum(then.used_s - one.used_s for _, one, then in each), max(took for took, _, _ in each)
         return cls(
-            max(took for took, _, _ in each),
-            100 * sum(then.used_s - one.used_s for _, one, then in each) / allotted_s,
+            took_s,
+            used_s / took_s,
+            100 * used_s / allotted_s,
             100 * sum(then.iowait_s - one.iowait_s for _, one, then in each) / machines_s,
         )
 

@@ -16,6 +16,7 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import ParamValidationError
 
+from clusterbench import tasks
 from clusterbench.catalog import Catalog
 from clusterbench.cli import _pool_names
 from clusterbench.paths import project_root
@@ -89,7 +90,7 @@ def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
     for task in dag.tasks:
         once = dag.dag_id == "weekly" or last(task) == "conclude"
         assert task.retries == (0 if once else 2), task.task_id
-        assert once or task.retry_delay == timedelta(seconds=10), task.task_id
+        assert once or task.retry_delay == timedelta(seconds=tasks.RETRY_DELAY_S), task.task_id
 
 
 # The DAG of an experiment.

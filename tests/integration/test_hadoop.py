@@ -94,7 +94,7 @@ def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: T
     ended = threading.Event()
 
     def wait_and_act() -> None:
-        while not ended.wait(0.2):
+        while not ended.wait(0.05):
             if when():
                 act()
                 return
@@ -218,17 +218,28 @@ def test_a_daemon_that_runs_with_another_value_is_named(bench: Bench) -> None:
 
 
 def test_a_corrupt_part_makes_the_trial_invalid(bench: Bench) -> None:
-    """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated."""
-    planned = trial("corrupt", pause_s=20)
+    """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated.
+
+    The driver is frozen meanwhile, its TeraValidate at the latest when Java starts.
+    """
+    planned = trial("corrupt")
+    job = job_of(planned, bench)
     part = f"{path_of(planned)}/output/part-r-00001"
 
-    def corrupt() -> None:
-        local = f"{bench.fleet.work_dir('client')}/part"
-        on_hdfs(bench, "dfs", "-get", "-f", part, local)
-        bench.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
-        on_hdfs(bench, "dfs", "-put", "-f", local, part)
+    def send(signal: str) -> None:
+        bench.fleet.run_on("client", f"pkill -{signal} -s $(cat {quote(job.directory)}/pid)")
 
-    terasort_has_ended = (Path(job_of(planned, bench).directory) / "terasort.tasks.json.gz").exists
+    def corrupt() -> None:
+        send("STOP")
+        local = f"{bench.fleet.work_dir('client')}/part"
+        try:
+            on_hdfs(bench, "dfs", "-get", "-f", part, local)
+            bench.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
+            on_hdfs(bench, "dfs", "-put", "-f", local, part)
+        finally:
+            send("CONT")
+
+    terasort_has_ended = (Path(job.directory) / "terasort.tasks.json.gz").exists
     record = measured_while(corrupt, terasort_has_ended, planned, bench)
     assert record.outcome == "invalid", record.reason
     assert "the sorted output is not what was generated: TeraValidate's checksum is " in record.reason

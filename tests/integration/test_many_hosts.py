@@ -108,11 +108,14 @@ def test_log_ins_at_once_are_bounded_and_a_host_is_logged_in_to_once(
 
 
 def test_the_flush_of_all_takes_less_than_half_a_minute(fleet: Fleet) -> None:
-    """As in a trial, which is logged in by then. Who may not drop this machine's page cache writes all back."""
+    """As in a trial, which is logged in by then. They share this machine's page cache: one drops it, all write it back.
+
+    Who may not drop it writes it back, too.
+    """
     may = not os.geteuid() or not subprocess.run(["sudo", "-n", "true"], check=False, capture_output=True).returncode
     fleet.run(fleet.names, "true")
     begun = time.monotonic()
-    fleet.run(fleet.names, DROP_PAGE_CACHE if may else "sync")
+    fleet.run_each(dict.fromkeys(fleet.names, "sync") | {fleet.names[0]: DROP_PAGE_CACHE if may else "sync"})
     assert time.monotonic() - begun < FLUSH_S_MAX
 
 
@@ -175,7 +178,8 @@ def test_dead_hosts_are_named_and_waited_for_once_and_all_at_the_same_time(
         dead = {*hanging, *refusing, *silent}
         instead: dict[str, dict[str, Any]] = {name: {"port": 1} for name in refusing}
         instead |= {name: {"host": "127.0.0.1", "port": port} for name in silent}
-        with Fleet(dataclasses.replace(a, **instead.get(a.name, {})) for a in hosts.addresses) as fleet:
+        asked = hosts.addresses[: 2 * len(dead)]  # as many that live
+        with Fleet(dataclasses.replace(a, **instead.get(a.name, {})) for a in asked) as fleet:
             begun = time.monotonic()
             answers, failures = fleet.try_each(dict.fromkeys(fleet.names, "echo here"))
             first_s = time.monotonic() - begun

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,15 @@ API_SERVER = "api-server"
 class Airflow:
     """What the four have in common; `prepare` must have run before one of them is started."""
 
-    def __init__(self, layout: Layout, credentials: Credentials, metadata: Postgres) -> None:
+    def __init__(
+        self, layout: Layout, credentials: Credentials, metadata: Postgres, own_environment: Mapping[str, str]
+    ) -> None:
         self.layout = layout
         self.account = myself()  # it has to read the project, wherever that lies
         self.credentials = credentials
         self.metadata = metadata
         self.dir = layout.airflow_dir
+        self.own_environment = own_environment
         self.components = [AirflowComponent(name, self) for name in COMPONENTS]
 
     def environment(self) -> dict[str, str]:
@@ -62,6 +66,7 @@ class Airflow:
             "GX_ANALYTICS_ENABLED": "false",
             "no_proxy": no_proxy,
             "NO_PROXY": no_proxy,
+            **self.own_environment,
         }
 
     def process_environment(self) -> dict[str, str]:

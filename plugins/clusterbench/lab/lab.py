@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,13 +40,20 @@ class Lab:
     db1_postgres and so on to vm64_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
-    server.
+    server. `environment` is of Airflow's processes, beside what the lab gives them.
     """
 
-    def __init__(self, lab_dir: Path, block: int | None = None, report: Report = silent) -> None:
+    def __init__(
+        self,
+        lab_dir: Path,
+        block: int | None = None,
+        report: Report = silent,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.lab_dir = lab_dir.absolute().resolve()
         self._block = block
         self._report = report
+        self._environment = dict(environment or {})
         self._load()
 
     def _load(self) -> None:
@@ -56,7 +63,7 @@ class Lab:
     @property
     def parts(self) -> _Parts:
         if self._parts is None:
-            self._parts = _Parts(self.layout)
+            self._parts = _Parts(self.layout, self._environment)
         return self._parts
 
     def up(self, airflow: bool = True) -> None:
@@ -200,7 +207,7 @@ class Lab:
 class _Parts:
     """The servers of one lab, made from its layout and credentials."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, environment: Mapping[str, str]) -> None:
         own = Credentials.load_or_make(layout.lab_dir / "credentials.json")
         self.credentials = own
         self.account = account = accounts.server_account()
@@ -218,7 +225,7 @@ class _Parts:
         self.metadata = Postgres(
             "metadata", "metadata", layout, account, password=own.metadata_password, settings=METADATA_SETTINGS
         )
-        self.airflow = Airflow(layout, own, self.metadata)
+        self.airflow = Airflow(layout, own, self.metadata, environment)
 
     @property
     def outer_servers(self) -> list[Server]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from clusterbench.lab import maven
@@ -18,7 +18,14 @@ _PROGRAMS = {"s3proxy": ("lib",), "hadoop": ("lib", "classes")}
 
 
 @contextlib.contextmanager
-def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, report: Report = silent) -> Iterator[Lab]:
+def temporary_lab(
+    block: int,
+    *,
+    airflow: bool = False,
+    keep: bool = False,
+    report: Report = silent,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Lab]:
     """Up on entry; down and removed on exit.
 
     It lies below the system's folder for temporary files and not in pytest's own folder, which lets no other user
@@ -26,7 +33,7 @@ def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, repo
     from the project's own lab, where that has them, or from another temporary one.
     """
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
-    lab = Lab(lab_dir, block=block, report=report)
+    lab = Lab(lab_dir, block=block, report=report, environment=environment)
     try:
         borrow_programs(lab_dir)
         lab.up(airflow=airflow)
