@@ -175,6 +175,13 @@ def test_unknown_utilisation_is_not_compared(tmp_path: Path) -> None:
     )
 
 
+def test_platform_without_a_number_is_not_compared_and_says_why(tmp_path: Path) -> None:
+    found = [record(platform, "utilisation", AT_60, 1) for platform in PLATFORMS[:2]]
+    found[1] = dataclasses.replace(found[1], outcome="not_applicable", reason="44 % at most", measurements={})
+    pair = pair_of(pairs(*gathered(tmp_path, found)), "lab_vm64")
+    assert (pair.refused, pair.n_of_n) == ("not compared: lab_vm64: not applicable: 44 % at most", "0 of 1 and 1 of 1")
+
+
 def test_cells_of_other_sweeps_are_compared_as_ever(made: Made) -> None:
     rows = view_of(made, "clients").plots[0].rows
     assert all(row.ratio for row in rows if row.platform != "lab_native")

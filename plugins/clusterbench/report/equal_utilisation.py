@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.report.gather import Gathered
-from clusterbench.report.sweeps import SweepView, ratio_text
+from clusterbench.report.sweeps import SweepView, answer, ratio_text
 from clusterbench.report.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation, refusal
 from clusterbench.statistics import Result, ratio
 
@@ -43,8 +43,9 @@ def _pair(view: SweepView, ours: Result, first: Result) -> Pair:
     utilisation = " and ".join(_percent(result) for result in (ours, first))
     n_of_n = ours.n_of_n if ours.n_of_n == first.n_of_n else f"{ours.n_of_n} and {first.n_of_n}"
     named = (label, ours.platform, first.platform, n_of_n, utilisation)
-    if empty := [result.platform for result in (ours, first) if THROUGHPUT not in result.measurements]:
-        return Pair(*named, refused=f"not compared: {' and '.join(empty)} has no number here")
+    if empty := [result for result in (ours, first) if THROUGHPUT not in result.measurements]:
+        said = "; ".join(f"{result.platform}: {answer(result)}" for result in empty)
+        return Pair(*named, refused=f"not compared: {said}")
     if refused := refusal(ours, first):
         return Pair(*named, refused=refused)
     return Pair(

@@ -91,7 +91,7 @@ def _others(records: Sequence[TrialRecord]) -> str:
     changes = ", ".join(_percent(record.measurements[CHANGE]) for record in records if CHANGE in record.measurements)
     said = f"the {'other' if len(records) == 1 else 'others'} {changes}" if changes else ""
     return ", ".join(
-        filter(None, [f"best of {plural(len(records) + 1, 'repetition')}" if records else "the only one", said])
+        filter(None, [f"best of {plural(len(records) + 1, 'repetition')}" if records else "the only repetition", said])
     )
 
 
