@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
+from clusterbench import pgbench_log
 from clusterbench.workloads import Job, MeasurementKind, Reading, json_of
 
 if TYPE_CHECKING:
@@ -56,31 +57,102 @@ class Load:
     """Statements run once after the measured window, by psql, for the check of the answers."""
 
 
-def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
-    """The load as a job for the client host. The password is in a file that is gone when the job ends."""
-    name = endpoint.dbname
-    where = endpoint.options
-    options = ["--connect"] if load.reconnect else []
-    options += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
-    command = f"""\
-export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
-threads=$(nproc); [ "$threads" -le {load.clients} ] || threads={load.clients}
+@dataclass(frozen=True)
+class Mix:
+    """What pgbench is to do for some time: scripts drawn by their weights, by so many clients, without think time."""
+
+    scripts: Mapping[str, str]
+    weights: Mapping[str, int]
+    clients: int
+    ramp_up_s: int
+    window_s: int
+    rate_per_s: float
+    """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
+    max_tries: int
+    """A transaction that met a serialisation failure or a deadlock is tried so often in all."""
+    protocol: Literal["simple", "extended", "prepared"]
+    seed: int
+    variables: Mapping[str, int] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
+    after: Mapping[str, str] = field(default_factory=dict)
+    """As ``before``, when pgbench has ended: ``after.<name>.csv``."""
+
+
+MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "*.csv", *pgbench_log.OUTPUTS)
+BEYOND_WINDOW_S = 2
+"""pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
+
+CONNECT = 'export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30\n'
+DRIVE = """\
+ulimit -Sn "$(ulimit -Hn)" || true  # a file for each client, and one for each log
+threads=$(nproc); [ "$threads" -le {clients} ] || threads={clients}
 echo "threads $threads" >driver_cpu.txt
 date +%s.%N >clock.txt
 TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
-{{ time pgbench {where} --no-vacuum --file=script.sql --protocol={load.protocol} {" ".join(options)} \\
-    --client={load.clients} --jobs="$threads" --transactions={load.transactions_per_client} \\
-    --random-seed={load.seed} --log --log-prefix=log {quote(name)} \\
-    >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt
+status=0
+{{ time pgbench {where} --no-vacuum {options} \\
+    --client={clients} --jobs="$threads" --log --log-prefix=log {name} \\
+    >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt || status=$?
+"""
+
+
+def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+    """The load as a job for the client host. The password is in a file that is gone when the job ends."""
+    options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
+    options += ["--connect"] if load.reconnect else []
+    command = f"""\
+{CONNECT}\
+{_drive(load, options, endpoint)}\
+[ "$status" = 0 ] || exit "$status"
 if [ -s answers.sql ]; then
-    psql {where} --dbname={quote(name)} --no-psqlrc --quiet --no-align --tuples-only --record-separator-zero \\
-        --set=ON_ERROR_STOP=1 --file=answers.sql >answers.txt
+    {_psql(endpoint)} --no-align --tuples-only --record-separator-zero --file=answers.sql >answers.txt
 fi
 """
     files = {"script.sql": load.script, "answers.sql": load.answers}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
+    """The mix as a job for the client host, which makes the log small when pgbench has ended, also after a failure."""
+    options = [f"--file={name}.sql@{mix.weights[name]}" for name in mix.scripts]
+    options += [f"--time={mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S}", f"--max-tries={mix.max_tries}"]
+    options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
+    reduce = pgbench_log.command(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
+    command = f"""\
+{CONNECT}\
+{_ask("before", mix.before, endpoint)}\
+{_drive(mix, options, endpoint)}\
+{reduce}\
+[ "$status" = 0 ] || exit "$status"
+{_ask("after", mix.after, endpoint)}"""
+    files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.FILES
+    for when, asked in (("before", mix.before), ("after", mix.after)):
+        files |= {f"{when}.{name}.sql": text for name, text in asked.items()}
+    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
+    return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
+
+
+def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint) -> str:
+    """pgbench and what it took of the processor, which is nothing of what follows it; ``$status`` is how it ended."""
+    shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
+    shared += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
+    return DRIVE.format(
+        where=endpoint.options,
+        options=" ".join([*options, *shared]),
+        clients=load.clients,
+        name=quote(endpoint.dbname),
+    )
+
+
+def _psql(endpoint: Endpoint) -> str:
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
+    return f"psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1"
 
 
 def read(output: Path, expected: int) -> Reading:
@@ -89,13 +161,13 @@ def read(output: Path, expected: int) -> Reading:
 
     rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
     errors = expected - len(rows)
-    said = _text(output / "driver.txt")
+    said = text(output / "driver.txt")
     failed = re.search(r"number of failed transactions: (\d+)", said)
     if failed and int(failed[1]) > 0:
         errors = max(errors, int(failed[1]))
     details: dict[str, object] = {
         "driver_said": said,
-        "driver_errors": _text(output / "driver_errors.txt")[-2000:],
+        "driver_errors": text(output / "driver_errors.txt")[-2000:],
     }
     if not len(rows):
         return Reading({}, errors=expected, details=details)
@@ -121,7 +193,7 @@ def read(output: Path, expected: int) -> Reading:
     if connecting:
         measurements["connection_ms_mean"] = float(connecting[1])
     measurements |= work_per_transaction(output, len(rows))
-    cpu = driver_cpu(_text(output / "driver_cpu.txt"))
+    cpu = driver_cpu(text(output / "driver_cpu.txt"))
     if cpu is not None:
         measurements["driver_cpu_share"] = cpu
     return Reading(
@@ -185,5 +257,5 @@ def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
             yield np.array(kept, dtype=np.int64)
 
 
-def _text(path: Path) -> str:
+def text(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""

@@ -51,10 +51,10 @@ def select(table: str, seed: int, ids: str) -> str:
     values: dict[str, Value] = {
         "ids": raw(ids),
         "offset": (seed * 1_000_003 + 17 + 7919 * list(tables()).index(table)) % 2_147_483_647,
-        "words": _array(_cut(24)),
-        "texts": _array(_cut(50)),
-        "states": _array([text.upper() for text in _letters()]),
-        "syllables": _array(SYLLABLES),
+        "words": array(_cut(24)),
+        "texts": array(_cut(50)),
+        "states": array([text.upper() for text in _letters()]),
+        "syllables": array(SYLLABLES),
         "pad": _chars(600),
         "c_last": LAST_NAME_C,
         "loaded_at": raw(LOADED_AT),
@@ -118,5 +118,5 @@ def _letters() -> list[str]:
     return [chr(ord("a") + number % 26) + chr(ord("a") + number * 7 % 26) for number in range(CUT_FROM)]
 
 
-def _array(values: Sequence[str]) -> Value:
+def array(values: Sequence[str]) -> Value:
     return raw(f"ARRAY[{', '.join(map(repr, values))}]")

@@ -112,7 +112,7 @@ def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]
 
 
 def cache_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("flush") if levels["cache"] != "warm" else None
+    return lacks.get("flush") if levels["cache"] not in {"warm", "ramped_up"} else None
 
 
 @dataclass(frozen=True)
