@@ -30,7 +30,9 @@ END_S = 60
 """What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
 
 BESIDE = "beside"
-"""Folder of a job for those of neighbours."""
+"""Folder of a job for those of neighbours, and for steps in search of its load."""
+PROBE = "load-probe"
+"""The folder beside a job of one such step: short, and ends by itself, as neighbours' jobs do not."""
 
 log = logging.getLogger(__name__)
 
@@ -122,8 +124,9 @@ class DetachedJob:
         beside = quote(self.directory.rpartition("/")[0])
         script = (
             f"cd {beside} 2>/dev/null || exit 0\n"
-            f'for each in */; do [ ! -d "$each/started" ] || flock -s -w {WAIT_SLICE_S} "$each/lock" true || '
-            '{ echo "$each"; break; }; done'
+            f"for each in */ */{BESIDE}/{PROBE}/; do\n"
+            f'[ ! -d "$each/started" ] || flock -s -w {WAIT_SLICE_S} "$each/lock" true || {{ echo "$each"; break; }}\n'
+            "done"
         )
         while running := self.fleet.run_on(self.host, script, timeout_s=WAIT_SLICE_S + 30).output.strip():
             log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
@@ -148,6 +151,11 @@ class DetachedJob:
             missing="true",
             timeout_s=END_S + 30,
         )
+
+    def age_s(self) -> float:
+        """Since it was started, by its host's clock."""
+        now, began = self._sh("until [ -s began ]; do sleep 0.05; done; date +%s.%N; cat began").split()
+        return float(now) - float(began)
 
     def errors(self) -> str:
         """The last of what it said."""

@@ -370,6 +370,7 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
     with run.bench(platform) as bench:
         job = job_of(run.plan().trial(platform, trial_id), bench)
         job.kill()
+        job.beside(jobs.PROBE).kill()
         for end in neighbours.endings(bench, job):
             end()
 

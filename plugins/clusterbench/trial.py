@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench import aftermath, caches, neighbours, system, telemetry
+from clusterbench import aftermath, caches, neighbours, system, telemetry, utilisation
 from clusterbench.archive import RunArchive
 from clusterbench.conformance import ENGINE
 from clusterbench.engines import Engine, as_database
@@ -84,6 +84,8 @@ def run_trial(trial: Trial, bench: Bench) -> TrialRecord:
             record = _measure(trial, workload, bench, job, output)
         except caches.CannotEmptyError as error:
             record = TrialRecord(trial, "not_applicable", str(error))
+        except utilisation.CannotReachError as error:
+            record = TrialRecord(trial, "not_applicable", str(error), evidence={"load": error.evidence})
         except (HostError, EngineError) as error:
             left = aftermath.of_one_that_broke_off(bench.fleet, bench.engine, _telemetry_name(trial, bench), output)
             started = int("driver" in bench.phases_s)
@@ -130,7 +132,7 @@ def _measure(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, o
 
 
 def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob, name: str) -> None:
-    """Settings, cache state with its proof, telemetry, a quiet second, and the driver. Evidence goes with the job."""
+    """Settings, cache state with its proof, the load, telemetry, a quiet second, the driver. Evidence goes with it."""
     before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     with bench.phase("prepare"):
         before["recovered"] = bench.engine.recover()
@@ -141,6 +143,9 @@ def _make_ready(trial: Trial, workload: Workload, bench: Bench, job: DetachedJob
         before["caches"] = caches.make(
             state, as_database(bench.engine), relations, page_cache=bench.platform.page_cache
         )
+    with bench.phase("load"):
+        trial, load = utilisation.reach(trial, workload, bench, job)
+        before |= {"load": load} if load else {}
     with bench.phase("settle"):
         made = workload.job(trial, bench.engine)
         neighbours.start(trial, workload, bench, job)
@@ -164,7 +169,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
     before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
-    reading = workload.read(output, trial, expected)
+    reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
     began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
     hosts = {
@@ -181,8 +186,9 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     observed = system.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     outcome, reason = _outcome(state, reading, before, output)
     beside, problem = neighbours.judge(output, reading)
-    if problem and outcome == "completed":
-        outcome, reason = "invalid", problem
+    off = utilisation.judge(before.get("load"), observed)
+    if (problem or off) and outcome == "completed":
+        outcome, reason = "invalid", "; ".join(filter(None, (problem, off)))
     if after.get("faults"):  # whatever the driver made of it
         outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
     return TrialRecord(
@@ -197,6 +203,7 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
+            **({"load_problem": off} if off else {}),
             **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),

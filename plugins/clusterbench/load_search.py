@@ -1,0 +1,199 @@
+"""Which load makes the database hosts' processors so busy: what to try next, from what was tried. Pure.
+
+Paper 003, "CPU Utilization", raises the load until it nearly saturates the CPU, and compares systems at the same
+utilisation. Here clients are added until the target is passed. Where one client more is a step too coarse, the smaller
+number that passes the target is held back to a rate (``pgbench --rate``). A search ends with a long step at the load
+that it finds, and judges by all steps near the target: one alone is short, and a rate is held by chance arrivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+TOLERANCE = 3.0
+"""Points of CPU utilisation that the measured window may be away from the target."""
+AIM = 1.5
+"""Points that a step may be away for its load to be the one that was looked for."""
+STEPS_MAX = 12
+LONG = 3
+"""How many times as long as the first a last step is; what is accepted was looked at for so long at least."""
+NEAR = 10.0
+"""Points from the target within which a transaction is taken to cost the same processor time."""
+FACTOR_MAX = 8
+"""Of clients from one step to the next. Utilisation rises with them in proportion at most, so no step passes by far."""
+HELD_SHARE_MIN = 0.95
+"""Of the rate asked for: less, and the clients are too few to hold it."""
+RISE_MIN, CPU_RISE_MIN = 1.02, 1.0
+"""More clients that bring no more transactions than so many times, nor more points of CPU: something else is full."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """``rate_per_s`` 0: every client as fast as it goes."""
+
+    clients: int
+    rate_per_s: float = 0.0
+
+    def __str__(self) -> str:
+        clients = f"{self.clients} client{'s' if self.clients > 1 else ''}"
+        return f"{clients} held at {self.rate_per_s:g} transactions/s" if self.rate_per_s else clients
+
+
+@dataclass(frozen=True)
+class Step:
+    """A load that was tried, and what was seen meanwhile."""
+
+    load: Load
+    seconds: float
+    cpu_percent: float
+    throughput_per_s: float
+    iowait_percent: float = 0.0
+    driver_cpu_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Try:
+    """The next step; ``length`` is how many times as long as the first."""
+
+    load: Load
+    length: int = 1
+
+
+@dataclass(frozen=True)
+class Found:
+    load: Load
+
+
+@dataclass(frozen=True)
+class NotReached:
+    reason: str
+
+
+@dataclass(frozen=True)
+class Search:
+    """For a utilisation of ``target`` percent, with ``clients_max`` clients at most and steps of ``step_s``."""
+
+    target: float
+    clients_max: int
+    step_s: float
+
+    def next(self, steps: Sequence[Step]) -> Try | Found | NotReached:
+        if len(steps) >= STEPS_MAX:
+            return self._nearest(steps)
+        if any(step.load.rate_per_s for step in steps):
+            return self._hold(steps)
+        seen = {step.load.clients: _mean(steps, step.load) for step in steps}
+        fitting = [n for n, percent in seen.items() if abs(percent - self.target) <= AIM]
+        if fitting:
+            load = Load(min(fitting, key=lambda n: abs(seen[n] - self.target)))
+            return Found(load) if self._is_known(steps, load) else Try(load, LONG)
+        if above := [n for n, percent in seen.items() if percent > self.target]:
+            return self._between(steps, seen, min(above))
+        return self._raise(steps, seen)
+
+    def _raise(self, steps: Sequence[Step], seen: dict[int, float]) -> Try | Found | NotReached:
+        """More clients; unless there may be none, or they have brought nothing twice."""
+        most = max(seen, default=0)
+        if most < self.clients_max and not _is_full(steps):
+            factor = max(2, min(FACTOR_MAX, int(self.target / max(seen[most], 1.0)))) if most else 1
+            return Try(Load(min(self.clients_max, max(1, most * factor))))
+        best = Load(max(seen, key=lambda n: seen[n]))
+        if seen[best.clients] >= self.target - 2 * TOLERANCE and not self._is_known(steps, best):
+            return Try(best, LONG)
+        return self._not_reached(steps)
+
+    def _between(self, steps: Sequence[Step], seen: dict[int, float], above: int) -> Try | Found | NotReached:
+        """A number of clients between one that is too few and one that is too many; a rate, where there is none."""
+        below = max((n for n in seen if n < above), default=0)
+        if above - below <= 1 or len(steps) > STEPS_MAX - 4:
+            return self._hold(steps)
+        low = seen.get(below, 0.0)
+        share = (self.target - low) / (seen[above] - low)
+        return Try(Load(min(above - 1, max(below + 1, below + round(share * (above - below))))))
+
+    def _hold(self, steps: Sequence[Step]) -> Try | Found | NotReached:
+        """The rate at which transactions, at what each costs of the processors, make the target."""
+        held = [step for step in steps if step.load.rate_per_s]
+        if not held:
+            passing = [step for step in steps if step.cpu_percent > self.target]
+            return Try(self._held(min(step.load.clients for step in passing), passing))
+        last = held[-1]
+        if last.cpu_percent < self.target - TOLERANCE and _is_not_held(last):
+            if last.load.clients >= self.clients_max:
+                return self._not_reached(steps)
+            return Try(Load(min(self.clients_max, last.load.clients * 5 // 4 + 1), last.load.rate_per_s))
+        near = self._near(held)
+        load = self._held(last.load.clients, near or [last])
+        now = self._held(last.load.clients, [last])
+        off = max(abs(one.rate_per_s / load.rate_per_s - 1) * self.target for one in (last.load, now))
+        if near and off <= TOLERANCE and sum(step.seconds for step in near) >= LONG * self.step_s:
+            return Found(load)
+        return Try(load, LONG if near else 1)
+
+    def _near(self, held: Sequence[Step]) -> list[Step]:
+        """The last of them, as many in a row as were near the target: what was far off before was another state."""
+        near = list(takewhile(lambda step: abs(step.cpu_percent - self.target) <= NEAR, reversed(held)))
+        return near[::-1]
+
+    def _held(self, clients: int, steps: Sequence[Step]) -> Load:
+        """By the transactions and the processor time of all ``steps`` together: chance of their number falls out."""
+        percent_s = sum(step.cpu_percent * step.seconds for step in steps)
+        transactions = sum(step.throughput_per_s * step.seconds for step in steps)
+        return Load(clients, float(f"{self.target * transactions / percent_s:.4g}"))
+
+    def _is_known(self, steps: Sequence[Step], load: Load) -> bool:
+        return sum(step.seconds for step in steps if step.load == load) >= LONG * self.step_s
+
+    def _nearest(self, steps: Sequence[Step]) -> Found | NotReached:
+        """When there may be no more steps."""
+        best = min((step.load for step in steps), key=lambda load: abs(_mean(steps, load) - self.target))
+        same = [step.cpu_percent for step in steps if step.load == best]
+        if abs(_mean(steps, best) - self.target) <= TOLERANCE and max(same) - min(same) <= NEAR:
+            return Found(best)
+        if max(step.cpu_percent for step in steps) < self.target:
+            return self._not_reached(steps)
+        return NotReached(
+            f"no load was found in {len(steps)} steps that keeps the database hosts' CPU utilisation at "
+            f"{self.target:g} %: the nearest was {_mean(steps, best):.1f} %, with {best}; a longer 'probe_s' makes "
+            "steps steadier"
+        )
+
+    def _not_reached(self, steps: Sequence[Step]) -> NotReached:
+        best = max(steps, key=lambda step: step.cpu_percent)
+        return NotReached(
+            f"the database hosts' CPU utilisation cannot be raised to {self.target:g} %: the highest was "
+            f"{best.cpu_percent:.1f} %, with {best.load}, at {best.throughput_per_s:,.4g} transactions/s; "
+            + "; ".join(self._causes(steps, best))
+        )
+
+    def _causes(self, steps: Sequence[Step], best: Step) -> list[str]:
+        """What was the matter, as far as it can be seen from outside."""
+        causes = []
+        if _is_full(steps):
+            causes.append("more clients brought no more transactions: locks, disks or the driver limit the load first")
+        if max(step.load.clients for step in steps) >= self.clients_max:
+            causes.append(f"'clients' allows {self.clients_max} at most")
+        causes.append(f"the hosts waited for disks for {best.iowait_percent:.0f} % of the time (iowait)")
+        if best.driver_cpu_share is not None:
+            causes.append(f"the driver used {best.driver_cpu_share:.0%} of its threads' processor time")
+        return causes
+
+
+def _mean(steps: Sequence[Step], load: Load) -> float:
+    same = [step for step in steps if step.load == load]
+    return sum(step.cpu_percent * step.seconds for step in same) / sum(step.seconds for step in same)
+
+
+def _is_full(steps: Sequence[Step]) -> bool:
+    """Whether more clients have twice brought nothing: no transactions, and no use of processors."""
+    raised = sorted((step for step in steps if not step.load.rate_per_s), key=lambda step: step.load.clients)[-3:]
+    return len({step.load.clients for step in raised}) == 3 and all(
+        then.throughput_per_s <= one.throughput_per_s * RISE_MIN and then.cpu_percent <= one.cpu_percent + CPU_RISE_MIN
+        for one, then in pairwise(raised)
+    )
+
+
+def _is_not_held(step: Step) -> bool:
+    return step.throughput_per_s < HELD_SHARE_MIN * step.load.rate_per_s

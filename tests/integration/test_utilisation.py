@@ -1,0 +1,141 @@
+"""A load that keeps a VM of the lab so busy, for real: half a processor, and pgbench's statements that only compute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pytest
+from tests.integration.helpers import bench_on, new_run
+
+import clusterbench.trial
+from clusterbench import load_search, steps, system, utilisation
+from clusterbench.connections import Connections
+from clusterbench.engines import Database
+from clusterbench.jobs import PROBE, DetachedJob
+from clusterbench.lab.cgroups import THREAD_CPUS, VM_CPUS
+from clusterbench.records import Trial
+from clusterbench.trial import Bench, job_of, run_trial
+from clusterbench.workloads import Job, MeasurementKind, Reading
+from clusterbench.workloads.key_value import KeyValue
+
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
+
+PLATFORM = "lab_ideal"
+LEVELS: dict[str, Any] = {
+    "rows": 100,
+    "pooling": "direct",
+    "cache": "warm",
+    "clients": 4,
+    "rate_per_s": 0,
+    "cpu_percent": 60,
+}
+LENGTHS = {"ramp_up_s": 1, "window_s": 4, "probe_s": 2, "checked_warehouses": 0}
+
+
+class Computing(KeyValue):
+    """pgbench for so many seconds, with ramp-up and rate as the workloads have it that are raised to a utilisation."""
+
+    statement = "SELECT sum(n) FROM generate_series(1, 3000) AS n"
+    measurements: Mapping[str, MeasurementKind] = {**KeyValue.measurements, **system.MEASUREMENTS}
+
+    def relations(self, trial: Trial) -> list[str]:
+        return []
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        return {}
+
+    def not_applicable(self, levels: Any, lacks: Any) -> None:
+        return None
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        at, levels = engine.endpoint(pooled=False), trial.levels
+        rate = f"--rate={levels['rate_per_s']}" if levels["rate_per_s"] else ""
+        command = (
+            f'export PGPASSFILE="$PWD/pgpass"\npgbench {at.options} --no-vacuum --file=script.sql {rate} --log '
+            f"--log-prefix=log --client={levels['clients']} --time={levels['ramp_up_s'] + levels['window_s']} "
+            f"{quote(at.dbname)} >driver.txt 2>driver_errors.txt\n"
+        )
+        secrets = {"pgpass": at.password_file(engine.database.password)}
+        return Job({"script.sql": self.statement + ";\n"}, secrets, command)
+
+    def read(self, output: Path, trial: Trial, expected: Any) -> Reading:
+        ends = [line.split() for log in output.glob("log.*") for line in log.read_text().splitlines()]
+        at = sorted(int(words[4]) + int(words[5]) / 1e6 for words in ends)
+        start_s = at[0] + int(trial.levels["ramp_up_s"])
+        inside = sum(start_s <= one for one in at)
+        per_s = {"throughput_per_s": inside / (at[-1] - start_s), "clients_used": float(str(trial.levels["clients"]))}
+        return Reading(per_s, samples=inside, window_start_s=start_s, window_end_s=at[-1])
+
+
+class Waiting(Computing):
+    statement = "SELECT pg_sleep(0.02)"
+
+
+@pytest.fixture
+def bench(connections: Connections) -> Iterator[Bench]:
+    with bench_on(new_run(connections), PLATFORM) as bench:
+        bench.engine.facts()
+        yield bench
+        steps.end_what_runs(bench.fleet, bench.platform, f"{bench.archive.experiment}/{bench.archive.run_id}")
+
+
+def trial(name: str, **levels: int) -> Trial:
+    return Trial(f"{name}.r1", name, PLATFORM, name, "key_value", LEVELS | LENGTHS | levels, 1, 7, 60, {})
+
+
+def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked for with less care than usual: other tests and this machine's other work must not make it long."""
+    monkeypatch.setattr(load_search, "TOLERANCE", 20.0)
+    monkeypatch.setattr(load_search, "LONG", 1)
+    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Computing())
+    wanted = trial("reached")
+    probe = job_of(wanted, bench).beside(PROBE)
+
+    class DiedError(BaseException):
+        """As SIGKILL: nothing is caught, nothing is undone."""
+
+    def die(*_: object) -> None:
+        raise DiedError
+
+    with monkeypatch.context() as lost, pytest.raises(DiedError):
+        lost.setattr(utilisation, "_look", die)
+        lost.setattr(DetachedJob, "kill", lambda _: None)
+        run_trial(wanted, bench)
+    assert probe.state().phase == "running" and job_of(wanted, bench).state().phase == "new"
+
+    record = run_trial(wanted, bench)
+    load, measured = record.evidence["load"], record.measurements
+    is_near = abs(measured["cpu_percent"] - 60) <= 3
+    assert (record.outcome, record.driver_starts) == ("completed" if is_near else "invalid", 1), record.reason
+    assert abs(measured["cpu_percent"] - 60) < 30, "on a machine that others keep busy, too"
+    assert record.trial == wanted, "the record is of the trial as it was asked for"
+    assert measured["clients_used"] == load["clients"] == 1, "a client alone computes without a pause"
+    assert 0 < load["rate_per_s"] < load["steps"][0]["throughput_per_s"] * 1.5
+    assert [step["load"]["clients"] for step in load["steps"]] == [1] * len(load["steps"])
+    busy_cpus = measured["cpu_percent"] / 100 * VM_CPUS * THREAD_CPUS
+    assert measured["transactions_per_cpu_s"] == pytest.approx(measured["throughput_per_s"] / busy_cpus)
+    assert record.telemetry["vm1"]["cpu_percent_before"] is not None
+
+
+def test_a_load_that_waits_cannot_be_raised_by_one_client(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Waiting())
+    record = run_trial(trial("waiting", clients=1), bench)
+    assert (record.outcome, record.driver_starts) == ("not_applicable", 0)
+    assert "the database hosts' CPU utilisation cannot be raised to 60 %: the highest was" in record.reason
+    assert "with 1 client, at" in record.reason and "'clients' allows 1 at most" in record.reason
+    assert len(record.evidence["load"]["steps"]) == 1
+    assert job_of(trial("waiting"), bench).beside(PROBE).state().phase != "running"
+
+
+def test_a_driver_that_fails_in_the_search_fails_the_trial(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = Computing()
+    failing.statement = "SELECT nothing_of_that_name"
+    monkeypatch.setattr(failing, "read", lambda *_: Reading({}, errors=1))
+    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: failing)
+    record = run_trial(trial("failing", probe_s=1), bench)
+    assert record.outcome == "failed"
+    assert "looking for the load, with 1 client: the driver ended with status" in record.reason
