@@ -155,6 +155,8 @@ def fact_rows(records: Sequence[TrialRecord]) -> dict[str, list[dict[str, Any]]]
     return found
 
 
+SIGNED = ("throughput_change_percent",)
+"""Measurements that may be below zero."""
 LATENCY_ORDER = ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999", "latency_ms_max")
 
 
@@ -165,6 +167,7 @@ def measurement_rows(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
 
 def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     ordered = [record.measurements[name] for name in LATENCY_ORDER if name in record.measurements]
+    unsigned = [value for name, value in record.measurements.items() if name not in SIGNED]
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
@@ -177,7 +180,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "errors": record.errors,
         "samples": record.samples,
         "driver_starts": record.driver_starts,
-        "smallest_measurement": min(record.measurements.values()) if completed else None,
+        "smallest_measurement": min(unsigned) if completed else None,
         "latencies_in_order": ordered == sorted(ordered) if completed else None,
         "cache_problem": caches.get("problem") or "none",
         "answers_problem": record.reason if record.outcome == "invalid" and not known else "none",

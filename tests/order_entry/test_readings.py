@@ -162,15 +162,15 @@ def test_broken_condition_makes_it_invalid_and_is_told_in_tpc_c_s_words(output: 
     path.write_text(path.read_text().replace("1,0,", '1,1,"warehouse 1: W_YTD 5.00, sum(D_YTD) 4.00"', 1))
     read = WORKLOAD.read(output, trial(), {})
     (said,) = read.invalid
-    assert said.startswith("not consistent after the trial: TPC-C 5.11, clause 3.3.2: condition 1 (W_YTD = sum(D_YTD))")
+    assert said.startswith("after the trial: TPC-C 5.11, clause 3.3.2: condition 1 (W_YTD = sum(D_YTD))")
     assert "warehouse 1: W_YTD 5.00, sum(D_YTD) 4.00" in said
-    assert read.details["facts"]["order_entry_trials"]["violations"] == 1  # type: ignore[index]
+    assert read.details["facts"]["order_entry_trials"]["violations_after"] == 1  # type: ignore[index]
 
 
 def test_check_that_did_not_happen_makes_it_invalid(output: Path) -> None:
     (output / "after.consistency.csv").unlink()
     (said,) = WORKLOAD.read(output, trial(), {}).invalid
-    assert said == "the database was not asked: there is no after.consistency"
+    assert said == "after the trial: the database was not asked: there is no after.consistency"
 
 
 def test_nothing_is_missed_where_nothing_was_to_be_checked(output: Path) -> None:
@@ -203,5 +203,5 @@ def test_driver_that_ended_no_transaction_is_an_error_with_its_own_words(tmp_pat
 
 
 def test_mix_is_judged_by_what_chance_does_to_so_many_draws() -> None:
-    assert readings.facts(captured("retries"), "t", None, None)["mix_off_by"] < 5
-    assert readings.facts(made([1000]), "t", None, None)["mix_off_by"] > 5, "as many of each is not the mix"
+    assert readings.facts(captured("retries"))["mix_off_by"] < 5
+    assert readings.facts(made([1000]))["mix_off_by"] > 5, "as many of each is not the mix"

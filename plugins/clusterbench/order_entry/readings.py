@@ -96,24 +96,20 @@ def details(log: ReducedLog, *, clients: int) -> dict[str, Any]:
     }
 
 
-def facts(log: ReducedLog, trial: str, orders_made: int | None, violations: int | None) -> dict[str, Any]:
-    """A row for the suite ``order_entry_trials``."""
+def facts(log: ReducedLog) -> dict[str, Any]:
+    """Of a row for the suite ``order_entry_trials`` what the log tells."""
     ended = {name: sum(_ended(log, name)) for name in WEIGHTS}
-    every = max(1, sum(ended.values()))
     return {
-        "trial": trial,
         "new_orders_counted": log.ended(NUMBER["new_order"]),
-        "orders_made": orders_made,
-        "violations": violations,
-        "failed_for_good": log.failed_before_end(),
-        "transactions": sum(ended.values()),
-        **{f"{name}_percent": 100 * count / every for name, count in ended.items()},
-        # TPC-C's shares, drawn so often: five standard deviations of chance
-        "mix_off_by": max(
-            abs(ended[name] / every - weight / 10_000) / (weight / 10_000 * (1 - weight / 10_000) / every) ** 0.5
-            for name, weight in WEIGHTS.items()
-        ),
+        "failed_transactions": log.failed_before_end(),
+        "mix_off_by": max(off_by(ended[name], sum(ended.values()), WEIGHTS[name] / 10_000) for name in WEIGHTS),
+        "throughput_change_percent": change_percent(_throughput(log)),
     }
+
+
+def off_by(count: int, draws: int, share: float) -> float:
+    """How many standard deviations ``count`` is from what ``share`` of so many draws is."""
+    return abs(count - draws * share) / (draws * share * (1 - share)) ** 0.5 if draws else 0.0
 
 
 def rows(path: Path) -> list[dict[str, str]]:

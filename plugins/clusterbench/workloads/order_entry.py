@@ -23,6 +23,7 @@ from clusterbench.workloads import (
     MeasurementKind,
     Reading,
     cache_not_applicable,
+    json_of,
     optimizer_setting,
     settings_chosen,
     settings_not_applicable,
@@ -136,16 +137,25 @@ class OrderEntry:
         dataset = self.dataset(trial.levels, trial.seed)
         engine.reset_session()  # of a trial whose worker was lost
         ready = data.make_ready(dataset, engine, float(trial.levels["growth_percent_max"]))
-        if (check := self._check(trial)) and (problem := consistency.problem(engine.query(check))):
-            raise EngineError(
-                f"{dataset.table}: not consistent before the trial: {problem}. See what the trial before this one did, "
-                "then drop the schema: its data is made anew"
-            )
+        looked_at = {}
+        if check := self._check(trial):
+            found = engine.query(check)
+            if problem := consistency.problem(found):
+                raise EngineError(
+                    f"{dataset.table}: not consistent before the trial: {problem}. See what the trial before this one "
+                    "did, then drop the schema: its data is made anew"
+                )
+            looked_at = {"violations": consistency.violations(found)}
         transactions.install(dataset, engine)
         settings = self._settings(trial, engine)
         engine.set_session(settings)
         engine.execute("CHECKPOINT")
-        return {"session_settings": settings, "data": ready, "durability": engine.settings(DURABILITY)}
+        return {
+            "session_settings": settings,
+            "durability": engine.settings(DURABILITY),
+            "data": ready,
+            "consistency": looked_at,
+        }
 
     def _settings(self, trial: Trial, engine: Database) -> dict[str, str]:
         return {
@@ -205,11 +215,13 @@ class OrderEntry:
         if log is None:
             return Reading({}, errors=1, details=said)
         clients = int(trial.levels["clients"])
-        orders_made, broken, violations = _found(output, is_checked=bool(trial.levels["checked_warehouses"]))
-        invalid = [*readings.too_few(log), *readings.not_as_counted(log, orders_made), *broken]
-        measured = {**readings.measurements(log), "clients_used": float(clients)}
+        found = _found(output, is_checked=bool(trial.levels["checked_warehouses"]))
+        invalid = [*readings.too_few(log), *readings.not_as_counted(log, found["orders_made"])]
+        if found["problem"] != "none":
+            invalid.append(f"after the trial: {found['problem']}")
         cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
-        facts = readings.facts(log, f"{trial.platform}: {trial.id}", orders_made, violations)
+        measured = {**readings.measurements(log), "clients_used": float(clients)}
+        facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log), **found}
         return Reading(
             measured | ({} if cpu is None else {"driver_cpu_share": cpu}),
             errors=log.failed_before_end(),
@@ -224,21 +236,26 @@ class OrderEntry:
         engine.reset_session()
 
 
-def _found(output: Path, *, is_checked: bool) -> tuple[int | None, list[str], int | None]:
-    """Of the database after the trial: orders made meanwhile, what is inconsistent in words, violations in all.
-
-    None, and no words, where nothing was to be checked.
-    """
+def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:
+    """Of the row for ``order_entry_trials`` what the database tells; None is what nobody asked it."""
+    before = json_of(output / "before.json").get("workload") or {}
+    found: dict[str, Any] = {
+        "violations_before": (before.get("consistency") or {}).get("violations"),
+        "violations_after": None,
+        "orders_made": None,
+        "problem": "none",
+    }
     if not is_checked:
-        return None, [], None
+        return found
     names = ("before.orders", "after.orders", "after.consistency")
     if missing := [name for name in names if not (output / f"{name}.csv").exists()]:
-        return None, [f"the database was not asked: there is no {', '.join(missing)}"], None
-    before, after, conditions = (readings.rows(output / f"{name}.csv") for name in names)
-    problem = consistency.problem(conditions)
-    words = [f"not consistent after the trial: {problem}"] if problem else []
-    made = int(after[0]["entered"]) - int(before[0]["entered"])
-    return made, words, consistency.violations(conditions)
+        return found | {"problem": f"the database was not asked: there is no {', '.join(missing)}"}
+    first, last, conditions = (readings.rows(output / f"{name}.csv") for name in names)
+    return found | {
+        "violations_after": consistency.violations(conditions),
+        "orders_made": int(last[0]["entered"]) - int(first[0]["entered"]),
+        "problem": consistency.problem(conditions) or "none",
+    }
 
 
 WORKLOAD = OrderEntry()
