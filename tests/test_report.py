@@ -286,12 +286,14 @@ def test_instances_and_settings_that_differ_are_among_the_facts(run: Run) -> Non
             "settings_that_differ": {"work_mem": {"-1": "32768", "3": "65536"}},
         }
         facts["without_hosts"] = "no coordinator or segment host is named"
+        facts["notes"] = ["Virtual RDM disks", "tools.syncTime = FALSE"]
 
     page = text_of(run(lambda folder: edit(folder, "platforms/lab_db1/facts.json", greenplum)))
     assert "segment 3 mirror, not in its preferred role sdw4 6103 down /data/gpseg3" in page
     assert "lab_db1 (Greenplum Database 6.24.3, 4 segments)" in page
     assert "work_mem coordinator 32768, segment 3 65536" in page
     assert "No coordinator or segment host is named." in page
+    assert "Set where nothing can be read back: Virtual RDM disks tools.syncTime = FALSE" in page
 
 
 def test_a_trial_that_an_instance_did_not_survive_has_its_log_and_the_next_one_says_what_was_mended(run: Run) -> None:

@@ -117,8 +117,8 @@ def _check_metrics(experiment: Experiment, published: Published) -> list[str]:
     """A row names a measurement of any of the experiment's workloads."""
     known = [name for sweep in experiment.sweeps.values() for name in load_workload(sweep.workload).measurements]
     return [
-        f"metrics.{table.table}, {row.metric!r}: no workload of {experiment.experiment!r} has the measurement "
-        f"{row.measurement!r}{suggest(row.measurement, list(dict.fromkeys(known)))}"
+        f"metrics.{table.table}, {row.metric!r}: no workload of experiment {experiment.experiment!r} has a "
+        f"measurement {row.measurement!r}{suggest(row.measurement, list(dict.fromkeys(known)))}"
         for table in published.metrics
         for row in table.rows
         if row.measurement and row.measurement not in known

@@ -61,7 +61,8 @@ def is_off(setting: str, value: Level) -> bool:
 
 def words(names: Iterable[str]) -> str:
     """ "not durable: fsync off, full_page_writes off"; nothing where nothing is off."""
-    off = [f"{name} off" for name in SETTINGS if name in set(names)]
+    known = set(names)
+    off = [f"{name} off" for name in SETTINGS if name in known]
     return f"not durable: {', '.join(off)}" if off else ""
 
 

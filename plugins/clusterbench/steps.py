@@ -148,6 +148,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "lacks": bench.hosts_lack,
                 "durability": durability_of(bench),
                 "page_cache": bench.platform.page_cache,
+                "notes": bench.platform.notes,
                 "without_hosts": bench.platform.without_hosts,
                 "placement": described(bench.platform),
             },

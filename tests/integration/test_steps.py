@@ -30,6 +30,10 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     steps.seal(run)
     steps.conclude(run)
     assert run.archive.verify() == []
+    on = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+    assert run.archive.need_json("platforms/lab_db1/facts.json")["durability"] == on
+    kept = run.archive.need_json("results.json")["durability"]
+    assert kept == {"settings": {"lab_db1": on}, "platforms": {}, "cells": {}}
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
 
 

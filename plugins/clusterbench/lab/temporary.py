@@ -12,6 +12,10 @@ from clusterbench.lab import maven
 from clusterbench.lab.lab import Lab, Report, silent
 from clusterbench.lab.layout import PROJECT_DIR
 
+_LENDERS = [PROJECT_DIR / ".lab"]
+"""The project's own lab, and temporary ones that are up."""
+_PROGRAMS = {"s3proxy": ("lib",), "hadoop": ("lib", "classes")}
+
 
 @contextlib.contextmanager
 def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, report: Report = silent) -> Iterator[Lab]:
@@ -19,24 +23,28 @@ def temporary_lab(block: int, *, airflow: bool = False, keep: bool = False, repo
 
     It lies below the system's folder for temporary files and not in pytest's own folder, which lets no other user
     pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are taken over
-    from the project's own lab, where that has them.
+    from the project's own lab, where that has them, or from another temporary one.
     """
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
     lab = Lab(lab_dir, block=block, report=report)
     try:
         borrow_programs(lab_dir)
         lab.up(airflow=airflow)
+        _LENDERS.append(lab_dir)
         yield lab
     finally:
+        if lab_dir in _LENDERS:
+            _LENDERS.remove(lab_dir)
         lab.down()
         if not keep:
             shutil.rmtree(lab_dir, ignore_errors=True)
 
 
 def borrow_programs(lab_dir: Path) -> None:
-    """Take S3Proxy and Hadoop over from the project's own lab, and save Maven the way."""
-    for library in ("s3proxy/lib", "hadoop/lib"):
-        there, here = PROJECT_DIR / ".lab" / library, lab_dir / library
-        with contextlib.suppress(OSError):  # another user's lab, or none: Maven fetches it then
-            if (there / maven.STAMP).exists() and not here.exists():
-                shutil.copytree(there, here)
+    """Take S3Proxy and Hadoop over from another lab, and save Maven and the compiler the way."""
+    for program, parts in _PROGRAMS.items():
+        for lender in _LENDERS:
+            with contextlib.suppress(OSError):  # another user's lab, or none: Maven fetches it then
+                if (lender / program / "lib" / maven.STAMP).exists() and not (lab_dir / program).exists():
+                    for part in parts:
+                        shutil.copytree(lender / program / part, lab_dir / program / part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ ROW_PX = 30
 CHARACTER_PX = 6.6
 """Mean width of a character at 12 px; texts are laid out before the reader's font is known."""
 LABEL_GAP_PX = 15
+ROW_NAME_MAX, LINE_NAME_MAX = 38, 28
+"""Characters of a line of a name, of which there may be more: of a row, and at the end of a drawn line."""
 LOG_FROM_RATIO = 15
 """A linear axis begins at zero; beyond this ratio the small values would lie on it."""
 
@@ -142,7 +145,7 @@ def _axes(figure: Any, height_px: float, left_px: float, right_px: float) -> Any
 
 
 def _draw_numeric(figure: Any, chart: Chart) -> None:
-    labels = [series.name for series in chart.series]
+    labels = [line for series in chart.series for line in _wrapped(series.name, LINE_NAME_MAX).splitlines()]
     axes = _axes(figure, HEIGHT_PX, 58, min(200, 14 + max(map(len, labels)) * CHARACTER_PX))
     axes.grid(axis="y")
     axes.text(-58 + 8, 9, _value_title(chart), transform=_pixels_from_corner(axes, 0, 1), ha="left", va="bottom")
@@ -157,12 +160,13 @@ def _draw_numeric(figure: Any, chart: Chart) -> None:
 
 
 def _draw_rows(figure: Any, chart: Chart) -> None:
-    left_px = min(260, 16 + max(map(len, chart.rows)) * CHARACTER_PX)
+    rows = [_wrapped(row, ROW_NAME_MAX) for row in chart.rows]
+    left_px = 16 + max(len(line) for row in rows for line in row.splitlines()) * CHARACTER_PX
     count = len(chart.series)
     axes = _axes(figure, 46 + 26 + max(ROW_PX, 18 * count) * (len(chart.rows) + 0.4), left_px, 64)
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
-    axes.set_yticks(range(len(chart.rows)), chart.rows)
+    axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(chart.rows) - 0.3, -0.7)
     axes.set_xlabel(_value_title(chart))
@@ -173,6 +177,10 @@ def _draw_rows(figure: Any, chart: Chart) -> None:
         _draw_dots(axes, series, (number - (count - 1) / 2) * min(0.4, 0.8 / max(1, count)))
     for paper in chart.papers:
         _draw_paper(axes, paper.y, paper.x, paper)
+
+
+def _wrapped(name: str, width: int) -> str:
+    return textwrap.fill(name, width, break_long_words=False)
 
 
 def _value_title(chart: Chart) -> str:
@@ -308,25 +316,29 @@ def _label_lines(axes: Any, lines: Sequence[Series]) -> None:
         if done:
             ends.append((float(axes.transData.transform((done[-1].x, done[-1].y))[1]), series))
     ends.sort(key=lambda end: end[0])
-    heights = _apart([end[0] for end in ends], axes.bbox.y0, axes.bbox.y1)
-    for height, (_, series) in zip(heights, ends, strict=True):
+    names = [_wrapped(series.name, LINE_NAME_MAX) for _, series in ends]
+    halves = [LABEL_GAP_PX / 2 * len(name.splitlines()) for name in names]
+    heights = _apart([end[0] for end in ends], halves, axes.bbox.y0, axes.bbox.y1)
+    for height, name, (_, series) in zip(heights, names, ends, strict=True):
         axes.text(
             axes.bbox.x1 + 6,
             height,
-            series.name,
+            name,
             color=colour_of(series.colour),
             va="center_baseline",
             transform=IdentityTransform(),
         )
 
 
-def _apart(heights: Sequence[float], lowest: float, highest: float) -> list[float]:
-    """Ascending heights with at least a line between them, within the axes if there is room."""
+def _apart(heights: Sequence[float], halves: Sequence[float], lowest: float, highest: float) -> list[float]:
+    """Ascending middles of labels, half as high as ``halves``, that do not touch; within the axes if there is room."""
     placed: list[float] = []
-    for height in heights:
-        placed.append(max([height, lowest, *(last + LABEL_GAP_PX for last in placed[-1:])]))
+    for number, height in enumerate(heights):
+        below = placed[-1] + halves[number - 1] + halves[number] if placed else lowest
+        placed.append(max(height, lowest, below))
     for number in reversed(range(len(placed))):
-        limit = placed[number + 1] - LABEL_GAP_PX if number + 1 < len(placed) else highest
+        is_last = number + 1 == len(placed)
+        limit = highest if is_last else placed[number + 1] - halves[number + 1] - halves[number]
         placed[number] = min(placed[number], limit)
     return placed
 
@@ -390,6 +402,7 @@ def _inline(svg: str, key: str, sentence: str) -> str:
         count=1,
     )
     body = body.replace("xlink:href", "href")
+    body = re.sub(r' d="[^"]*"', lambda m: re.sub(r"(\.\d\d)\d+", r"\1", m[0]), body)  # finer than anybody can see
     body = re.sub(r"font: (?:italic )?([\d.]+)px [^;\"]*", lambda m: _font(m[0], m[1]), body)
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", body)

@@ -64,9 +64,8 @@ def _trial(run: Gathered, trial: Trial) -> Trial:
 
 def _text(run: Gathered, text: str) -> str:
     """Of a verdict, which names platforms among its words."""
-    for platform in run.durability.platforms:
-        text = re.sub(rf"\b{re.escape(platform)}\b", lambda _, name=platform: run.durability.named(name), text)  # type: ignore[misc]
-    return text
+    names = "|".join(map(re.escape, run.durability.platforms))
+    return re.sub(rf"\b({names})\b", lambda found: run.durability.named(found[0]), text) if names else text
 
 
 # At the head of the page.

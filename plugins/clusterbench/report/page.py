@@ -15,15 +15,22 @@ from clusterbench.report import host_facts, tables, words
 from clusterbench.report.charts import draw, draw_course
 from clusterbench.report.density import density_table
 from clusterbench.report.density_findings import findings
+from clusterbench.report.equal_utilisation import Pair, pairs, papers
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.labels import durability_read, labelled, not_durable
+from clusterbench.report.load_found import searches
 from clusterbench.report.paper_tables import PaperTable, paper_tables
+from clusterbench.report.per_type import title_of, type_table
 from clusterbench.report.platforms import Comparison, comparisons
 from clusterbench.report.queries import query_tables
 from clusterbench.report.resources import Course, courses
 from clusterbench.report.series import series_courses
 from clusterbench.report.series_chart import draw_series
+from clusterbench.report.steadiness import steadiness
+from clusterbench.report.steadiness_chart import draw_steadiness
 from clusterbench.report.sweeps import Chart, SweepView, sweep_views
+from clusterbench.report.system import printed_tables, system_tables
+from clusterbench.report.utilisation import POINTS_MAX, THROUGHPUT
 
 TEMPLATE = "report.html.j2"
 
@@ -32,6 +39,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
     run = labelled(gather(archive, catalog))
     columns, views = tables.trial_columns(run), sweep_views(run)
+    compared, equal = comparisons(run, views), pairs(run, views)
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -48,7 +56,10 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             checks=tables.checks(run.verdicts),
             platform_differences=host_facts.platform_differences(run),
             shared_machines=tables.shared_machines(run),
-            comparisons=[_comparison(entry) for entry in comparisons(run, views)],
+            comparisons=[_comparison(entry) for entry in compared if not (equal and entry.name == THROUGHPUT)],
+            equal=_equal(run, equal, compared) if equal else None,
+            system=_system(run, views),
+            steadiness=_steadiness(run, views),
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
             density=_density(run, views),
             series=_series(run, views),
@@ -128,6 +139,8 @@ def _sweep(run: Gathered, view: SweepView) -> dict[str, Any]:
         "plots": plots,
         "matrix": tables.measurement_matrix(view),
         "queries": query_tables(run, view),
+        "types": type_table(view),
+        "searches": searches(run, view),
     }
 
 
@@ -137,6 +150,28 @@ def _comparison(entry: Comparison) -> dict[str, Any]:
         "entry": entry,
         "figures": [(chart, _figure(chart, f"platforms-{entry.name}-{number}")) for number, chart in enumerate(charts)],
     }
+
+
+def _equal(run: Gathered, found: Sequence[Pair], compared: Sequence[Comparison]) -> dict[str, Any]:
+    """With the figures of the paper's values, where it has any."""
+    figures = [_comparison(entry)["figures"] for entry in compared if entry.name == THROUGHPUT]
+    return {"pairs": found, "papers": papers(run), "figures": figures[0] if figures else [], "points": POINTS_MAX}
+
+
+def _system(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
+    shared = tables.shared_machines(run)
+    found = system_tables(run, views, is_one_machine=bool(shared))
+    return {"tables": found, "printed": printed_tables(run), "is_shared": bool(shared)} if found else None
+
+
+def _steadiness(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:
+    made = []
+    for number, (title, cells) in enumerate(steadiness(run, views).items()):
+        drawn = [(cell, draw_steadiness(cell, f"steady-{number}-{at}")) for at, cell in enumerate(cells)]
+        figures = [(cell, Markup(figure)) for cell, figure in drawn]  # noqa: S704  as below
+        types = [title_of(kind) for kind in cells[0].lines]
+        made.append({"title": title, "figures": figures, "types": types})
+    return made
 
 
 def _paper_table(table: PaperTable) -> dict[str, Any]:

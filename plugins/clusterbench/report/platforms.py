@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from clusterbench.report.gather import Gathered
 from clusterbench.report.sweeps import Chart, Mark, PaperMark, Series, SweepView, belongs, ratio_text
+from clusterbench.report.utilisation import refusal
 from clusterbench.report.words import THIN_SPACE, published_text
 from clusterbench.spec import PublishedValue
 from clusterbench.statistics import Result, Summary, ratio
@@ -142,7 +143,7 @@ def _ratios(
         marks = []
         for row, cell in enumerate(cells):
             ours, first = (_summary(name, cell, each) for each in (platform, platforms[0]))
-            if ours and first:
+            if ours and first and not refusal(cell.results[platform], cell.results[platforms[0]]):
                 marks.append(Mark(float(row), cell.label, *ratio(ours.values, first.values)))
         series.append(Series(f"{platform} / {platforms[0]}", number, 0, marks))
     used = cells if any(one.marks for one in series) else []
@@ -174,4 +175,6 @@ def _summary(name: str, cell: _Cell, platform: str) -> Summary | None:
 def _compared(name: str, cell: _Cell, platform: str, reference: str) -> Compared:
     ours, first = (_summary(name, cell, each) for each in (platform, reference))
     said = ratio_text(ours, first) if platform != reference else f"1{THIN_SPACE}(reference)"
+    if ours and first and (refused := refusal(cell.results[platform], cell.results[reference])):
+        said = refused
     return Compared(cell.label, platform, cell.results[platform].n_of_n, ours, said)

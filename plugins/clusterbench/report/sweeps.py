@@ -11,6 +11,7 @@ from typing import Any
 
 from clusterbench.durability import is_off
 from clusterbench.report.gather import Gathered, workload_or_none
+from clusterbench.report.utilisation import refusal
 from clusterbench.report.words import named_counts, published_text, quantity, say_level, without_sweep
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.experiment import Scale
@@ -349,6 +350,8 @@ def answer(result: Result) -> str:
 def _ratio(view: SweepView, result: Result, measurement: str) -> str:
     """Median over that of the reference platform, which is the first that was chosen."""
     cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
+    if cell and refusal(result, cell[0]):
+        return "not compared"
     first = cell[0].measurements.get(measurement) if cell else None
     return "" if result.platform == view.platforms[0] else ratio_text(result.measurements.get(measurement), first)
 

@@ -14,9 +14,12 @@ from clusterbench.instances import content_name
 from clusterbench.records import TrialRecord
 from clusterbench.report.gather import Gathered, workload_or_none
 from clusterbench.report.host_facts import host_facts
+from clusterbench.report.per_type import is_of_a_type, types_of
 from clusterbench.report.sweeps import state_of
+from clusterbench.report.system import SYSTEM
 from clusterbench.report.words import ABSENT, named_counts, number, percent, plural, size, without_sweep
 from clusterbench.validation import Verdict
+from clusterbench.workloads import Workload
 
 CHECKS = {
     1: "The data is right",
@@ -251,6 +254,7 @@ def _facts(name: str, run: Gathered) -> dict[str, Any]:
         "platform": name,
         "engine": {key: _said(key, value) for key, value in engine.items() if not isinstance(value, dict | list)},
         "page_cache": found.get("page_cache"),
+        "notes": found.get("notes") or [],
         "without_hosts": found.get("without_hosts"),
         "placement": found.get("placement"),
         "neighbours": list(found.get("neighbours") or {}),
@@ -316,7 +320,8 @@ def trial_columns(run: Gathered) -> list[tuple[str, str]]:
     """(name, title with unit) of the measurements that the list of all trials shows."""
     found: dict[str, str] = {}
     workloads = {record.trial.workload for record in run.trials}
-    kinds = [w.measurements for name in sorted(workloads) if (w := workload_or_none(name))]
+    known = [w for name in sorted(workloads) if (w := workload_or_none(name))]
+    kinds = [{n: kind for n, kind in w.measurements.items() if not has_own_section(w, n)} for w in known]
     for part in TRIAL_MEASUREMENTS:
         for measurements in kinds:
             for name, kind in measurements.items():
@@ -372,9 +377,17 @@ def _caches(record: TrialRecord) -> str:
     return ", ".join(parts) + total
 
 
+def has_own_section(workload: Workload | None, measurement: str) -> bool:
+    """What the report shows by type or as the system's side; in a line of everything it would be far too wide."""
+    if types_of(workload) and measurement in SYSTEM:
+        return True
+    return is_of_a_type(workload, measurement)
+
+
 def measurement_matrix(view: Any) -> dict[str, Any]:
-    """Medians of everything that a sweep measured, a line per cell."""
-    kinds = [view.kind(name) for name in view.measured]
+    """Medians of what a sweep measured, a line per cell; but for what has a section of its own."""
+    names = [name for name in view.measured if not has_own_section(view.workload, name)]
+    kinds = [view.kind(name) for name in names]
     return {
         "columns": [kind.title + ("" if kind.unit == "1" else f", {kind.unit}") for kind in kinds],
         "rows": [
@@ -382,7 +395,7 @@ def measurement_matrix(view: Any) -> dict[str, Any]:
                 "label": without_sweep(result.label),
                 "platform": result.platform,
                 "state": state_of(result),
-                "values": [(s.median if (s := result.measurements.get(name)) else None) for name in view.measured],
+                "values": [(s.median if (s := result.measurements.get(name)) else None) for name in names],
             }
             for result in view.results
             if result.measurements

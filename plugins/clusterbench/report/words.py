@@ -102,10 +102,15 @@ def named_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
+def exact(value: float | str) -> str:
+    """A number as it was printed: no digit of a whole one is lost. A text as it is."""
+    if isinstance(value, str):
+        return value
+    return f"{int(value):,}".replace(",", THIN_SPACE) if float(value).is_integer() else f"{value:.4g}"
+
+
 def published_text(value: PublishedValue) -> str:
-    """As it was printed: no digit of a whole number is lost."""
-    whole = float(value.value).is_integer()
-    text = f"{int(value.value):,}".replace(",", THIN_SPACE) if whole else f"{value.value:.4g}"
+    text = exact(value.value)
     return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{text}"
 
 

@@ -93,6 +93,8 @@ class Platform(Strict):
     platform: Name
     title: Annotated[str, Field(min_length=1)]
     description: str = ""
+    notes: list[Annotated[str, Field(min_length=1)]] = []
+    """What is set where nothing can be read back, as a hypervisor's settings, in words for the report."""
     engine: Name
     cluster: Name
     """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""

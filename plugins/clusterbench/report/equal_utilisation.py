@@ -1,0 +1,86 @@
+"""Platforms at the same CPU utilisation: what each does with the same share of its processors, as paper 003. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clusterbench.report.gather import Gathered
+from clusterbench.report.sweeps import SweepView, ratio_text
+from clusterbench.report.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation, refusal
+from clusterbench.statistics import Result, ratio
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One platform beside the reference at one utilisation. ``refused`` says why the two are not compared."""
+
+    label: str
+    platform: str
+    reference: str
+    n_of_n: str
+    utilisation: str
+    throughput: str = ""
+    word: str = ""
+    per_cpu_second: str = ""
+    refused: str = ""
+
+
+def pairs(run: Gathered, views: Sequence[SweepView]) -> list[Pair]:
+    """Every platform beside the first one of the run, for each cell at a utilisation."""
+    found = []
+    for view in views:
+        cells = [result for result in view.results if is_at_utilisation(result)]
+        for ours in (result for result in cells if result.platform != run.platforms[0]):
+            first = next((r for r in cells if (r.platform, r.levels) == (run.platforms[0], ours.levels)), None)
+            if first is not None:
+                found.append(_pair(view, ours, first))
+    return found
+
+
+def _pair(view: SweepView, ours: Result, first: Result) -> Pair:
+    label = view.words(ours.levels, view.varied) or view.words(ours.levels, [TARGET])
+    utilisation = " and ".join(_percent(result) for result in (ours, first))
+    n_of_n = ours.n_of_n if ours.n_of_n == first.n_of_n else f"{ours.n_of_n} and {first.n_of_n}"
+    named = (label, ours.platform, first.platform, n_of_n, utilisation)
+    if empty := [result.platform for result in (ours, first) if THROUGHPUT not in result.measurements]:
+        return Pair(*named, refused=f"not compared: {' and '.join(empty)} has no number here")
+    if refused := refusal(ours, first):
+        return Pair(*named, refused=refused)
+    return Pair(
+        *named,
+        throughput=_ratio(ours, first, THROUGHPUT),
+        word=_word(ours, first),
+        per_cpu_second=_ratio(ours, first, PER_CPU_SECOND),
+    )
+
+
+def _percent(result: Result) -> str:
+    summary = result.measurements.get(TARGET)
+    return f"{summary.median:.1f} %" if summary else "–"
+
+
+def _ratio(ours: Result, first: Result, name: str) -> str:
+    return ratio_text(ours.measurements.get(name), first.measurements.get(name)).removesuffix(", not told apart")
+
+
+def _word(ours: Result, first: Result) -> str:
+    _, bounds = ratio(ours.measurements[THROUGHPUT].values, first.measurements[THROUGHPUT].values)
+    if bounds is None:
+        return "too few repetitions to tell"
+    return "no difference shown" if bounds[0] <= 1 <= bounds[1] else "told apart"
+
+
+def papers(run: Gathered) -> list[tuple[str, str, str]]:
+    """(platforms, ratio, source) of the ratios that the paper has."""
+    values = run.published.values if run.published else []
+    return [
+        (f"{value.platform} / {value.ratio_to}", _as_printed(value.value), value.source)
+        for value in values
+        if value.ratio_to and value.measurement == THROUGHPUT
+    ]
+
+
+def _as_printed(value: float) -> str:
+    """With two decimals, and a third where it has one: 0.90, 0.895."""
+    return f"{value:.{2 if round(value, 2) == value else 3}f}×"
