@@ -34,8 +34,8 @@ WITH lines AS (
     FROM $history
     WHERE h_w_id $chosen OR h_c_w_id $chosen
 ), customers AS (
-    SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, COALESCE(delivered_amount, 0) AS delivered,
-           COALESCE(amount, 0) AS paid
+    SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, COALESCE(delivered_amount, 0.00) AS delivered,
+           COALESCE(amount, 0.00) AS paid
     FROM $customer
     LEFT JOIN by_customer ON w_id = c_w_id AND d_id = c_d_id AND o_c_id = c_id
     LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS amount FROM paid GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS paid

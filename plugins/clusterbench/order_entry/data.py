@@ -27,7 +27,7 @@ BYTES_LEAST = 20_000_000
 13 MB."""
 CHECKED_BY_DUCKDB_WAREHOUSES_MAX = 20
 """Up to here DuckDB makes the rows anew on the worker; above, earlier runs know the checksum."""
-SLICES_OF_A_STATEMENT_S_ROWS = 4
+SLICES_PER_STATEMENT = 4
 """A slice is so much smaller than the most rows of one statement: all connections have some to do at small sizes, too.
 It does not depend on how many connections there are, which may be others at the next try: slices that overlap would be
 loaded twice."""
@@ -82,7 +82,7 @@ def generate(dataset: Dataset, engine: Database) -> None:
     """Rows, keys, statistics; what is there already stays, unless a trial has used it."""
     _make(dataset, [ITEM], [(1, rows.ITEMS)], engine)
     units = warehouses_of(dataset) * rows.DISTRICTS
-    at_most = max(1, engine.slice_rows_max // SLICES_OF_A_STATEMENT_S_ROWS // rows.UNIT_ROWS)
+    at_most = max(1, engine.slice_rows_max // SLICES_PER_STATEMENT // rows.UNIT_ROWS)
     _make(dataset, [table.name for table in schema.changing()], generation.slices(units, 1, at_most), engine)
 
 
@@ -101,7 +101,7 @@ def _make(dataset: Dataset, names: Collection[str], slices: Sequence[tuple[int, 
         with ThreadPoolExecutor(engine.parallelism()) as workers:
             list(workers.map(lambda name: _make_keys(dataset, name, engine), _by_size(names)))
     engine.settle(*(f"{dataset.table}.{name}" for name in _by_size(names)))
-    if _are(dataset, names, {"keyed"}, engine):
+    if _are(dataset, names, {"keyed", "complete"}, engine):  # another worker may have completed some
         awake = [schema.tables()[name].let_autovacuum(dataset.table) for name in names]
         engine.execute(";\n".join([*awake, *(marks.statement(dataset, name, "complete") for name in names)]))
 
