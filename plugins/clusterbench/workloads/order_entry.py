@@ -162,6 +162,8 @@ class OrderEntry:
             # A small table is read through its index, too, as a large one is: else all of its rows would count as read,
             # and serializable transactions on few warehouses would meet in rows that neither of them asked for.
             "enable_seqscan": "off",
+            # Greenplum's default is off: it would read all of item and stock for the lines of one order.
+            "enable_nestloop": "on",
             **trial.settings,
             "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
             "default_transaction_isolation": str(trial.levels["isolation"]).replace("_", " "),
