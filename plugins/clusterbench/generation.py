@@ -68,9 +68,10 @@ def make_empty(dataset: Dataset, engine: Database, columns: str) -> None:
 
 
 def drop(dataset: Dataset, engine: Database) -> None:
+    """The table first: a worker that still loads has nowhere to then, and cannot note a slice that is gone."""
     _comment(dataset.table, engine)  # refuses
-    engine.forget_slices(dataset.table)
     engine.execute(statement("tables", "drop", table=identifier(dataset.table)))
+    engine.forget_slices(dataset.table)
 
 
 def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, int]]:

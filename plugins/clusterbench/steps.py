@@ -31,7 +31,7 @@ from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.datasets import Dataset, too_small
-from clusterbench.engines import Engine, engine_class
+from clusterbench.engines import Engine, as_database, engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.hosts import Fleet
 from clusterbench.paths import project_root
@@ -206,10 +206,10 @@ def _check_space(run: Run, bench: Bench) -> None:
 def _check_space_of(engine: Engine, run: Run, bench: Bench) -> None:
     datasets = run.plan().datasets(bench.platform.platform, bench.lacks)
     needed = sum(
-        int(dataset.bytes_expected * DISK_HEADROOM)
+        max(0, int(dataset.bytes_expected * DISK_HEADROOM) - as_database(engine).stored_bytes(dataset.table))
         for workload, dataset in datasets
         if dataset.is_loaded_by_trial or not load_workload(workload).is_generated(dataset, engine)
-    )
+    )  # less what is there already: it goes first, or is gone on with
     free = engine.free_bytes()
     of_trials = run.plan().made_by_trials(bench.platform.platform, bench.lacks)
     if free is not None and of_trials and of_trials[0].bytes_expected > free:

@@ -121,6 +121,18 @@ def test_facts_say_what_it_is_and_where(engine: Engine) -> None:
     assert int(engine.free_bytes() or 0) > 0 and engine.parallelism() >= 1 and engine.slice_rows_max >= 1000
 
 
+def test_stored_bytes_are_those_of_a_table_or_of_a_whole_schema(engine: Engine, data: Dataset) -> None:
+    stored = engine.stored_bytes(data.table)
+    assert 0.5 * data.bytes_expected < stored < 3 * data.bytes_expected + 1_000_000
+    assert engine.stored_bytes("clusterbench_no_such_schema") == 0
+    engine.execute("CREATE SCHEMA clusterbench_stored")
+    try:
+        engine.execute(f"CREATE TABLE clusterbench_stored.copied AS SELECT * FROM {data.table}")
+        assert 0 < engine.stored_bytes("clusterbench_stored") <= stored
+    finally:
+        engine.execute("DROP SCHEMA clusterbench_stored CASCADE")
+
+
 def test_every_instance_is_up_and_nothing_is_to_be_recovered(engine: Engine) -> None:
     state = engine.state()
     assert state and all(row["alive"] and row["status"] == "u" for row in state)

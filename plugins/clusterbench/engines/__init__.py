@@ -152,6 +152,9 @@ class Database(Engine, Protocol):
 
     database: Connection
 
+    def stored_bytes(self, table: str) -> int:
+        """What a table takes on disk, or all of a schema; 0 where there is none."""
+
     def parallelism(self) -> int:
         """How many connections generate data at once."""
 

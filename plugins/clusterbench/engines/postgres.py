@@ -236,6 +236,9 @@ class Postgres(Deployment):
         lines = [f"{host} {line}" for host, said in answers.items() for line in said.splitlines()]
         return instances.free_for_rows(lines, len(primaries))
 
+    def stored_bytes(self, table: str) -> int:
+        return int(self.query(statement("postgres", "stored_bytes", table=table))[0]["bytes"])
+
     def parallelism(self) -> int:
         return int(self._on_host("nproc", "coreutils must be there")) if self.platform.database_hosts else 4
 
