@@ -44,6 +44,7 @@ def api(lab_with_airflow: Lab) -> Iterator[AirflowApi]:
         assert time.monotonic() < deadline, f"the DAGs did not appear: {api.import_errors()}"
         time.sleep(1)
     assert api.import_errors() == []
+    assert clusterbench(lab_with_airflow, "pools").returncode == 0  # where no test has run an experiment before
     yield api
 
 

@@ -16,7 +16,7 @@ from clusterbench import load_search, steps, system, utilisation
 from clusterbench.connections import Connections
 from clusterbench.engines import Database
 from clusterbench.jobs import PROBE, DetachedJob
-from clusterbench.lab.cgroups import THREAD_CPUS, VM_CPUS
+from clusterbench.lab.cgroups import SERVERS
 from clusterbench.records import Trial
 from clusterbench.trial import Bench, job_of, run_trial
 from clusterbench.workloads import Job, MeasurementKind, Reading
@@ -91,6 +91,7 @@ def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, mon
     """Looked for with less care than usual: other tests and this machine's other work must not make it long."""
     monkeypatch.setattr(load_search, "TOLERANCE", 20.0)
     monkeypatch.setattr(load_search, "LONG", 1)
+    monkeypatch.setattr(load_search, "STEPS_MAX", 6)
     monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Computing())
     wanted = trial("reached")
     probe = job_of(wanted, bench).beside(PROBE)
@@ -113,10 +114,11 @@ def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, mon
     assert (record.outcome, record.driver_starts) == ("completed" if is_near else "invalid", 1), record.reason
     assert abs(measured["cpu_percent"] - 60) < 30, "on a machine that others keep busy, too"
     assert record.trial == wanted, "the record is of the trial as it was asked for"
-    assert measured["clients_used"] == load["clients"] == 1, "a client alone computes without a pause"
-    assert 0 < load["rate_per_s"] < load["steps"][0]["throughput_per_s"] * 1.5
-    assert [step["load"]["clients"] for step in load["steps"]] == [1] * len(load["steps"])
-    busy_cpus = measured["cpu_percent"] / 100 * VM_CPUS * THREAD_CPUS
+    assert measured["clients_used"] == load["clients"], "the driver ran with what was found"
+    assert load["steps"][0]["load"] == {"clients": 1, "rate_per_s": 0.0}
+    if load["rate_per_s"]:
+        assert measured["throughput_per_s"] < 1.2 * load["rate_per_s"], "held: a client more or less is too coarse"
+    busy_cpus = measured["cpu_percent"] / 100 * SERVERS["server1"].cpus("vm1")
     assert measured["transactions_per_cpu_s"] == pytest.approx(measured["throughput_per_s"] / busy_cpus)
     assert record.telemetry["vm1"]["cpu_percent_before"] is not None
 
