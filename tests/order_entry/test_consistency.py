@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clusterbench.engines.postgres import Postgres
@@ -147,11 +149,12 @@ def test_sample_is_drawn_by_seed_and_repetition() -> None:
     assert consistency.sample(3, 100, 7, 1) == [1, 2, 3]
 
 
-def test_what_psql_printed_is_read() -> None:
-    output = (
-        "".join(f"{number}|0|\n" for number in consistency.CONDITIONS if number not in (3, 11)) + "3|1200|NO_W_ID 1\n"
-    )
-    rows = consistency.read(output)
+def row(condition: int, violations: int = 0, example: str = "") -> dict[str, Any]:
+    return {"condition": condition, "violations": violations, "example": example}
+
+
+def test_broken_condition_is_told_with_how_often_and_an_example() -> None:
+    rows = [row(number) for number in consistency.CONDITIONS if number not in (3, 11)] + [row(3, 1200, "NO_W_ID 1")]
     assert consistency.violations(rows) == 1200
     assert str(consistency.problem(rows)).endswith(
         "rows of NEW-ORDER in the district) is violated 1,200 times: NO_W_ID 1"
@@ -159,8 +162,8 @@ def test_what_psql_printed_is_read() -> None:
 
 
 def test_check_that_did_not_end_is_no_success() -> None:
-    assert consistency.problem(consistency.read("")) == (
+    assert consistency.problem([]) == (
         "TPC-C 5.11, clause 3.3.2: nobody knows whether these conditions hold: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12; "
         "the check did not end"
     )
-    assert consistency.problem(consistency.read("1|0|\n"), fresh=True) is not None
+    assert consistency.problem([row(1)], fresh=True) is not None

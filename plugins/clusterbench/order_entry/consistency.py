@@ -49,12 +49,6 @@ def statement(schema: str, warehouses: Sequence[int], *, fresh: bool = False) ->
     return sql_of("order_entry", "conditions", chosen=_among(warehouses), fresh=raw(last), **names).strip()
 
 
-def read(output: str) -> list[dict[str, Any]]:
-    """The statement's rows from what ``psql --no-align --tuples-only`` printed."""
-    found = [line.split("|", 2) for line in output.splitlines() if line.strip()]
-    return [{"condition": int(number), "violations": int(count), "example": text} for number, count, text in found]
-
-
 def violations(rows: Sequence[Mapping[str, Any]]) -> int:
     return sum(int(row["violations"]) for row in rows)
 
