@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -69,17 +70,38 @@ def test_every_row_is_as_duckdb_makes_it(engine: Postgres, checksum: str) -> Non
     assert data.is_generated(DATASET, engine)
 
 
+def options_of(engine: Postgres) -> dict[str, set[str]]:
+    found = engine.query(f"SELECT relname, reloptions FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace")
+    return {row["relname"]: set(row["reloptions"] or ()) for row in found}
+
+
 @pytest.mark.lab
-def test_tables_have_their_keys_indexes_statistics_and_autovacuum(engine: Postgres) -> None:
+def test_tables_have_their_keys_indexes_and_statistics(engine: Postgres) -> None:
     assert engine.indexes(f"{SCHEMA}.customer") == [f"{SCHEMA}.customer_name", f"{SCHEMA}.customer_pkey"]
     with pytest.raises(EngineError, match="duplicate key value violates unique constraint"):
         engine.execute(f"INSERT INTO {SCHEMA}.stock SELECT * FROM {SCHEMA}.stock LIMIT 1")
     seen = engine.query(f"SELECT count(DISTINCT tablename) AS n FROM pg_stats WHERE schemaname = '{SCHEMA}'")
     assert seen == [{"n": 9}]
-    options = engine.query(f"SELECT relname, reloptions FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace")
-    by_name = {row["relname"]: set(row["reloptions"] or ()) for row in options}
-    assert by_name["district"] == {"fillfactor=50", "autovacuum_enabled=true"}
-    assert all("autovacuum_enabled=true" in by_name[name] for name in schema.tables())
+    options = options_of(engine)
+    assert options["district"] == {"fillfactor=50", "autovacuum_enabled=false"}
+    assert all("autovacuum_enabled=false" in options[name] for name in schema.tables())
+
+
+@pytest.mark.lab
+def test_tables_are_tidied_up_before_a_trial_or_left_to_autovacuum(engine: Postgres) -> None:
+    dead = f"SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = '{SCHEMA}.district'::regclass"
+    data.tidy(DATASET, engine, autovacuum=True)
+    options = options_of(engine)
+    assert all("autovacuum_enabled=true" in options[table.name] for table in schema.changing())
+    assert "autovacuum_enabled=false" in options["item"]
+    engine.execute(f"UPDATE {SCHEMA}.district SET d_name = d_name")
+    deadline = time.monotonic() + 30
+    while not engine.query(dead)[0]["n_dead_tup"]:
+        assert time.monotonic() < deadline, "the server counts what an update leaves"
+        time.sleep(0.1)
+    data.tidy(DATASET, engine, autovacuum=False)
+    assert engine.query(dead) == [{"n_dead_tup": 0}]
+    assert "autovacuum_enabled=false" in options_of(engine)["district"]
 
 
 @pytest.mark.lab

@@ -37,7 +37,7 @@ def test_pages_have_room_where_rows_are_updated() -> None:
     tables = schema.tables()
     assert tables["district"].leave_room("s") == 'ALTER TABLE "s"."district" SET (fillfactor = 50)'
     assert tables["history"].fillfactor == 100
-    assert tables["stock"].let_autovacuum("s") == 'ALTER TABLE "s"."stock" SET (autovacuum_enabled = true)'
+    assert tables["stock"].set_autovacuum("s", is_on=True) == 'ALTER TABLE "s"."stock" SET (autovacuum_enabled = true)'
 
 
 def test_names_of_indexes_have_their_schema() -> None:

@@ -102,8 +102,7 @@ def _make(dataset: Dataset, names: Collection[str], slices: Sequence[tuple[int, 
             list(workers.map(lambda name: _make_keys(dataset, name, engine), _by_size(names)))
     engine.settle(*(f"{dataset.table}.{name}" for name in _by_size(names)))
     if _are(dataset, names, {"keyed", "complete"}, engine):  # another worker may have completed some
-        awake = [schema.tables()[name].let_autovacuum(dataset.table) for name in names]
-        engine.execute(";\n".join([*awake, *(marks.statement(dataset, name, "complete") for name in names)]))
+        engine.execute(";\n".join(marks.statement(dataset, name, "complete") for name in names))
 
 
 def _are(dataset: Dataset, names: Collection[str], states: Collection[str], engine: Database) -> bool:
@@ -180,6 +179,16 @@ def make_ready(dataset: Dataset, engine: Database, growth_percent_max: float) ->
     if anew or is_fresh:
         marks.write(dataset, changing, "used", engine)
     return {"orders_grown_percent": grown, "made_anew": anew}
+
+
+def tidy(dataset: Dataset, engine: Database, *, autovacuum: bool) -> None:
+    """Before a trial: without autovacuum, what earlier trials left is cleared up here, so that nothing does it beside one.
+
+    Both ways end with a checkpoint, so that trials begin alike.
+    """
+    changing = schema.changing()
+    engine.execute(";\n".join(table.set_autovacuum(dataset.table, is_on=autovacuum) for table in changing))
+    engine.settle(*(() if autovacuum else (f"{dataset.table}.{table.name}" for table in changing)))
 
 
 def _grown_percent(dataset: Dataset, engine: Database) -> float:

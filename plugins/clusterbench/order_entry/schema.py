@@ -29,9 +29,9 @@ class Table(Columns):
         """The statement that sets how full its pages are made."""
         return f"ALTER TABLE {_quoted(schema, self.name)} SET (fillfactor = {self.fillfactor})"
 
-    def let_autovacuum(self, schema: str) -> str:
-        """Tables are made without it. While trials change them it is at work, as in any database."""
-        return f"ALTER TABLE {_quoted(schema, self.name)} SET (autovacuum_enabled = true)"
+    def set_autovacuum(self, schema: str, *, is_on: bool) -> str:
+        """Tables are made without it."""
+        return f"ALTER TABLE {_quoted(schema, self.name)} SET (autovacuum_enabled = {str(is_on).lower()})"
 
     def make_keys(self, schema: str) -> list[str]:
         """Statements that make its key and its indexes, whatever a try that was cut off, or another one, has made."""

@@ -90,6 +90,12 @@ class OrderEntry:
             maximum=1_000,
             wording="{} % growth",
         ),
+        "autovacuum": Factor(
+            "on",
+            "on: it clears up while trials run; off: what trials left is cleared up before each, for short windows",
+            choices=("on", "off"),
+            wording="autovacuum {}",
+        ),
         "checked_warehouses": Factor(
             100,
             "warehouses whose consistency is checked before and after",
@@ -133,7 +139,7 @@ class OrderEntry:
         )
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
-        """The data fit for use and consistent, functions, settings; last a checkpoint, so that trials begin alike."""
+        """The data fit for use and consistent, functions, settings; tables tidied up, and a checkpoint."""
         dataset = self.dataset(trial.levels, trial.seed)
         engine.reset_session()  # of a trial whose worker was lost
         ready = data.make_ready(dataset, engine, float(trial.levels["growth_percent_max"]))
@@ -149,7 +155,7 @@ class OrderEntry:
         transactions.install(dataset, engine)
         settings = self._settings(trial, engine)
         engine.set_session(settings)
-        engine.execute("CHECKPOINT")
+        data.tidy(dataset, engine, autovacuum=trial.levels["autovacuum"] == "on")
         return {
             "session_settings": settings,
             "durability": engine.settings(DURABILITY),
