@@ -182,7 +182,7 @@ def make_ready(dataset: Dataset, engine: Database, growth_percent_max: float) ->
 
 
 def tidy(dataset: Dataset, engine: Database, *, autovacuum: bool) -> None:
-    """Before a trial: without autovacuum, what earlier trials left is cleared up here, so that nothing does it beside one.
+    """Before a trial: without autovacuum, what earlier trials left is cleared up here, and nothing does it beside one.
 
     Both ways end with a checkpoint, so that trials begin alike.
     """
