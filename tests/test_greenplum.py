@@ -214,6 +214,16 @@ def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over()
     assert engine.done == ["sdw1: all end", "probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
 
 
+def test_what_a_killed_coordinator_s_sessions_left_on_segments_is_ended_before_it_is_started() -> None:
+    healthy = state()
+    killed = changed(healthy, {0: {"alive": False}})
+    engine = Tried(killed, healthy)
+    engine.is_up = False
+    assert engine.recover() == ["coordinator on cdw:5432 was down and was started"]
+    ended = ["cdw: all end", "sdw1: all end_sessions", "sdw2: all end_sessions"]
+    assert engine.done == [*ended, "sdw1: all start", "sdw2: all start", "cdw: all start"]
+
+
 def test_without_gprecoverseg_a_person_is_told_what_to_do() -> None:
     engine = Tried(changed(state(mirrors=True), {1: {"status": "d", "role": "m"}}), mirrors=True)
     with pytest.raises(EngineError) as caught:

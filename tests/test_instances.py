@@ -276,6 +276,30 @@ def test_what_a_server_left_is_ended_though_it_is_frozen_and_nothing_else(
     assert run(instances.END, tmp_path, segments).returncode == 0, "nothing is left to be ended"
 
 
+def test_sessions_that_a_coordinator_left_are_ended_and_no_other_process(
+    tmp_path: Path, segments: list[Instance]
+) -> None:
+    program = str(tmp_path / "gp 6" / "bin" / "postgres")
+    titles = [
+        "postgres:  6102, gpadmin bench 127.0.0.1(47398) con183 seg1 cmd1128 slice1 MPPEXEC UPDATE",
+        "writer process",
+    ]
+    left, own = (
+        subprocess.Popen([title, "600"], executable=program, cwd=segments[0].data_directory) for title in titles
+    )
+    reaper = threading.Thread(target=left.wait)
+    reaper.start()
+    try:
+        assert run(instances.END_SESSIONS, tmp_path, segments[:1]).stderr == ""
+        reaper.join(timeout=20)
+        assert left.returncode == -signal.SIGTERM
+        assert own.poll() is None
+    finally:
+        for process in (left, own):
+            process.kill()
+            process.wait()
+
+
 CAPTURED_LOG = (Path(__file__).parent / "fixtures" / "greenplum" / "interconnect.csv").read_text()
 QUOTED = (
     '2026-11-22 02:28:18.643541 UTC,"gpadmin","bench",p1,th-1,,,,0,,,seg2,,,,,"LOG","00000","statement: SELECT\n'

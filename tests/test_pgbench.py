@@ -14,6 +14,7 @@ import pytest
 from clusterbench import pgbench, pgbench_log
 from clusterbench.connections import Connection
 from clusterbench.engines import Endpoint
+from clusterbench.jobs import TIMED_OUT_STATUSES
 from clusterbench.workloads import Job
 
 CAPTURED = Path(__file__).parent / "fixtures" / "pgbench"
@@ -267,7 +268,7 @@ def test_no_answers_asked_for_starts_no_psql(tmp_path: Path) -> None:
 
 def options(made: Job) -> list[str]:
     """The words that pgbench is given."""
-    words = shlex.split(made.command.partition("{ time pgbench ")[2].partition(">driver.txt")[0])
+    words = shlex.split(made.command.partition("pgbench ")[2].partition(">driver.txt")[0])
     return [word for word in words if word != "\n"]
 
 
@@ -325,6 +326,15 @@ def test_mix_that_broke_off_still_makes_its_log_small_and_ends_as_pgbench_did(tm
     assert pgbench_log.read(tmp_path)
     assert [log.name for log in tmp_path.glob("log.*")] == ["log.77.gz"]
     assert (tmp_path / "driver_errors.txt").read_text() == "aborted\n"
+
+
+def test_mix_whose_sessions_hang_is_ended_and_its_log_is_made_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pgbench, "HUNG_S", -4)  # of 1 + 2 + 2 seconds, one is left
+    done = run_mix(tmp_path, "echo 0 1 1500 0 1700000002 500000 0 >log.77; exec sleep 600")
+    assert done.returncode in TIMED_OUT_STATUSES
+    assert pgbench_log.read(tmp_path)
 
 
 def test_driver_s_processor_time_has_nothing_of_making_the_log_small(tmp_path: Path) -> None:

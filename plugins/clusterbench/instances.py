@@ -243,14 +243,19 @@ look() {{
 all look
 """
 
-END = """\
-# What is left of a server that does not answer or was killed. All its processes work in its data directory.
+_THEIRS = """\
+# All processes of a server work in its data directory.
 theirs() {
   local pid
   for pid in $(pgrep -x -u "$(id -u)" postgres || true); do
     [ "$(readlink "/proc/$pid/cwd")" != "$(readlink -f "$1")" ] || echo "$pid"
   done
 }
+"""
+END = (
+    _THEIRS
+    + """\
+# What is left of a server that does not answer or was killed.
 end() {
   local pids
   pids=$(theirs "$1"); [ -n "$pids" ] || return 0
@@ -262,6 +267,26 @@ end() {
 }
 all end
 """
+)
+END_SESSIONS = (
+    _THEIRS
+    + """\
+# A coordinator's, on segments: "postgres:  6102, gpadmin bench 127.0.0.1(47398) con183 seg1 cmd1128 … UPDATE".
+sessions() {
+  local pid
+  for pid in $(theirs "$1"); do
+    ! tr '\\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE ' con[0-9]+ seg[0-9]' || echo "$pid"
+  done
+}
+end_sessions() {
+  local pids
+  pids=$(sessions "$1"); [ -z "$pids" ] || kill $pids 2>/dev/null || true
+  for _ in $(seq 100); do [ -n "$(sessions "$1")" ] || return 0; sleep 0.1; done
+  echo "$1: these sessions cannot be ended: $(sessions "$1" | tr '\\n' ' ')" >&2; return 1
+}
+all end_sessions
+"""
+)
 
 MARK_LOGS = """\
 directory={directory}

@@ -82,6 +82,9 @@ class Mix:
 MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "*.csv", *pgbench_log.OUTPUTS)
 BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
+HUNG_S = 300
+"""So long after its end pgbench may wait for its last transactions. A session may hang for good: where a segment of a
+Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
 
 CONNECT = 'export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30\n'
 DRIVE = """\
@@ -93,7 +96,7 @@ TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
 status=0
-{{ time pgbench {where} --no-vacuum {options} \\
+{{ time {limit}pgbench {where} --no-vacuum {options} \\
     --client={clients} --jobs="$threads" --log --log-prefix=log {name} \\
     >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt || status=$?
 """
@@ -118,13 +121,14 @@ fi
 def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
     """The mix as a job for the client host, which makes the log small when pgbench has ended, also after a failure."""
     options = [f"--file={name}.sql@{mix.weights[name]}" for name in mix.scripts]
-    options += [f"--time={mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S}", f"--max-tries={mix.max_tries}"]
+    time_s = mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S
+    options += [f"--time={time_s}", f"--max-tries={mix.max_tries}"]
     options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
     reduce = pgbench_log.command(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
     command = f"""\
 {CONNECT}\
 {_ask("before", mix.before, endpoint)}\
-{_drive(mix, options, endpoint)}\
+{_drive(mix, options, endpoint, time_s + HUNG_S)}\
 {reduce}\
 [ "$status" = 0 ] || exit "$status"
 {_ask("after", mix.after, endpoint)}"""
@@ -138,11 +142,12 @@ def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
     return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
 
 
-def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint) -> str:
+def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
     """pgbench and what it took of the processor, which is nothing of what follows it; ``$status`` is how it ended."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
     shared += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
     return DRIVE.format(
+        limit=f"timeout --foreground --kill-after=10 {limit_s} " if limit_s else "",
         where=endpoint.options,
         options=" ".join([*options, *shared]),
         clients=load.clients,

@@ -259,6 +259,8 @@ class Greenplum(Postgres):
         gone = [row["name"] for row in state if row["alive"] is False]
         if gone:  # a session's process may outlive its server for long, and gprecoverseg leaves it alone
             self._end(gone)
+        if any(row["content"] == COORDINATOR and row["name"] in gone for row in state):
+            self._end_left_sessions()
         dead = [name for name in gone if name not in broken]
         if dead:
             super().start()  # what has no mirror is never marked down; what runs is left alone
@@ -269,6 +271,14 @@ class Greenplum(Postgres):
             *(f"{name} was down and was started" for name in dead),
             *(f"{name} was brought back by {how}" for name in broken),
         ]
+
+    def _end_left_sessions(self) -> None:
+        """Of a coordinator that is gone: on segments some wait for it for an hour, and hold the locks of their rows.
+
+        (``gp_interconnect_transmit_timeout``; seen after its postmaster was killed in the middle of updates.)
+        """
+        segments = [each for each in self.instances() if each.content != COORDINATOR]
+        self._on_instances(instances.END_SESSIONS, segments, "end these processes by hand, then clear the trial")
 
     def _recover_mirrored(self, broken: Sequence[str]) -> str:
         """A primary that its mirror replaced has to be made its mirror, to catch up, and to take its role again.
