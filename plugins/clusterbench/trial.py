@@ -187,15 +187,17 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     outcome, reason = _outcome(state, reading, before, output)
     beside, problem = neighbours.judge(output, reading)
     off = utilisation.judge(before.get("load"), observed)
-    if (problem or off) and outcome == "completed":
-        outcome, reason = "invalid", "; ".join(filter(None, (problem, off)))
+    if problem and outcome == "completed":
+        outcome, reason = "invalid", problem
+    if off and outcome == "completed":  # as a state of the caches that cannot be had
+        outcome, reason = "not_applicable", off
     if after.get("faults"):  # whatever the driver made of it
         outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
     return TrialRecord(
         trial,
         outcome,
         reason,
-        measurements=_measured(workload, reading, after, observed) if outcome in ("completed", "invalid") else {},
+        measurements=_measured(workload, reading, after, observed) if outcome not in FINDINGS else {},
         samples=reading.samples,
         errors=reading.errors,
         window_start_s=reading.window_start_s,
@@ -203,7 +205,6 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
         evidence={
             **_shortened(before),
             "after": _shortened(after),
-            **({"load_problem": off} if off else {}),
             **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),

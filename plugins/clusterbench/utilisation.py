@@ -2,7 +2,7 @@
 
 Paper 003, "CPU Utilization". What to try is ``load_search.py``; here it is tried, with the workload's own driver, each
 step a short job beside the trial's. Throughput decides nothing here but the rate at which a load is held, and every
-step is evidence. The measured window's own utilisation has to be what was asked for, else the trial is invalid.
+step is evidence. The measured window's own utilisation has to be what was asked for, else the trial is not applicable.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def found(trial: Trial, evidence: Mapping[str, Any] | None) -> Trial:
 
 
 def judge(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> str:
-    """Why the load was not what was asked for, by what the hosts did in the measured window; empty where it was."""
+    """Why what was asked for could not be held, by what the hosts did in the measured window; empty where it was."""
     if not evidence:
         return ""
     asked = f"asked for was {evidence['cpu_percent']:g} % and {TOLERANCE:g} points more or less"
