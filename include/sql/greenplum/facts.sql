@@ -4,4 +4,5 @@ SELECT version() AS version,
        current_setting('data_directory') AS data_directory,
        (SELECT CAST(oid AS bigint) FROM pg_database WHERE datname = current_database()) AS database_oid,
        current_setting('gp_interconnect_type') AS interconnect,
+       (SELECT setting FROM pg_settings WHERE name = 'gp_enable_global_deadlock_detector') AS global_deadlock_detector,
        gp_opt_version() AS orca

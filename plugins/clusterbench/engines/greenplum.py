@@ -73,7 +73,9 @@ class Greenplum(Postgres):
         without_orca = {"orca": f"this server has no ORCA optimizer; it says: {said}"} if "without ORCA" in said else {}
         work_mem = {"work_mem": "Greenplum's memory for one statement is statement_mem; see that factor"}
         serializable = {"serializable": "Greenplum has no serializable isolation: it gives repeatable read for it"}
-        return without_hosts(platform) | without_orca | work_mem | serializable
+        six = facts.get("generation") == 6
+        autovacuum = {"autovacuum": "Greenplum 6 has autovacuum for template0 only"} if six else {}
+        return without_hosts(platform) | without_orca | work_mem | serializable | autovacuum
 
     def facts(self) -> dict[str, Any]:
         """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""

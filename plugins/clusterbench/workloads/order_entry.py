@@ -155,7 +155,8 @@ class OrderEntry:
         transactions.install(dataset, engine)
         settings = self._settings(trial, engine)
         engine.set_session(settings)
-        data.tidy(dataset, engine, autovacuum=trial.levels["autovacuum"] == "on")
+        autovacuum = trial.levels["autovacuum"] == "on" and "autovacuum" not in engine.lacks
+        data.tidy(dataset, engine, autovacuum=autovacuum)
         return {
             "session_settings": settings,
             "durability": engine.settings(DURABILITY),

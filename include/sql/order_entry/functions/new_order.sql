@@ -1,5 +1,6 @@
 -- Clause 2.4, New-Order. The district comes first: it is what others wait for, so who must fail fails early. Stock is
--- worked on in the order of (supply warehouse, item), the same for everybody, so that no two wait for each other.
+-- worked on in the order of (supply warehouse, item), the same for everybody, so that no two wait for each other. Tables
+-- come in Delivery's order, new_order before orders: a Greenplum without its deadlock detector locks whole tables.
 -- An order may name an item twice from one warehouse: then each copy is an update of its own, which sees the one before.
 -- One statement for the lines' stock and not one a line: on Greenplum the coordinator dispatches each. The lines are
 -- counted by a constant, so that PostgreSQL takes a plan without values for as cheap as one with, and plans once a session.
@@ -41,12 +42,12 @@ BEGIN
     SELECT w_tax, c_discount, c_last, c_credit INTO STRICT warehouse_tax, discount, family_name, credit
     FROM warehouse JOIN customer ON c_w_id = w_id
     WHERE w_id = warehouse_id AND c_d_id = district_id AND c_id = customer_id;
+    INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (order_id, district_id, warehouse_id);
     INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
     VALUES (
         order_id, district_id, warehouse_id, customer_id, entry_date, NULL, lines,
         CASE WHEN warehouse_id = ALL (supply_warehouses[1:lines]) THEN 1 ELSE 0 END
     );
-    INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (order_id, district_id, warehouse_id);
     LOOP
         FOR line IN
             UPDATE stock SET
