@@ -42,7 +42,7 @@ bench: setup  ## measure clusterbench itself
 	$(bin)/clusterbench bench
 
 test: lint types  ## lint, types, and all tests, with real servers
-	$(bin)/python -m pytest
+	$(bin)/python -m pytest --durations=25
 
 test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
 	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }
