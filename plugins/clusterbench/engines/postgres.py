@@ -42,6 +42,8 @@ ASK_S = 30
 """What a question about the cluster's state may take: a server that is frozen would not answer for ever."""
 REACHABLE_S = 300
 """How long a host that does not answer is waited for before a trial: it may be starting."""
+WAITED_MIN = 60
+"""So long after it was waited for in vain it is not waited for again: a run's other trials shall end, too."""
 
 LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 """Of load files; Greenplum's external tables have the same words in another order."""
@@ -425,20 +427,31 @@ class Postgres(Deployment):
 
     def _reached(self) -> list[dict[str, Any]]:
         """The state, when every host answers. Raises EngineError for one that does not come back."""
-        until = time.monotonic() + REACHABLE_S
+        begun = time.monotonic()
+        wait_s: float | None = None
         while True:
             state = self.state()
             lost = [row for row in state if row["problem"].startswith(instances.UNREACHABLE)]
             if not lost:
                 return state
-            if time.monotonic() > until:
+            if wait_s is None:
+                wait_s = 0 if self._note_of_waiting("find {} -mmin -{}") else REACHABLE_S
+            if time.monotonic() - begun >= wait_s:
+                if wait_s or not REACHABLE_S:
+                    self._note_of_waiting("touch {}")
                 named = "\n  ".join(f"{row['name']} {row['problem']}" for row in lost)
                 raise EngineError(
                     f"{self._where}: waited {REACHABLE_S} s for hosts that do not answer; start them, or mend their "
-                    f"network. The next trial waits for them again\n  {named}"
+                    f"network. For {WAITED_MIN} min other trials fail without waiting again\n  {named}"
                 )
             time.sleep(min(5, REACHABLE_S))
             self.fleet.forget_unreachable()
+
+    def _note_of_waiting(self, command: str) -> str:
+        """What ``command`` says of the note that hosts were waited for in vain; the client keeps it for all workers."""
+        client = self.platform.client
+        note = quote(f"{self.fleet.work_dir(client)}/waited.{self.platform.platform.replace('/', '.')}")
+        return self.fleet.run_on(client, f"{command.format(note, WAITED_MIN)} 2>/dev/null || true").output.strip()
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
         if not self.platform.database_hosts:
