@@ -33,7 +33,7 @@ ifdef EXPERIMENT
 else
 	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 10 --repetitions 1
 	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep data_load
-	$(bin)/clusterbench run terasort --scale $(SCALE) --platform lab_hadoop1 --sweep platforms --repetitions 1
+	$(bin)/clusterbench run terasort --scale smoke --platform lab_hadoop1 --sweep platforms --repetitions 1
 	$(bin)/clusterbench run tpcds_density --scale smoke --platform lab_ideal --platform lab_oversubscribed --sweep lite
 	$(bin)/clusterbench run order_entry --scale $(SCALE) --sweep utilisation --repetitions 1
 endif
