@@ -35,7 +35,7 @@ else
 	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep data_load
 	$(bin)/clusterbench run terasort --scale smoke --platform lab_hadoop1 --sweep platforms --repetitions 1
 	$(bin)/clusterbench run tpcds_density --scale smoke --platform lab_ideal --platform lab_oversubscribed --sweep lite
-	$(bin)/clusterbench run order_entry --scale $(SCALE) --sweep utilisation --repetitions 1
+	$(bin)/clusterbench run order_entry --scale $(SCALE) --sweep clients --sweep utilisation --concurrency 4 --repetitions 1
 endif
 
 bench: setup  ## measure clusterbench itself
