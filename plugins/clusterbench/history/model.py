@@ -1,0 +1,87 @@
+"""What the history database is asked for, as plain data. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from clusterbench.spec.experiment import Level
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A finished run, as a line of a list. ``platforms`` in their order: the first is the reference."""
+
+    experiment: str
+    run_id: str
+    title: str
+    scale: str
+    is_valid: bool
+    started_at: datetime
+    ended_at: datetime | None
+    platforms: tuple[str, ...]
+    planned: int
+    completed: int
+    dag_run_id: str
+    started_by: Mapping[str, Any]
+    choices: Mapping[str, Any]
+    url: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """One measurement of one cell at one scale on one platform: what is followed over time.
+
+    ``id`` is that of the cell, which other measurements share. ``label`` is how the last run called the cell.
+    """
+
+    id: int
+    experiment: str
+    scale: str
+    platform: str
+    sweep: str
+    label: str
+    levels: Mapping[str, Level]
+    measurement: str
+    unit: str
+    better: Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A series' result in one run. ``median`` is None where nothing completed: "x: 0 of 3 completed"."""
+
+    run_id: str
+    started_at: datetime
+    is_valid: bool
+    """Of the run: numbers of an invalid one are shown, and never judged by."""
+    n: int
+    planned: int
+    median: float | None
+    interval_95: tuple[float, float] | None
+    fact_set: str
+    """Of the platform: where it differs from the point before, facts had changed."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A person's word that a series' level from this run on is the new normal."""
+
+    from_run_id: str
+    accepted_by: str
+    accepted_at: datetime
+    note: str
+
+
+@dataclass(frozen=True)
+class FailedTrial:
+    """For links: ``map_index`` is that of Airflow's mapped task."""
+
+    platform: str
+    trial: str
+    label: str
+    outcome: str
+    reason: str
+    map_index: int
