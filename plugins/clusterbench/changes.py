@@ -47,7 +47,7 @@ class Found:
             state=change["state"],
             says=change["says"],
             at_run_id=change["at_run_id"] or "",
-            facts=tuple(f"{one['name']}: {one['a']} -> {one['b']}" for one in entry["differences"]),
+            facts=tuple(f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}" for one in entry["differences"]),
         )
 
     @property

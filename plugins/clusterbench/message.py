@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterbench.changes import QUESTION_DAYS, Found, broken, regressions
 from clusterbench.report.words import plural
-from clusterbench.weekly import LEFT_OUT, problems, runs_of
+from clusterbench.weekly import problems, runs_of
 
 REGRESSIONS_TOLD = 50
 """In a webhook's message; the report has them all."""
@@ -56,7 +56,7 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[Found] | None) -> s
     """All of it in one line, the worst first."""
     if week is None:
         return "the weekly run could not be archived"
-    ran = [one for one in runs_of(week) if one.state != LEFT_OUT]
+    ran = runs_of(week)
     failed = sum(one.failed for one in ran)
     if found is None:
         said = ["results not compared"]

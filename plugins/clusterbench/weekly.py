@@ -27,8 +27,8 @@ from clusterbench.steps import Run
 log = logging.getLogger(__name__)
 
 HISTORY = "clusterbench_history"
-NOT_STARTED, LEFT_OUT = "not started", "left out"
-"""States of an experiment without a DAG run; others are Airflow's own of its DAG run."""
+NOT_STARTED = "not started"
+"""The state of an experiment without a DAG run; others are Airflow's own of its DAG run."""
 REASON_CHARACTERS = 400
 
 
@@ -72,7 +72,7 @@ class WeekRun:
 
     @property
     def failed(self) -> bool:
-        return self.state not in ("success", LEFT_OUT)
+        return self.state != "success"
 
 
 def runs_of(week: Mapping[str, Any]) -> list[WeekRun]:
@@ -90,10 +90,8 @@ def find(store: Store, experiment: str, dag_run_id: str) -> RunArchive | None:
     return None
 
 
-def outcome(store: Store, experiment: str, dag_run_id: str, state: str | None, left_out: str) -> WeekRun:
-    """``state`` is that of its DAG run, None where there is none; ``left_out`` says why it was not wanted."""
-    if left_out:
-        return WeekRun(experiment, "", None, LEFT_OUT, left_out)
+def outcome(store: Store, experiment: str, dag_run_id: str, state: str | None) -> WeekRun:
+    """``state`` is that of its DAG run, None where there is none."""
     if state is None:
         why = f"its run could not be started; the log of {experiment}.start says why"
         return WeekRun(experiment, "", None, NOT_STARTED, why)
@@ -138,8 +136,8 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
     return run.archive.url
 
 
-def note_week(run: Run, outcomes: Sequence[WeekRun]) -> dict[str, Any]:
-    """week.json: what ran, and what did not and why."""
+def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]) -> dict[str, Any]:
+    """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why."""
     _check_open(run)
     opened = run.archive.need_json("run.json")
     week = {
@@ -150,6 +148,7 @@ def note_week(run: Run, outcomes: Sequence[WeekRun]) -> dict[str, Any]:
         "started_at": opened["started_at"],
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "runs": [asdict(one) for one in outcomes],
+        "left_out": dict(left_out),
     }
     run.archive.put_json("week.json", week)
     return run.archive.need_json("week.json")
@@ -164,7 +163,7 @@ def load_history(run: Run) -> str:
     """What of the archive the history database lacks: runs, weeks, baselines, published values. Returns how much."""
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.connect(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         return load.catch_up(db, run.archive.store, run.catalog)
 
 
@@ -172,7 +171,7 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
     """For a weekly run that measures nothing: the last finished run of each experiment at that scale."""
     from clusterbench.history import database, read  # noqa: PLC0415
 
-    with database.connect(connections(HISTORY)) as db:
+    with database.opened(connections(HISTORY)) as db:
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
         WeekRun(row.experiment, row.dag_run_id, row.run_id, "success" if row.is_valid else "failed",
@@ -199,7 +198,7 @@ def _changes(run: Run) -> list[dict[str, Any]]:
     from clusterbench.history import database  # noqa: PLC0415
 
     runs = runs_of(run.archive.need_json("week.json"))
-    with database.connect(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         found = regressions.of_week(db, run.catalog, {one.experiment: one.run_id for one in runs if one.run_id})
     return [change.as_json() for change in found]
 
@@ -210,7 +209,7 @@ def write_report(run: Run) -> None:
     from clusterbench.history import database  # noqa: PLC0415
     from clusterbench.report import weekly as page  # noqa: PLC0415  templates and charts
 
-    with database.connect(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         gathered = page.gather_week(db, run.catalog, run.archive)
     run.archive.put_new("report.html", page.render_week(gathered).encode(), "text/html; charset=utf-8")
     run.archive.put_new("report.txt", page.text_of_week(gathered).encode(), "text/plain; charset=utf-8")
@@ -224,7 +223,7 @@ def seal(run: Run) -> str:
     changes = (run.archive.get_json("changes.json") or {}).get("changes")
     valid = changes is not None and not problems(week, [Found.of(entry) for entry in changes])
     run.archive.seal({"valid": valid, "started_by": opened["started_by"]})
-    with database.connect(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         load.load_week(db, run.archive)
     return run.archive.url
 

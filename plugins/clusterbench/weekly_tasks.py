@@ -24,6 +24,7 @@ from clusterbench.tasks import current_run, do
 
 if TYPE_CHECKING:
     from clusterbench.message import Message
+    from clusterbench.steps import Run
 
 POLL_S = 5
 ENDED = ("success", "failed")
@@ -46,7 +47,7 @@ class StartExperiment(TriggerDagRunOperator):
         if left_out:
             raise AirflowSkipException(left_out)
         run_id = run_started_by(context["dag_run"].run_id)
-        if context["ti"].get_dr_count(self.experiment, run_ids=[run_id]):
+        if _state(context["ti"], self.experiment, run_id):
             return  # by an earlier try, whose worker died
         self.conf, self.trigger_run_id = chosen, run_id
         super().execute(context)
@@ -110,18 +111,24 @@ def note_week(experiments: Sequence[str]) -> None:
     params, ti = context["params"], context["ti"]
     run_id = run_started_by(context["dag_run"].run_id)
 
-    def note(run: Any) -> None:
-        if not params["experiments"]:
-            outcomes = weekly.newest_runs(run.connections, experiments, params["scale"])
+    asked = {name: _asked(name, params)[1] for name in experiments}
+    left_out = {name: why for name, why in asked.items() if why}
+    states = {name: _state(ti, name, run_id) for name in asked if name not in left_out}
+
+    def note(run: Run) -> None:
+        if params["experiments"]:
+            found = [weekly.outcome(run.archive.store, name, run_id, state) for name, state in states.items()]
         else:
-            outcomes = []
-            for name in experiments:
-                _, left_out = _asked(name, params)
-                state = ti.get_dagrun_state(name, run_id) if ti.get_dr_count(name, run_ids=[run_id]) else None
-                outcomes.append(weekly.outcome(run.archive.store, name, run_id, state and str(state), left_out))
-        weekly.note_week(run, outcomes)
+            found = weekly.newest_runs(run.connections, experiments, params["scale"])
+        weekly.note_week(run, found, left_out)
 
     do("note_week", note)
+
+
+def _state(ti: Any, dag_id: str, dag_run_id: str) -> str | None:
+    """Of a DAG run; None where there is none."""
+    there = ti.get_dr_count(dag_id, run_ids=[dag_run_id])
+    return str(ti.get_dagrun_state(dag_id, dag_run_id)) if there else None
 
 
 @task(trigger_rule="all_done")
