@@ -181,7 +181,9 @@ def duration(seconds: float | None) -> str:
     if seconds < 90:
         return f"{seconds:.0f}{THIN_SPACE}s"
     minutes = round(seconds / 60)
-    return f"{minutes}{THIN_SPACE}min" if minutes < 90 else f"{minutes // 60}{THIN_SPACE}h {minutes % 60}{THIN_SPACE}min"
+    return (
+        f"{minutes}{THIN_SPACE}min" if minutes < 90 else f"{minutes // 60}{THIN_SPACE}h {minutes % 60}{THIN_SPACE}min"
+    )
 
 
 def state_of(ran: Ran) -> str:

@@ -65,9 +65,7 @@ def _section(week: Week, state: State) -> dict[str, Any]:
 
 def _changed(week: Week, one: Judged) -> dict[str, Any]:
     change, ran = one.change, week.run_of(one.series.experiment)
-    line = sparkline(
-        one.points, change.before, change.after, change.at_run_id, change.runs_before, one.series.unit
-    )
+    line = sparkline(one.points, change.before, change.after, change.at_run_id, change.runs_before, one.series.unit)
     return {
         "one": one,
         "what": said.what(one),
