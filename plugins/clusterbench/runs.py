@@ -14,6 +14,14 @@ def run_id_from(asked_at: datetime, dag_run_id: str) -> str:
     return f"{asked_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{letters}"
 
 
+def asked_at(run_id: str) -> datetime | None:
+    """The second that the id names, if it names one."""
+    try:
+        return datetime.strptime(run_id.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
 def pool_of(platform: Platform) -> str:
     """Airflow's pool of a platform's cluster: one slot, deferred tasks included. ``clusterbench pools`` makes it."""
     return f"cluster_{platform.cluster}"

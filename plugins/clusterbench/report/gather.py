@@ -81,10 +81,11 @@ class Gathered:
         return []
 
 
-def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
+def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | None = None) -> Gathered:
+    """``trials``: in place of all records, for who reads them otherwise."""
     plan_json = archive.get_json("plan.json")
     plan = Plan.from_json(plan_json) if plan_json else None
-    trials = archive.trials()
+    trials = archive.trials() if trials is None else trials
     results_json = archive.get_json("results.json")
     verdicts = archive.get_json("verdicts.json")
     now = _declared_now(archive.experiment, catalog)

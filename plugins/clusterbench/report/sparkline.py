@@ -51,6 +51,8 @@ class Sparkline:
     facts_x: tuple[float, ...]
     first: str
     last: str
+    unit: str
+    """With which way is better."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -66,6 +68,7 @@ def sparkline(  # noqa: PLR0917  private to the reports, and each is a part of t
     at_run_id: str,
     runs_before: int,
     unit: str,
+    better: str,
 ) -> Sparkline | None:
     """None where there is nothing to draw: fewer than two runs with a number."""
     shown = points[-RUNS_MAX:]
@@ -82,6 +85,7 @@ def sparkline(  # noqa: PLR0917  private to the reports, and each is a part of t
         facts_x=tuple(xs[place] - gap for place in _facts_changed(shown)),
         first=f"{shown[0].started_at:%-d %b %Y}",
         last=f"{shown[-1].started_at:%-d %b %Y}",
+        unit=f"{unit}, {better} is better" if better != "neither" else unit,
     )
 
 

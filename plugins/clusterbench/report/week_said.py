@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TypeVar
 
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week import Judged, Ran, State, Week
-from clusterbench.report.words import THIN_SPACE, number, plural, quantity
+from clusterbench.report.words import THIN_SPACE, number, plural
+from clusterbench.runs import asked_at
 
 T = TypeVar("T")
 
 FACTS_SHOWN = 4
 MAIL_SHOWN = 5
 """Results, or experiments, of each kind in the mail; its attachment has more."""
+FEW_SHOWN = 6
 LINE_MAX = 240
 """Characters of a reason in the mail."""
 CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
@@ -111,8 +112,8 @@ def interval(one: Judged) -> str:
     low, high = sorted(bounds)
     if low * high > 0:
         low, high = sorted((abs(low), abs(high)))
-        return f"{number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
-    return f"{_signed(low)} to {_signed(high)}{THIN_SPACE}%"
+        return f"between {number(low, 2)} and {number(high, 2)}{THIN_SPACE}%"
+    return f"between {_signed(low)} and {_signed(high)}{THIN_SPACE}%"
 
 
 def _signed(value: float) -> str:
@@ -121,15 +122,10 @@ def _signed(value: float) -> str:
 
 def since(one: Judged) -> str:
     """ "since the run of 7 November 2026, 3 runs ago"; the first run of the new level."""
-    when = date_of(one.change.at_run_id)
+    when = asked_at(one.change.at_run_id or "")
     said = f"since the run of {day(when)}" if when else f"since run {one.change.at_run_id}"
     runs = one.change.runs_after
     return f"{said}, {'this week' if runs == 1 else f'{runs} runs at the new level'}" if runs else said
-
-
-def date_of(run_id: str) -> date | None:
-    found = re.match(r"(\d{8})T\d{6}Z", run_id)
-    return datetime.strptime(found[1], "%Y%m%d").date() if found else None  # noqa: DTZ007  a date alone
 
 
 def certainty(one: Judged) -> str:
@@ -181,7 +177,9 @@ def duration(seconds: float | None) -> str:
     if seconds < 90:
         return f"{seconds:.0f}{THIN_SPACE}s"
     minutes = round(seconds / 60)
-    return f"{minutes}{THIN_SPACE}min" if minutes < 90 else f"{minutes // 60}{THIN_SPACE}h {minutes % 60}{THIN_SPACE}min"
+    return (
+        f"{minutes}{THIN_SPACE}min" if minutes < 90 else f"{minutes // 60}{THIN_SPACE}h {minutes % 60}{THIN_SPACE}min"
+    )
 
 
 def state_of(ran: Ran) -> str:
@@ -199,6 +197,24 @@ def against(ran: Ran) -> str:
 
 def _be(count: int) -> str:
     return "is" if count == 1 else "are"
+
+
+def missing_why(one: Judged) -> str:
+    """What regression detection says, and why nothing completed."""
+    return f"{one.change.says.rstrip('.')}, because: {one.why}" if one.why else one.change.says
+
+
+def few(week: Week) -> str:
+    """Which results have too short a history to be judged, and how short."""
+    found = week.of("too_few")
+    if not found:
+        return ""
+    alike = Counter((one.series.experiment, one.change.says) for one in found)
+    said = "; ".join(
+        f"{count} of {experiment}: {says.rstrip('.')}" for (experiment, says), count in alike.most_common(FEW_SHOWN)
+    )
+    more = len(alike) - FEW_SHOWN
+    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet. {said}{f'; and {more} more' if more > 0 else ''}."
 
 
 # The mail.
@@ -221,7 +237,7 @@ def text(week: Week) -> str:
         if found := week.of(state):
             said += [f"Got {verb(found, state)}:", *_listed(found, _line), ""]
     if missing := week.of("no_number"):
-        said += ["Missing:", *_listed(missing, lambda one: f"{_place(one)}: {one.change.says}"), ""]
+        said += ["Missing:", *_listed(missing, lambda one: f"{place(one)}: {missing_why(one)}"), ""]
     if failed := [one for one in week.ran if one.is_valid is not True]:
         said += ["Did not complete, or not valid:", *_listed(failed, _failed), ""]
     if week.without_history:
@@ -238,11 +254,11 @@ def _listed(found: Sequence[T], say: Callable[[T], str]) -> list[str]:
 
 
 def _line(one: Judged) -> str:
-    lines = [amount(one), levels(one), f"95 % interval {interval(one)}", since(one), certainty(one)]
-    return f"{_place(one)}: {', '.join(filter(None, lines))}"
+    lines = [amount(one), levels(one), f"{interval(one)} (95 % interval)", since(one), certainty(one)]
+    return f"{place(one)}: {', '.join(filter(None, lines))}"
 
 
-def _place(one: Judged) -> str:
+def place(one: Judged) -> str:
     return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
 
 
@@ -251,5 +267,8 @@ def _failed(ran: Ran) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.replace(THIN_SPACE, " ").split())
-    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}\u2026"
+    return cut(" ".join(text.replace(THIN_SPACE, " ").split()), LINE_MAX)
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\u2026"
