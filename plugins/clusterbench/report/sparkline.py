@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from clusterbench.history.model import Point
 from clusterbench.report.words import number
@@ -152,8 +153,4 @@ def _moved(y: float, others: Sequence[LevelLine]) -> float:
 
 
 def _facts_changed(points: Sequence[Point]) -> list[int]:
-    return [
-        place
-        for place, (former, point) in enumerate(zip(points, points[1:], strict=False), 1)
-        if former.fact_set != point.fact_set
-    ]
+    return [place for place, (former, point) in enumerate(pairwise(points), 1) if former.fact_set != point.fact_set]

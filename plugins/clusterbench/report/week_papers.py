@@ -1,7 +1,7 @@
 """The papers' numbers beside the week's, a few lines an experiment. Pure.
 
-Only what the reports plot. Where a paper compares platforms, ours are those of this run, so there the changes stand side
-by side; a ratio of ours to the paper's is made of the same cell only.
+Only what the reports plot. Where a paper compares platforms, ours are those of this run, so there the changes stand
+side by side; a ratio of ours to the paper's is made of the same cell only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The weekly report: one page for people who read one page, and the mail that it comes with. Pure but for ``gather_week``."""
+"""The weekly report: one page for people who read one page, and its mail. Pure but for ``gather_week``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterbench.report.week_gather import gather_week
 __all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week"]
 
 TEMPLATE = "weekly.html.j2"
-REASON_MAX = 600
+REASON_MAX = 300
 """Characters of a reason on the page: an error may quote a server's whole log."""
 
 
@@ -30,6 +30,7 @@ def render_week(week: Week) -> str:
             nicer=_section(week, "improvement"),
             missing=_missing(week),
             runs=[_run(week, ran) for ran in week.ran],
+            has_invalid=any(ran.is_valid is False for ran in week.ran),
             few=said.few(week),
             link=week.link("weekly", week.dag_run_id),
         )
@@ -55,6 +56,7 @@ def _section(week: Week, state: State) -> dict[str, Any]:
         "has_lines": any(entry["line"] for entry in entries),
         "more": len(found) - len(entries),
         "counted": said.counted(found[SHOWN_MAX:]),
+        "common": said.common(found),
     }
 
 
