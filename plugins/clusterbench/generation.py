@@ -81,8 +81,7 @@ def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, 
 
 
 def _mark(dataset: Dataset) -> str:
-    of = f"{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
-    return f"{tables.OURS}{of}, complete"
+    return f"{tables.rows_of(dataset)}, complete"
 
 
 def _started(dataset: Dataset) -> str:

@@ -16,8 +16,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from clusterbench.connections import Connection
 from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError, NotYetError
-from clusterbench.plan import concurrency_levels
 from clusterbench.runs import run_id_from
+from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.experiment import Scale
 from clusterbench.workloads import say_count
