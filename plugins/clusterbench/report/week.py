@@ -29,7 +29,7 @@ class Change:
     change_percent: float | None = None
     interval_95_percent: tuple[float, float] | None = None
     p_value: float | None = None
-    at_run_id: str = ""
+    at_run_id: str | None = None
     before: float | None = None
     after: float | None = None
     runs_before: int = 0
@@ -56,6 +56,8 @@ class Judged:
     points: tuple[Point, ...] = ()
     since_dag_run_id: str = ""
     """Airflow's id of the first run of the new level."""
+    why: str = ""
+    """Where this week has no number: the reason of the first trial that failed."""
 
     @property
     def is_time(self) -> bool:
