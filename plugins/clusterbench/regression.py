@@ -39,6 +39,8 @@ P_SEEN = 0.05
 """A difference of this, which does not count, is told as one."""
 RANGE_MAX = 3.5
 """Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
+T_CORRECTED = 4.0
+"""The correction for skew is a series in t, of no meaning beyond."""
 NOISE_MIN = 0.001
 """As a share: what is smaller is rather the clock than the cluster, and a series without noise has no test."""
 SMALLEST = 1e-3
@@ -267,7 +269,7 @@ def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _Step:
     before, after = float(left.mean()), float(right.mean())
     t = abs(after - before) / error
     skew = max(0.0, math.copysign(1, after - before) * _skew(left))
-    corrected = max(0.0, t - skew / (6 * math.sqrt(k)) * (t * t - 1)) if t > 1 else t
+    corrected = max(0.0, t - skew / (6 * math.sqrt(k)) * (min(t, T_CORRECTED) ** 2 - 1)) if t > 1 else t
     p = 2 * float(stdtr(freedom, -corrected))
     return _Step(at, n, k, before, after, error, float(stdtrit(freedom, 0.975)), p)
 
