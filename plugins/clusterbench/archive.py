@@ -209,6 +209,10 @@ class RunArchive:
         data = self.get_json(f"trials/{platform}/{trial_id}/trial.json")
         return None if data is None else TrialRecord.from_json(data)
 
+    def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
+        """Of these trials (platform, id), in their order, read several at once."""
+        return _each(lambda trial: self.trial(*trial), trials)
+
     def put_trial(self, record: TrialRecord, raw: Path | None) -> TrialRecord:
         """Raw output and telemetry first, the record last: a trial with a record is whole. Returns what stands."""
         folder = f"trials/{record.trial.platform}/{record.trial.id}"

@@ -20,7 +20,7 @@ from clusterbench import tasks
 from clusterbench.catalog import Catalog
 from clusterbench.cli import _pool_names
 from clusterbench.paths import project_root
-from clusterbench.plan import concurrency_levels
+from clusterbench.series import concurrency_levels
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)

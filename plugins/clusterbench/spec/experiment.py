@@ -11,6 +11,8 @@ from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
+EXTENTS = ("whole", "part")
+"""Of the weekly run: all of every experiment, or what each declares as its ``part``."""
 Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
@@ -111,6 +113,17 @@ def _check_levels(where: str, levels: Any) -> None:
         raise ValueError(f"{where}: a level stands twice in {levels}; repetitions are a key of their own")
 
 
+class Part(Strict):
+    """What of an experiment a short weekly run measures. Empty: as for the whole."""
+
+    scale: Scale | None = None
+    """The largest: a smaller one that was asked for stays."""
+    platforms: list[Name] = []
+    sweeps: list[Name] = []
+    concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
+    repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+
+
 class Experiment(Strict):
     """One YAML file in ``dags/experiments``; it becomes one DAG of the same name."""
 
@@ -126,6 +139,7 @@ class Experiment(Strict):
     settings: dict[Name, dict[str, str]] = {}
     """By engine: settings of every session that the drivers open."""
     failures_are_findings: bool = False
+    part: Part | None = None
     sweeps: dict[Name, Sweep]
 
     @field_validator("sweeps")

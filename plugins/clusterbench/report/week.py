@@ -1,0 +1,128 @@
+"""A weekly run as its page and its mail need it. Plain data, and what follows from it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal
+from urllib.parse import quote
+
+from clusterbench.history.model import Point, Series
+from clusterbench.report.facts_compared import Difference
+from clusterbench.report.week_papers import Beside
+
+SHOWN_MAX = 10
+"""Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
+TIMES = ("s", "ms", "us")
+
+State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What regression detection said of a series (``changes.json``)."""
+
+    state: State
+    says: str
+    change_percent: float | None = None
+    interval_95_percent: tuple[float, float] | None = None
+    p_value: float | None = None
+    at_run_id: str | None = None
+    before: float | None = None
+    after: float | None = None
+    runs_before: int = 0
+    runs_after: int = 0
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Change:
+        bounds = data.get("interval_95_percent")
+        known = {name: data[name] for name in cls.__dataclass_fields__ if data.get(name) is not None}
+        return cls(**{**known, "interval_95_percent": (bounds[0], bounds[1]) if bounds else None})
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One result of the week. ``title`` is that of its measurement; ``facts`` are those that changed with it.
+
+    ``points`` are there for what the page draws, and where the history database was.
+    """
+
+    series: Series
+    title: str
+    change: Change
+    facts: tuple[Difference, ...] = ()
+    points: tuple[Point, ...] = ()
+    since_dag_run_id: str = ""
+    """Airflow's id of the first run of the new level."""
+    why: str = ""
+    """Where this week has no number: the reason of the first trial that failed."""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether a worse one is slower: a time, or something a second."""
+        return self.series.unit in TIMES or self.series.unit.endswith("/s")
+
+
+@dataclass(frozen=True)
+class Before:
+    """The run before of that experiment at that scale."""
+
+    run_id: str
+    completed: int
+    planned: int
+    took_s: float | None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One experiment of the week. ``is_valid`` is None where no run was finished; ``reason`` then says why."""
+
+    experiment: str
+    title: str
+    dag_run_id: str
+    run_id: str | None
+    reason: str
+    is_valid: bool | None
+    platforms: tuple[str, ...] = ()
+    planned: int = 0
+    completed: int = 0
+    took_s: float | None = None
+    before: Before | None = None
+
+
+@dataclass(frozen=True)
+class Week:
+    run_id: str
+    dag_run_id: str
+    scale: str
+    started_at: datetime
+    url: str
+    """In object storage."""
+    ran: Sequence[Ran]
+    judged: Sequence[Judged]
+    beside: Sequence[Beside] = ()
+    airflow_url: str = ""
+    without_history: str = ""
+    """Why there are no charts and no earlier runs; empty where the history database answered."""
+
+    @cached_property
+    def by_state(self) -> dict[str, list[Judged]]:
+        """Those with the largest change first."""
+        found: dict[str, list[Judged]] = {}
+        for one in sorted(self.judged, key=lambda each: -abs(each.change.change_percent or 0)):
+            found.setdefault(one.change.state, []).append(one)
+        return found
+
+    def of(self, state: State) -> list[Judged]:
+        return self.by_state.get(state, [])
+
+    def run_of(self, experiment: str) -> Ran | None:
+        return next((ran for ran in self.ran if ran.experiment == experiment), None)
+
+    def link(self, dag_id: str, dag_run_id: str) -> str:
+        """A run's page in Airflow; nothing where nobody said where Airflow is."""
+        if not (self.airflow_url and dag_run_id):
+            return ""
+        return f"{self.airflow_url.rstrip('/')}/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
