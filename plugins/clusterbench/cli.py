@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_compare
+from clusterbench import cli_cluster, cli_compare, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
@@ -25,7 +25,7 @@ from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
 from clusterbench.plan import estimate, make_plan, read_choices
-from clusterbench.runs import pool_of, run_id_from
+from clusterbench.runs import WEEKLY, pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
 
@@ -61,9 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
     plan.set_defaults(command=_plan)
 
-    run = commands.add_parser("run", help="start an experiment in Airflow, as its button does, and follow it")
+    run = commands.add_parser(
+        "run", help="start an experiment, or 'weekly', in Airflow, as its button does, and follow it"
+    )
     _add_choices(run)
     run.add_argument("--no-wait", action="store_true", help="start it and return")
+    cli_weekly.add_to(run)
     run.set_defaults(command=_run)
 
     for name, command, words in (
@@ -192,6 +195,9 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.watch import follow  # noqa: PLC0415
 
     catalog = Catalog(project_root())
+    if options.experiment == WEEKLY:
+        AirflowApi.from_environment(lab_dir()).ensure_pools(_pool_names(catalog))
+        return cli_weekly.run_week(options, lambda archive: _print_results(*_results_of(archive)))
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
