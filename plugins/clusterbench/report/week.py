@@ -85,6 +85,10 @@ class Ran:
     run_id: str | None
     reason: str
     is_valid: bool | None
+    is_left_out: bool = False
+    """Not asked for this week: told, and not counted."""
+    scale: str = ""
+    """Of the run, which may be a smaller one than the week's."""
     platforms: tuple[str, ...] = ()
     planned: int = 0
     completed: int = 0
@@ -104,6 +108,8 @@ class Week:
     judged: Sequence[Judged]
     beside: Sequence[Beside] = ()
     airflow_url: str = ""
+    is_part: bool = False
+    """Of every experiment only what it declares as its part was measured."""
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
 
@@ -114,6 +120,10 @@ class Week:
         for one in sorted(self.judged, key=lambda each: -abs(each.change.change_percent or 0)):
             found.setdefault(one.change.state, []).append(one)
         return found
+
+    @property
+    def wanted(self) -> list[Ran]:
+        return [one for one in self.ran if not one.is_left_out]
 
     def of(self, state: State) -> list[Judged]:
         return self.by_state.get(state, [])

@@ -24,12 +24,17 @@ from clusterbench.workloads import load_workload
 if TYPE_CHECKING:
     from clusterbench.history.database import Database
 
+LEFT_OUT = "left out"
+"""State of an experiment that nobody wanted this time (``week.json``)."""
 AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
-"""In which it is looked up where the links of the page lead: the first that is set."""
+"""In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
 
 
-def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive) -> Week:
-    """What the weekly run left behind, its archives first. ``db`` is None where the history database is away."""
+def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away: str = "") -> Week:
+    """What the weekly run left behind, its archives first.
+
+    ``db`` is None where the history database is away, and ``away`` says why: there is a report all the same.
+    """
     told, found = archive.need_json("week.json"), archive.get_json("changes.json") or {}
     runs = [_gathered(archive.store, catalog, one) for one in told["runs"]]
     week = Week(
@@ -41,8 +46,9 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive) -> W
         ran=[ran for ran, _ in runs],
         judged=[_judged(entry, catalog, runs) for entry in found.get("changes", [])],
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
-        airflow_url=next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), ""),
-        without_history="" if db else "Nobody could be asked for it.",
+        airflow_url=str(told.get("airflow_url") or _airflow_url()),
+        is_part=told.get("extent") == "part",
+        without_history="" if db else away or "It was not asked.",
     )
     if db is None:
         return week
@@ -51,13 +57,17 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive) -> W
     return with_history(db, week)
 
 
+def _airflow_url() -> str:
+    return next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), "")
+
+
 def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[Ran, Gathered | None]:
     """One experiment of the week: its line, and what its archive says, where there is one."""
     name, run_id = str(told["experiment"]), told.get("run_id")
     about: dict[str, Any] = {"dag_run_id": str(told.get("dag_run_id") or ""), "reason": str(told.get("reason") or "")}
     title = next((one.title for one, _ in catalog.experiments() if one.experiment == name), name)
     if run_id is None:
-        return Ran(name, title, run_id=None, is_valid=None, **about), None
+        return Ran(name, title, run_id=None, is_valid=None, is_left_out=told["state"] == LEFT_OUT, **about), None
     archive = RunArchive(store, name, str(run_id))
     run = gather(archive, catalog, [])
     run = labelled(replace(run, durability=archived(archive.get_json("results.json"), run.facts)))
@@ -67,6 +77,7 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
         run.title,
         run_id=str(run_id),
         is_valid=run.valid if archive.sealed else None,
+        scale=str((run.opened.get("choices") or {}).get("scale") or ""),
         platforms=tuple(run.platforms),
         planned=planned,
         completed=sum(result.completed for result in run.results),

@@ -30,12 +30,13 @@ def day(when: date) -> str:
 
 
 def title(week: Week) -> str:
-    return f"Week of {day(week.started_at)}, {week.scale} scale"
+    part = ", a part of each experiment" if week.is_part else ""
+    return f"Week of {day(week.started_at)}, {week.scale} scale{part}"
 
 
 def headline(week: Week) -> str:
     """ "2 results got slower, 1 got faster, 96 show no change; 1 of 6 experiments did not complete"."""
-    return f"{_results(week)}; {_experiments(week.ran)}"
+    return f"{_results(week)}; {_experiments(week.wanted)}"
 
 
 def _results(week: Week) -> str:
@@ -159,8 +160,13 @@ def _round(value: float) -> str:
 
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
-    said = [f"{one.what.replace('_', ' ')} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
+    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def _fact(name: str) -> str:
+    """An engine's setting by its own name, any other fact in words."""
+    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
 
 
 def counted(rest: Sequence[Judged]) -> str:
@@ -200,6 +206,8 @@ def duration(seconds: float | None) -> str:
 
 
 def state_of(ran: Ran) -> str:
+    if ran.is_left_out:
+        return "left out"
     return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
 
 
@@ -241,10 +249,10 @@ def few(week: Week) -> str:
 def subject(week: Week) -> str:
     """Short, the worst first: what a list of mails shows of it."""
     worse, missing = week.of("regression"), week.of("no_number")
-    failed = sum(one.is_valid is not True for one in week.ran)
+    failed = sum(one.is_valid is not True for one in week.wanted)
     parts = [f"{plural(len(worse), 'result')} got {verb(worse, 'regression')}"] if worse else []
     parts += [f"{plural(len(missing), 'result')} missing"] if missing else []
-    parts += [f"{failed} of {plural(len(week.ran), 'experiment')} not valid"] if failed else []
+    parts += [f"{failed} of {plural(len(week.wanted), 'experiment')} not valid"] if failed else []
     quiet = "no change shown" if week.of("no_change") else "nothing to compare with yet"
     return f"clusterbench: {', '.join(parts) or quiet} ({title(week)[0].lower()}{title(week)[1:]})"
 
@@ -252,7 +260,7 @@ def subject(week: Week) -> str:
 def text(week: Week) -> str:
     """The plain-text mail. Below 4 kB however bad the week was; the page is attached."""
     worse, nicer = week.of("regression"), week.of("improvement")
-    failed = [one for one in week.ran if one.is_valid is not True]
+    failed = [one for one in week.wanted if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
         *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE),
@@ -263,8 +271,6 @@ def text(week: Week) -> str:
     ]
     if week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
-    if link := week.link("weekly", week.dag_run_id):
-        said.append(f"In Airflow: {link}")
     return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
 
 

@@ -111,7 +111,7 @@ def _run(week: Week, ran: Ran) -> dict[str, Any]:
         "one": ran,
         "link": week.link(ran.experiment, ran.dag_run_id),
         "state": said.state_of(ran),
-        "css": "pass" if ran.is_valid else "fail",
+        "css": "pass" if ran.is_valid else "not_run" if ran.is_left_out else "fail",
         "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
         "took": said.duration(ran.took_s),
         "before": said.against(ran),
