@@ -1,10 +1,11 @@
 """What is declared: experiments, platforms and published results, each one YAML file, typed and strict."""
 
-from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
+from clusterbench.spec.experiment import EXTENTS, SCALES, Experiment, Part, Sweep
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published, PublishedMetric, PublishedMetrics, PublishedTable, PublishedValue
 
 __all__ = [
+    "EXTENTS",
     "SCALES",
     "Experiment",
     "Part",

@@ -11,6 +11,8 @@ from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
+EXTENTS = ("whole", "part")
+"""Of the weekly run: all of every experiment, or what each declares as its ``part``."""
 Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
