@@ -19,13 +19,14 @@ from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
 from clusterbench.cli_compare import SHOWN, archive_of
+from clusterbench.connections import local_connections
 from clusterbench.durability import Durability, archived
 from clusterbench.errors import ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
 from clusterbench.plan import estimate, make_plan, read_choices
-from clusterbench.runs import pool_of, run_id_from
+from clusterbench.runs import WEEKLY, pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
 

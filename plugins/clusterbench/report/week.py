@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -85,8 +85,6 @@ class Ran:
     run_id: str | None
     reason: str
     is_valid: bool | None
-    is_left_out: bool = False
-    """Not asked for this week: told, and not counted."""
     scale: str = ""
     """Of the run, which may be a smaller one than the week's."""
     platforms: tuple[str, ...] = ()
@@ -107,6 +105,8 @@ class Week:
     ran: Sequence[Ran]
     judged: Sequence[Judged]
     beside: Sequence[Beside] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Experiment -> why it was not wanted this time."""
     airflow_url: str = ""
     is_part: bool = False
     """Of every experiment only what it declares as its part was measured."""
@@ -120,10 +120,6 @@ class Week:
         for one in sorted(self.judged, key=lambda each: -abs(each.change.change_percent or 0)):
             found.setdefault(one.change.state, []).append(one)
         return found
-
-    @property
-    def wanted(self) -> list[Ran]:
-        return [one for one in self.ran if not one.is_left_out]
 
     def of(self, state: State) -> list[Judged]:
         return self.by_state.get(state, [])

@@ -24,8 +24,6 @@ from clusterbench.workloads import load_workload
 if TYPE_CHECKING:
     from clusterbench.history.database import Database
 
-LEFT_OUT = "left out"
-"""State of an experiment that nobody wanted this time (``week.json``)."""
 AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
 """In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
 
@@ -47,6 +45,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         judged=[_judged(entry, catalog, runs) for entry in found.get("changes", [])],
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
         airflow_url=str(told.get("airflow_url") or _airflow_url()),
+        left_out=told.get("left_out") or {},
         is_part=told.get("extent") == "part",
         without_history="" if db else away or "It was not asked.",
     )
@@ -67,7 +66,7 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
     about: dict[str, Any] = {"dag_run_id": str(told.get("dag_run_id") or ""), "reason": str(told.get("reason") or "")}
     title = next((one.title for one, _ in catalog.experiments() if one.experiment == name), name)
     if run_id is None:
-        return Ran(name, title, run_id=None, is_valid=None, is_left_out=told["state"] == LEFT_OUT, **about), None
+        return Ran(name, title, run_id=None, is_valid=None, **about), None
     archive = RunArchive(store, name, str(run_id))
     run = gather(archive, catalog, [])
     run = labelled(replace(run, durability=archived(archive.get_json("results.json"), run.facts)))

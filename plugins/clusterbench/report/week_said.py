@@ -36,7 +36,7 @@ def title(week: Week) -> str:
 
 def headline(week: Week) -> str:
     """ "2 results got slower, 1 got faster, 96 show no change; 1 of 6 experiments did not complete"."""
-    return f"{_results(week)}; {_experiments(week.wanted)}"
+    return f"{_results(week)}; {_experiments(week.ran)}"
 
 
 def _results(week: Week) -> str:
@@ -206,9 +206,13 @@ def duration(seconds: float | None) -> str:
 
 
 def state_of(ran: Ran) -> str:
-    if ran.is_left_out:
-        return "left out"
     return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
+
+
+def left_out(week: Week) -> str:
+    """ "Left out this time: smoke (declares no part)"."""
+    said = ", ".join(f"{experiment} ({why})" for experiment, why in week.left_out.items())
+    return f"Left out this time: {said}." if said else ""
 
 
 def against(ran: Ran) -> str:
@@ -249,10 +253,10 @@ def few(week: Week) -> str:
 def subject(week: Week) -> str:
     """Short, the worst first: what a list of mails shows of it."""
     worse, missing = week.of("regression"), week.of("no_number")
-    failed = sum(one.is_valid is not True for one in week.wanted)
+    failed = sum(one.is_valid is not True for one in week.ran)
     parts = [f"{plural(len(worse), 'result')} got {verb(worse, 'regression')}"] if worse else []
     parts += [f"{plural(len(missing), 'result')} missing"] if missing else []
-    parts += [f"{failed} of {plural(len(week.wanted), 'experiment')} not valid"] if failed else []
+    parts += [f"{failed} of {plural(len(week.ran), 'experiment')} not valid"] if failed else []
     quiet = "no change shown" if week.of("no_change") else "nothing to compare with yet"
     return f"clusterbench: {', '.join(parts) or quiet} ({title(week)[0].lower()}{title(week)[1:]})"
 
@@ -260,7 +264,7 @@ def subject(week: Week) -> str:
 def text(week: Week) -> str:
     """The plain-text mail. Below 4 kB however bad the week was; the page is attached."""
     worse, nicer = week.of("regression"), week.of("improvement")
-    failed = [one for one in week.wanted if one.is_valid is not True]
+    failed = [one for one in week.ran if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
         *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE),

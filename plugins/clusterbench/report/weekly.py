@@ -32,6 +32,7 @@ def render_week(week: Week) -> str:
             runs=[_run(week, ran) for ran in week.ran],
             has_invalid=any(ran.is_valid is False for ran in week.ran),
             few=said.few(week),
+            left_out=said.left_out(week),
             link=week.link("weekly", week.dag_run_id),
         )
     )
@@ -111,7 +112,7 @@ def _run(week: Week, ran: Ran) -> dict[str, Any]:
         "one": ran,
         "link": week.link(ran.experiment, ran.dag_run_id),
         "state": said.state_of(ran),
-        "css": "pass" if ran.is_valid else "not_run" if ran.is_left_out else "fail",
+        "css": "pass" if ran.is_valid else "fail",
         "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
         "took": said.duration(ran.took_s),
         "before": said.against(ran),
