@@ -6,40 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
 from urllib.parse import quote
 
 from clusterbench.history.model import Point, Series
+from clusterbench.judgement import is_speed
+from clusterbench.regression import Change, State
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week_papers import Beside
 
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
-TIMES = ("s", "ms", "us")
-
-State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
-
-
-@dataclass(frozen=True)
-class Change:
-    """What regression detection said of a series (``changes.json``)."""
-
-    state: State
-    says: str
-    change_percent: float | None = None
-    interval_95_percent: tuple[float, float] | None = None
-    p_value: float | None = None
-    at_run_id: str | None = None
-    before: float | None = None
-    after: float | None = None
-    runs_before: int = 0
-    runs_after: int = 0
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Change:
-        bounds = data.get("interval_95_percent")
-        known = {name: data[name] for name in cls.__dataclass_fields__ if data.get(name) is not None}
-        return cls(**{**known, "interval_95_percent": (bounds[0], bounds[1]) if bounds else None})
 
 
 @dataclass(frozen=True)
@@ -60,9 +36,9 @@ class Judged:
     """Where this week has no number: the reason of the first trial that failed."""
 
     @property
-    def is_time(self) -> bool:
+    def is_speed(self) -> bool:
         """Whether a worse one is slower: a time, or something a second."""
-        return self.series.unit in TIMES or self.series.unit.endswith("/s")
+        return is_speed(self.series.better, self.series.unit)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from clusterbench.catalog import Catalog
 from clusterbench.durability import archived
 from clusterbench.errors import ClusterbenchError
 from clusterbench.history.model import Series
+from clusterbench.regression import Change
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.labels import labelled
-from clusterbench.report.week import Change, Judged, Ran, Week
+from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.week_papers import beside
 from clusterbench.runs import asked_at
 from clusterbench.workloads import load_workload

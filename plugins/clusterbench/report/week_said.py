@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import TypeVar
 
+from clusterbench.regression import State
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Judged, Ran, State, Week
+from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.words import THIN_SPACE, number, plural
 from clusterbench.runs import asked_at
 
@@ -75,7 +76,7 @@ def _experiments(ran: Sequence[Ran]) -> str:
 
 def verb(found: Sequence[Judged], state: State) -> str:
     """ "slower" where all of them are times or rates, else "worse"."""
-    return WORDS[state][0 if all(one.is_time for one in found) else 1]
+    return WORDS[state][0 if all(one.is_speed for one in found) else 1]
 
 
 # One result that changed.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterbench.regression import State
 from clusterbench.report import week_said as said
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
-from clusterbench.report.week import SHOWN_MAX, Judged, Ran, State, Week
+from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
 from clusterbench.report.week_gather import gather_week
 
 __all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week"]
