@@ -12,9 +12,10 @@ import pytest
 from tests.test_facts_compared import ENGINE, GUEST, facts_of
 from tests.test_report import CAPTURED, CATALOG, Folder, edit, text_of
 
-from clusterbench import cli
+from clusterbench import cli, cli_compare
 from clusterbench.archive import RunArchive, Store
-from clusterbench.compare import Comparison, compare, read_run
+from clusterbench.compare import Comparison, compare
+from clusterbench.compare_read import read_run
 from clusterbench.conformance import AS_DECLARED, Row
 from clusterbench.errors import ArchiveError
 from clusterbench.report import render_report
@@ -60,7 +61,7 @@ def compared(runs: tuple[Path, Path], *asked: str) -> Comparison:
 
 def printed(runs: tuple[Path, Path], output: pytest.CaptureFixture[str], monkeypatch: Any, *arguments: str) -> str:
     """What ``clusterbench compare`` prints."""
-    monkeypatch.setattr(cli, "_archive_of", lambda run: archive_in(runs[0].parent / run))
+    monkeypatch.setattr(cli_compare, "archive_of", lambda run: archive_in(runs[0].parent / run))
     assert cli.main(["compare", "l1", "l2", *arguments]) == 0
     return output.readouterr().out
 
@@ -122,7 +123,7 @@ def test_cell_that_only_one_has_or_completed_is_shown_as_such(runs: tuple[Path, 
     (load,) = (cell for cell in pair.cells if cell.measurement == "response_time_s" and "data load" in cell.label)
     assert load.a and load.b is None and load.ratio is None
     assert load.said_b == "0 of 3 completed: disk full"
-    assert {cell.said_a for cell in pair.cells if cell.a is None} == {"not in this run"}
+    assert {cell.said_a for cell in pair.cells if cell.a is None} == {"not run here"}
 
 
 def _last_of_lab_db1(data: dict[str, Any]) -> Any:

@@ -137,7 +137,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(two: Path, output: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     store = cast(Store, Folder(two))
     monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setattr(cli, "_archive_of", lambda run: RunArchive(store, "order_entry", run))
+    monkeypatch.setattr(cli, "archive_of", lambda run: RunArchive(store, "order_entry", run))
     assert cli.main(list(arguments)) == 0
     return " ".join(re.sub(r"[│┃━─┏┓┗┛┡┩╇└┘┴├┤┼]", " ", output.readouterr().out).split())
 

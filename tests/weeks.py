@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
 from clusterbench.history.model import Point, Series
+from clusterbench.regression import Change, State
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Before, Change, Judged, Ran, State, Week
+from clusterbench.report.week import Before, Judged, Ran, Week
 from clusterbench.report.week_papers import Beside, PaperLine
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)
@@ -54,7 +56,9 @@ def judged(
     seed: int = 1,
 ) -> Judged:
     better = "higher" if unit.endswith("/s") else "lower"
-    series = Series(seed, experiment, "laptop", platform, label.split(":")[0], label, {}, measurement, unit, better)
+    series = Series(
+        seed, experiment, "laptop", platform, label.split(":", maxsplit=1)[0], label, {}, measurement, unit, better
+    )
     if state in ("no_change", "too_few", "no_number"):
         return Judged(series, title, Change(state, says))
     drawn = points(level, step=step, since=since, seed=seed)
@@ -135,3 +139,35 @@ def week(**more: object) -> Week:
         "started_at": SATURDAY, "url": f"s3://clusterbench/weekly/{run_id(0, 'weekly')}/", "ran": [], "judged": [],
     }  # fmt: skip
     return Week(**{**known, **more})  # type: ignore[arg-type]
+
+
+def many() -> Week:
+    """A bad week: four hundred results changed, and every reason is a long one."""
+    long = "FATAL: the server said a great deal about it, and all of it was written into the archive; " * 20
+    worse = [
+        judged(f"concurrency: {n} clients, warm", step=-0.05 - n / 2000, since=2, seed=n, p=1e-7 * (n + 1))
+        for n in range(300)
+    ]
+    nicer = [judged(f"storage: {n}k rows", state="improvement", step=0.05 + n / 1000, seed=400 + n) for n in range(100)]
+    gone = [judged(f"pooling: {n}", state="no_number", seed=600 + n, says=long) for n in range(60)]
+    runs = [ran(f"experiment_{n}", f"Experiment {n} of many", is_valid=None, reason=long) for n in range(12)]
+    return week(judged=[*worse, *nicer, *gone], ran=runs, airflow_url="http://airflow.example:8080")
+
+
+def first() -> Week:
+    """Nothing was measured before."""
+    says = "too few for a verdict: 1 of 10 valid runs with a number."
+    few = [judged(f"table size: {n}k rows", state="too_few", says=says, seed=n) for n in range(97)]
+    return usual(judged=few, ran=[replace(one, before=None, is_valid=True, reason="") for one in usual().ran])
+
+
+def all_failed() -> Week:
+    reason = "lab_db1, take cluster: 127.0.1.11: could not be reached over SSH: connection refused"
+    failed = [replace(one, is_valid=None, run_id=None, completed=0, planned=0, took_s=None, platforms=(), reason=reason)
+              for one in usual().ran]  # fmt: skip
+    return usual(judged=[], beside=[], ran=failed)
+
+
+def quiet() -> Week:
+    still = [judged(f"table size: {n}k rows", state="no_change", seed=n) for n in range(97)]
+    return usual(judged=still, ran=[replace(one, is_valid=True, reason="") for one in usual().ran])

@@ -14,10 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_weekly
-from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
+from clusterbench import cli_cluster, cli_compare, cli_weekly
+from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
+from clusterbench.cli_compare import SHOWN, archive_of
 from clusterbench.connections import local_connections
 from clusterbench.durability import Durability, archived
 from clusterbench.errors import ClusterbenchError
@@ -28,12 +29,6 @@ from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import WEEKLY, pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
-
-SHOWN = (
-    *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
-    *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
-)
-"""Measurements that the command line prints, of those that a cell has."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,13 +83,7 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
 
-    compare = commands.add_parser("compare", help="two archived runs: which facts differ, then the results as ratios")
-    compare.add_argument("run_a", metavar="RUN_A", help="EXPERIMENT/RUN_ID, or the run id alone; ratios are to it")
-    compare.add_argument("run_b", metavar="RUN_B")
-    compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
-    compare.add_argument("--json", action="store_true", help="everything, as JSON")
-    compare.set_defaults(command=_compare)
-
+    cli_compare.add_to(commands)
     cli_cluster.add_to(commands)
 
     lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
@@ -227,7 +216,7 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     """Results, where the report is, and an exit status that is 0 only for a valid run."""
     asked = api.dag_run(dag_id, dag_run_id)
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
-    archive = _archive_of(f"{dag_id}/{run_id}")
+    archive = archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
     if archive.get_json("results.json"):
         _print_results(*_results_of(archive))
@@ -286,12 +275,8 @@ def _print_results(results: Sequence[Result], kept: Durability) -> None:
     Console(width=max(150, Console().width)).print(table)
 
 
-def _archive_of(run: str) -> RunArchive:
-    return find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), run)
-
-
 def _verify(options: argparse.Namespace) -> int:
-    archive = _archive_of(options.run)
+    archive = archive_of(options.run)
     problems = archive.verify()
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -303,7 +288,7 @@ def _verify(options: argparse.Namespace) -> int:
 def _lite(options: argparse.Namespace) -> int:
     from clusterbench.tpcds import selection  # noqa: PLC0415
 
-    archive, path = _archive_of(options.run), project_root() / selection.FILE
+    archive, path = archive_of(options.run), project_root() / selection.FILE
     chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, archive.trials())
     path.write_text(selection.as_yaml(chosen), encoding="utf-8")
     print(f"{path}: {', '.join(map(str, chosen.queries))}")
@@ -311,7 +296,7 @@ def _lite(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace) -> int:
-    found, kept = _results_of(_archive_of(options.run))
+    found, kept = _results_of(archive_of(options.run))
     if options.json:
         everything = {"results": [result.as_json() for result in found], "durability": kept.as_json()}
         print(json.dumps(everything, indent=1, sort_keys=True))
@@ -320,26 +305,28 @@ def _results(options: argparse.Namespace) -> int:
     return OK
 
 
-def _compare(options: argparse.Namespace) -> int:
-    from clusterbench.compare import compare, read_run  # noqa: PLC0415
-    from clusterbench.compare_shown import show  # noqa: PLC0415
-
-    run_a, run_b = (read_run(_archive_of(run)) for run in (options.run_a, options.run_b))
-    found = compare(run_a, run_b, options.platform)
-    if options.json:
-        print(json.dumps(found.as_json(), indent=1, sort_keys=True))
-    else:
-        show(found, Console(width=max(150, Console().width)), SHOWN)
-    return OK
-
-
 def _report(options: argparse.Namespace) -> int:
     from clusterbench.report import render_report  # noqa: PLC0415
 
-    archive = _archive_of(options.run)
-    options.output.write_text(render_report(archive, Catalog(project_root())), encoding="utf-8")
+    archive, catalog = archive_of(options.run), Catalog(project_root())
+    page = _weekly_report(archive, catalog) if archive.experiment == WEEKLY else render_report(archive, catalog)
+    options.output.write_text(page, encoding="utf-8")
     print(f"written to {options.output}")
     return OK
+
+
+def _weekly_report(archive: RunArchive, catalog: Catalog) -> str:
+    """Made anew also where the history database is away; it then says so."""
+    from clusterbench.history.database import CONNECTION_ID as HISTORY  # noqa: PLC0415
+    from clusterbench.history.database import connect  # noqa: PLC0415
+    from clusterbench.report.weekly import gather_week, render_week  # noqa: PLC0415
+
+    try:
+        db = connect(local_connections(lab_dir())(HISTORY))
+    except ClusterbenchError as error:
+        return render_week(gather_week(None, catalog, archive, str(error)))
+    with db:
+        return render_week(gather_week(db, catalog, archive))
 
 
 def _pools(_options: argparse.Namespace) -> int:

@@ -17,6 +17,9 @@ from clusterbench.paths import project_root
 CONNECTION_ID = "clusterbench_history"
 SCHEMA = "history"
 """Where readers look. A rebuild makes another beside it, and the two change names when it is whole."""
+SCRIPTS = Path(__file__).parent / "migrations"
+NEWEST = max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+"""Files are named by their revision."""
 WRITERS = 4_270_881
 """Key of PostgreSQL's advisory lock that whoever writes holds: loads are short, and none waits for another's half."""
 
@@ -82,12 +85,15 @@ def _first_line(error: Exception) -> str:
 
 def migrate(connection: Connection, schema: str = SCHEMA) -> None:
     """Bring the tables up to date; quick where they are. Two at once: the second waits, then finds it done."""
-    import sqlalchemy  # noqa: PLC0415  a second to import, and only who writes needs it
+    with opened(connection, schema) as db:
+        if version(db) == NEWEST:
+            return
+    import sqlalchemy  # noqa: PLC0415  a second or more to import, mostly for nothing
     from alembic import command, util  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(SCRIPTS))
     engine = sqlalchemy.create_engine(
         "postgresql+psycopg://",
         creator=lambda: connect(connection, schema, autocommit=False),
@@ -107,6 +113,14 @@ def migrate(connection: Connection, schema: str = SCHEMA) -> None:
                 f"{where(connection)}: was made by another version of clusterbench ({error}); install that one, or "
                 "make it again: drop its schema and run 'clusterbench history rebuild'"
             ) from None
+
+
+def version(db: Database) -> str | None:
+    """Of the tables; None where there are none."""
+    if db.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+        return None
+    found = db.execute("SELECT version_num FROM alembic_version").fetchone()
+    return found[0] if found else None
 
 
 @contextmanager

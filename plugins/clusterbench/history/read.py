@@ -26,6 +26,12 @@ SELECT experiment, run_id, title, scale, is_valid, started_at, ended_at,
     ARRAY(SELECT platform FROM run_platforms WHERE run_platforms.run = runs.run ORDER BY position),
     planned, completed, dag_run_id, opened, url
 FROM runs"""
+NEWEST = """
+WHERE run IN (
+    SELECT DISTINCT ON (experiment, scale) run FROM runs
+    WHERE %(all)s OR experiment = ANY(%(experiments)s)
+    ORDER BY experiment, scale, started_at DESC, run_id DESC
+) ORDER BY experiment, scale"""
 
 
 def _run_row(row: tuple[Any, ...]) -> RunRow:
@@ -35,16 +41,8 @@ def _run_row(row: tuple[Any, ...]) -> RunRow:
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
     """The newest run of every experiment at every scale."""
-    query = (
-        RUN
-        + """ WHERE run IN (
-        SELECT DISTINCT ON (experiment, scale) run FROM runs
-        WHERE %(all)s OR experiment = ANY(%(experiments)s)
-        ORDER BY experiment, scale, started_at DESC, run_id DESC
-    ) ORDER BY experiment, scale"""
-    )
     given = {"all": experiments is None, "experiments": list(experiments or ())}
-    return [_run_row(row) for row in db.execute(RUN + newest, given)]
+    return [_run_row(row) for row in db.execute(" ".join([RUN, NEWEST]), given)]
 
 
 def runs(

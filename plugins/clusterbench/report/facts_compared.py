@@ -69,7 +69,7 @@ class Side:
         return self.facts.get("hosts") or {}
 
     def as_compared(self) -> Side:
-        """The same in the texts that are compared, so that it differs from another side in the same, and in no other."""
+        """The same as the texts that are compared: it differs from another side in what this one does."""
         hosts = {host: {AS_COMPARED: comparable(facts)} for host, facts in self.hosts.items()}
         return Side({AS_COMPARED: engine_texts(self.facts), "hosts": hosts}, self.roles)
 

@@ -119,6 +119,11 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
     )
 
 
+def published_beside(archive: RunArchive, catalog: Catalog) -> Published | None:
+    """The paper's numbers that the run's experiment names."""
+    return _published(_as_run(archive) or _declared_now(archive.experiment, catalog), catalog)
+
+
 def workload_or_none(name: str) -> Workload | None:
     """None for a workload that this version no longer has; its numbers are shown all the same."""
     try:

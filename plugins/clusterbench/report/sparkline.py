@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from clusterbench.history.model import Point
 from clusterbench.report.words import number
@@ -51,6 +52,8 @@ class Sparkline:
     facts_x: tuple[float, ...]
     first: str
     last: str
+    unit: str
+    """With which way is better."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -66,6 +69,7 @@ def sparkline(  # noqa: PLR0917  private to the reports, and each is a part of t
     at_run_id: str,
     runs_before: int,
     unit: str,
+    better: str,
 ) -> Sparkline | None:
     """None where there is nothing to draw: fewer than two runs with a number."""
     shown = points[-RUNS_MAX:]
@@ -82,6 +86,7 @@ def sparkline(  # noqa: PLR0917  private to the reports, and each is a part of t
         facts_x=tuple(xs[place] - gap for place in _facts_changed(shown)),
         first=f"{shown[0].started_at:%-d %b %Y}",
         last=f"{shown[-1].started_at:%-d %b %Y}",
+        unit=f"{unit}, {better} is better" if better != "neither" else unit,
     )
 
 
@@ -148,8 +153,4 @@ def _moved(y: float, others: Sequence[LevelLine]) -> float:
 
 
 def _facts_changed(points: Sequence[Point]) -> list[int]:
-    return [
-        place
-        for place, (former, point) in enumerate(zip(points, points[1:], strict=False), 1)
-        if former.fact_set != point.fact_set
-    ]
+    return [place for place, (former, point) in enumerate(pairwise(points), 1) if former.fact_set != point.fact_set]

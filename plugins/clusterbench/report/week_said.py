@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TypeVar
 
+from clusterbench.regression import State
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Judged, Ran, State, Week
-from clusterbench.report.words import THIN_SPACE, number, plural, quantity
+from clusterbench.report.week import Judged, Ran, Week
+from clusterbench.report.words import THIN_SPACE, number, plural
+from clusterbench.runs import asked_at
 
 T = TypeVar("T")
 
 FACTS_SHOWN = 4
-MAIL_SHOWN = 5
-"""Results, or experiments, of each kind in the mail; its attachment has more."""
+MAIL_WORSE, MAIL_OTHERS = 5, 3
+"""Results, or experiments, of a kind in the mail; its attachment has more."""
+COMMON_MIN = 3
+FEW_SHOWN = 6
 LINE_MAX = 240
-"""Characters of a reason in the mail."""
+"""Characters of a line in the mail."""
 CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
 
@@ -28,7 +31,8 @@ def day(when: date) -> str:
 
 
 def title(week: Week) -> str:
-    return f"Week of {day(week.started_at)}, {week.scale} scale"
+    part = ", a part of each experiment" if week.is_part else ""
+    return f"Week of {day(week.started_at)}, {week.scale} scale{part}"
 
 
 def headline(week: Week) -> str:
@@ -40,7 +44,7 @@ def _results(week: Week) -> str:
     if not week.judged:
         return "no result was compared with earlier weeks"
     if len(week.of("too_few")) == len(week.judged):
-        return f"{plural(len(week.judged), 'result')}, not judged yet for want of earlier runs"
+        return f"{plural(len(week.judged), 'result')}, none judged yet for want of earlier runs"
     parts = [f"{len(week.of(state))} got {verb(week.of(state), state)}" for state in WORDS if week.of(state)]
     if still := len(week.of("no_change")):
         parts.append(f"{still} {'shows' if still == 1 else 'show'} no change")
@@ -72,7 +76,7 @@ def _experiments(ran: Sequence[Ran]) -> str:
 
 def verb(found: Sequence[Judged], state: State) -> str:
     """ "slower" where all of them are times or rates, else "worse"."""
-    return WORDS[state][0 if all(one.is_time for one in found) else 1]
+    return WORDS[state][0 if all(one.is_speed for one in found) else 1]
 
 
 # One result that changed.
@@ -104,15 +108,15 @@ def quantity_of(value: float, unit: str) -> str:
 
 
 def interval(one: Judged) -> str:
-    """The change lies, with 95 % certainty, between these."""
+    """ "95 % interval: 6.1 to 9.8 %"; with signs where it may be either way."""
     bounds = one.change.interval_95_percent
     if bounds is None:
         return "no interval: too few runs for one"
     low, high = sorted(bounds)
     if low * high > 0:
         low, high = sorted((abs(low), abs(high)))
-        return f"{number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
-    return f"{_signed(low)} to {_signed(high)}{THIN_SPACE}%"
+        return f"95 % interval: {number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
+    return f"95 % interval: {_signed(low)} to {_signed(high)}{THIN_SPACE}%"
 
 
 def _signed(value: float) -> str:
@@ -121,15 +125,10 @@ def _signed(value: float) -> str:
 
 def since(one: Judged) -> str:
     """ "since the run of 7 November 2026, 3 runs ago"; the first run of the new level."""
-    when = date_of(one.change.at_run_id)
-    said = f"since the run of {day(when)}" if when else f"since run {one.change.at_run_id}"
+    when = _day_since(one)
+    said = f"since the run of {when}" if when else f"since run {one.change.at_run_id}"
     runs = one.change.runs_after
     return f"{said}, {'this week' if runs == 1 else f'{runs} runs at the new level'}" if runs else said
-
-
-def date_of(run_id: str) -> date | None:
-    found = re.match(r"(\d{8})T\d{6}Z", run_id)
-    return datetime.strptime(found[1], "%Y%m%d").date() if found else None  # noqa: DTZ007  a date alone
 
 
 def certainty(one: Judged) -> str:
@@ -145,10 +144,10 @@ def chance(one: Judged) -> str:
     p = one.change.p_value
     if p is None:
         return ""
-    if p >= 0.5:  # noqa: PLR2004
-        return f"noise alone does this as often as not (p = {number(p, 2)})"
+    if p >= 0.5:
+        return f"Noise alone does this as often as not (p = {number(p, 2)})."
     odds = f"less than once in {_round(1e6)}" if p < 1e-6 else f"about once in {_round(1 / p)}"
-    return f"noise alone would look like this {odds} times (p {_p(p)})"
+    return f"Noise alone would look like this {odds} times (p {_p(p)})."
 
 
 def _p(p: float) -> str:
@@ -162,14 +161,35 @@ def _round(value: float) -> str:
 
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
-    said = [f"{one.what.replace('_', ' ')} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
+    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def _fact(name: str) -> str:
+    """An engine's setting by its own name, any other fact in words."""
+    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
 
 
 def counted(rest: Sequence[Judged]) -> str:
     """Those that are not told one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
     counts = Counter((one.series.experiment, one.series.platform) for one in rest)
     return ", ".join(f"{count} of {experiment} on {platform}" for (experiment, platform), count in counts.most_common())
+
+
+def common(found: Sequence[Judged]) -> str:
+    """Where most of them have platform and date in common: they may have one cause."""
+    seen = Counter((one.series.platform, _day_since(one)) for one in found if _day_since(one))
+    if not seen:
+        return ""
+    (platform, when), count = seen.most_common(1)[0]
+    if count < COMMON_MIN or 2 * count <= len(found):
+        return ""
+    return f"{count} of these {len(found)} are on {platform} and began on {when}: look for one cause first."
+
+
+def _day_since(one: Judged) -> str:
+    when = asked_at(one.change.at_run_id or "")
+    return day(when) if when else ""
 
 
 # Runs.
@@ -190,6 +210,12 @@ def state_of(ran: Ran) -> str:
     return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
 
 
+def left_out(week: Week) -> str:
+    """ "Left out this time: smoke (declares no part)"."""
+    said = ", ".join(f"{experiment} ({why})" for experiment, why in week.left_out.items())
+    return f"Left out this time: {said}." if said else ""
+
+
 def against(ran: Ran) -> str:
     """Beside the run before: "12 min, 75 of 75"."""
     before = ran.before
@@ -203,6 +229,25 @@ def _be(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
+def missing_why(one: Judged) -> str:
+    """What regression detection says, and why nothing completed."""
+    return f"{one.change.says.rstrip('.')}, because: {one.why}" if one.why else one.change.says
+
+
+def few(week: Week) -> str:
+    """Which results have too short a history to be judged, and how short."""
+    found = week.of("too_few")
+    if not found:
+        return ""
+    alike = Counter((one.series.experiment, one.change.says) for one in found)
+    said = "; ".join(
+        f"{count} of {experiment}: {says.rstrip('.')}" for (experiment, says), count in alike.most_common(FEW_SHOWN)
+    )
+    more = len(alike) - FEW_SHOWN
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet. {said}{rest}."
+
+
 # The mail.
 
 
@@ -213,38 +258,40 @@ def subject(week: Week) -> str:
     parts = [f"{plural(len(worse), 'result')} got {verb(worse, 'regression')}"] if worse else []
     parts += [f"{plural(len(missing), 'result')} missing"] if missing else []
     parts += [f"{failed} of {plural(len(week.ran), 'experiment')} not valid"] if failed else []
-    return f"clusterbench: {', '.join(parts) or 'all is as it was'} ({title(week)[0].lower()}{title(week)[1:]})"
+    quiet = "no change shown" if week.of("no_change") else "nothing to compare with yet"
+    return f"clusterbench: {', '.join(parts) or quiet} ({title(week)[0].lower()}{title(week)[1:]})"
 
 
 def text(week: Week) -> str:
     """The plain-text mail. Below 4 kB however bad the week was; the page is attached."""
-    said = [f"{title(week)}: {headline(week)}.", ""]
-    for state in WORDS:
-        if found := week.of(state):
-            said += [f"Got {verb(found, state)}:", *_listed(found, _line), ""]
-    if missing := week.of("no_number"):
-        said += ["Missing:", *_listed(missing, lambda one: f"{_place(one)}: {one.change.says}"), ""]
-    if failed := [one for one in week.ran if one.is_valid is not True]:
-        said += ["Did not complete, or not valid:", *_listed(failed, _failed), ""]
+    worse, nicer = week.of("regression"), week.of("improvement")
+    failed = [one for one in week.ran if one.is_valid is not True]
+    said = [
+        f"{title(week)}: {headline(week)}.",
+        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE),
+        *_listed("Missing", week.of("no_number"), lambda one: f"{place(one)}: {missing_why(one)}", MAIL_OTHERS),
+        *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),
+        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS),
+        "",
+    ]
     if week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
-    if link := week.link("weekly", week.dag_run_id):
-        said.append(f"In Airflow: {link}")
-    said.append(f"The whole report, also attached: {week.url}report.html")
-    return "\n".join(said) + "\n"
+    return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
 
 
-def _listed(found: Sequence[T], say: Callable[[T], str]) -> list[str]:
-    more = len(found) - MAIL_SHOWN
-    return [f"- {_short(say(one))}" for one in found[:MAIL_SHOWN]] + ([f"- and {more} more"] if more > 0 else [])
+def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -> list[str]:
+    if not found:
+        return []
+    more = [f"- and {len(found) - most} more"] if len(found) > most else []
+    return ["", f"{head}:", *(f"- {_short(say(one))}" for one in found[:most]), *more]
 
 
 def _line(one: Judged) -> str:
-    lines = [amount(one), levels(one), f"95 % interval {interval(one)}", since(one), certainty(one)]
-    return f"{_place(one)}: {', '.join(filter(None, lines))}"
+    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
+    return f"{place(one)}: {', '.join(filter(None, lines))}"
 
 
-def _place(one: Judged) -> str:
+def place(one: Judged) -> str:
     return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
 
 
@@ -253,5 +300,8 @@ def _failed(ran: Ran) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.replace(THIN_SPACE, " ").split())
-    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}\u2026"
+    return cut(" ".join(text.replace(THIN_SPACE, " ").split()), LINE_MAX)
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\u2026"

@@ -1,30 +1,21 @@
-"""The weekly report: one page for people who read one page, and the mail that it comes with."""
+"""The weekly report: one page for people who read one page, and its mail. Pure but for ``gather_week``."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clusterbench.archive import RunArchive
-from clusterbench.catalog import Catalog
+from clusterbench.regression import State
 from clusterbench.report import week_said as said
-from clusterbench.report.facts_compared import Difference
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
-from clusterbench.report.week import SHOWN_MAX, Change, Judged, Ran, State, Week
+from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
+from clusterbench.report.week_gather import gather_week
 
-if TYPE_CHECKING:
-    import psycopg
+__all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week"]
 
 TEMPLATE = "weekly.html.j2"
-
-
-def gather_week(db: psycopg.Connection[Any] | None, catalog: Catalog, archive: RunArchive) -> Week:
-    """What the weekly run left behind. ``db`` is None where the history database is away."""
-    raise NotImplementedError
+REASON_MAX = 300
+"""Characters of a reason on the page: an error may quote a server's whole log."""
 
 
 def render_week(week: Week) -> str:
@@ -36,7 +27,14 @@ def render_week(week: Week) -> str:
             week=week,
             title=said.title(week),
             headline=said.headline(week),
-            changes=[_section(week, state) for state in said.WORDS],
+            worse=_section(week, "regression"),
+            nicer=_section(week, "improvement"),
+            missing=_missing(week),
+            runs=[_run(week, ran) for ran in week.ran],
+            has_invalid=any(ran.is_valid is False for ran in week.ran),
+            few=said.few(week),
+            left_out=said.left_out(week),
+            link=week.link("weekly", week.dag_run_id),
         )
     )
 
@@ -60,12 +58,21 @@ def _section(week: Week, state: State) -> dict[str, Any]:
         "has_lines": any(entry["line"] for entry in entries),
         "more": len(found) - len(entries),
         "counted": said.counted(found[SHOWN_MAX:]),
+        "common": said.common(found),
     }
 
 
 def _changed(week: Week, one: Judged) -> dict[str, Any]:
     change, ran = one.change, week.run_of(one.series.experiment)
-    line = sparkline(one.points, change.before, change.after, change.at_run_id, change.runs_before, one.series.unit)
+    line = sparkline(
+        one.points,
+        change.before,
+        change.after,
+        change.at_run_id or "",
+        change.runs_before,
+        one.series.unit,
+        one.series.better,
+    )
     return {
         "one": one,
         "what": said.what(one),
@@ -90,3 +97,25 @@ def _links(week: Week, one: Judged, ran: Ran | None) -> list[tuple[str, str]]:
         ("the first run of the new level", week.link(experiment, one.since_dag_run_id)),
     ]
     return [(text, address) for text, address in found if address]
+
+
+def _missing(week: Week) -> dict[str, Any]:
+    found = week.of("no_number")
+    return {
+        "entries": [(said.place(one), said.cut(said.missing_why(one), REASON_MAX)) for one in found[:SHOWN_MAX]],
+        "more": max(0, len(found) - SHOWN_MAX),
+        "counted": said.counted(found[SHOWN_MAX:]),
+    }
+
+
+def _run(week: Week, ran: Ran) -> dict[str, Any]:
+    return {
+        "one": ran,
+        "link": week.link(ran.experiment, ran.dag_run_id),
+        "state": said.state_of(ran),
+        "css": "pass" if ran.is_valid else "fail",
+        "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
+        "took": said.duration(ran.took_s),
+        "before": said.against(ran),
+        "reason": said.cut(ran.reason, REASON_MAX),
+    }
