@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.history.model import Baseline, Point
+from clusterbench.spec.experiment import RUNS_MAX, Regression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WINDOW = 104
+WINDOW = RUNS_MAX
 """Runs looked at: two years of weeks."""
 P_MAX = {2: 0.0005, 3: 0.0035, 4: 0.0005, 5: 0.0005}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
@@ -51,6 +52,11 @@ RUNS_BEFORE_LESS = 3
 NEWS_RUNS = 8
 """An improvement older than this is how things are."""
 
+FALSE_SHARE = 0.1
+CHANCES = 2
+"""A series has two chances or so to look changed, as several splits of it are tried."""
+CHANGED = ("regression", "improvement")
+
 State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
 Better = Literal["lower", "higher", "neither"]
 
@@ -61,6 +67,10 @@ class Policy:
 
     threshold_percent: float = 5.0
     runs_min: int = 10
+
+    @classmethod
+    def of(cls, declared: Regression) -> Policy:
+        return cls(declared.threshold_percent, declared.runs_min)
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,21 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
         for one in sorted(steps, key=lambda one: one.at)
         if one.counts(policy)
     ]
+
+
+def among(found: Sequence[Change]) -> list[Change]:
+    """The same, of all series that were judged at once: what may well be one of many chances is told as no change yet.
+
+    Benjamini and Hochberg 1995: of what is told as changed, at most ``FALSE_SHARE`` is expected to be chance.
+    """
+    judged = sum(change.state not in ("too_few", "no_number") for change in found)
+    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if change.state in CHANGED)
+    held = max((rank for rank, (p, _) in enumerate(told, 1) if p <= FALSE_SHARE * rank / judged), default=0)
+    result = list(found)
+    for _, at in told[held:]:
+        says = f"no change yet: {found[at].says.rstrip('.')}; but of {judged} results some look like this by chance."
+        result[at] = replace(found[at], state="no_change", says=says)
+    return result
 
 
 # What counts.
