@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 
 from clusterbench.history.model import Point, Series
+from clusterbench.regression import Change, State
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Before, Change, Judged, Ran, State, Week
+from clusterbench.report.week import Before, Judged, Ran, Week
 from clusterbench.report.week_papers import Beside, PaperLine
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 WINDOW = RUNS_MAX
 """Runs looked at: two years of weeks."""
-P_MAX = {2: 0.0005, 3: 0.0035, 4: 0.0005, 5: 0.0005}
+P_MAX = {2: 0.0003, 3: 0.004, 4: 0.0006, 5: 0.0006}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
 in 5 of 100 years of pure noise."""
-P_MAX_LEVEL = 0.0005
+P_MAX_LEVEL = 0.0006
 """For otava's change points, which are the largest of many possible ones."""
+RANGE_MAX = {2: 2.5, 3: 3.2, 4: 3.5, 5: 3.8}
+"""Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
 P_SEEN = 0.05
 """A difference of this, which does not count, is told as one."""
-RANGE_MAX = 3.5
-"""Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
-T_CORRECTED = 4.0
+T_CORRECTED = 6.0
 """The correction for skew is a series in t, of no meaning beyond."""
 NOISE_MIN = 0.001
 """As a share: what is smaller is rather the clock than the cluster, and a series without noise has no test."""
@@ -264,7 +264,7 @@ def _newest_step(values: NDArray[Any], begin: int, runs_before: int, policy: Pol
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
     """Whether the new runs agree among themselves; two of them must lie beyond all that were before."""
-    if right.max() - right.min() > RANGE_MAX * max(left.std(ddof=1), NOISE_MIN):
+    if right.max() - right.min() > RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN):
         return False
     return len(right) > 2 or right.min() > left.max() or right.max() < left.min()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterbench.regression import State
 from clusterbench.report import week_said as said
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
-from clusterbench.report.week import SHOWN_MAX, Judged, Ran, State, Week
+from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
 from clusterbench.report.week_gather import gather_week
 
 __all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week"]
@@ -32,6 +33,7 @@ def render_week(week: Week) -> str:
             runs=[_run(week, ran) for ran in week.ran],
             has_invalid=any(ran.is_valid is False for ran in week.ran),
             few=said.few(week),
+            left_out=said.left_out(week),
             link=week.link("weekly", week.dag_run_id),
         )
     )
