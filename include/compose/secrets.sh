@@ -79,8 +79,9 @@ END
     cat <<END
   "clusterbench_archive": {"conn_type": "aws", "login": "$(cat s3_access_key)", "password": "$(cat s3_secret_key)",
     "extra": {"endpoint_url": "http://s3:9000", "bucket": "clusterbench", "region_name": "us-east-1"}}
-}
 END
+    if [ -e own_connections ]; then echo ','; cat own_connections; fi # the operator's: mail, webhook
+    echo '}'
 }
 
 for name in metadata_password redis_password db1_password db2_password s3_access_key s3_secret_key \
