@@ -22,11 +22,10 @@ from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.experiment import Scale
-from clusterbench.steps import Run
+from clusterbench.steps import HISTORY, Run
 
 log = logging.getLogger(__name__)
 
-HISTORY = "clusterbench_history"
 NOT_STARTED = "not started"
 """The state of an experiment without a DAG run; others are Airflow's own of its DAG run."""
 REASON_CHARACTERS = 400
@@ -163,8 +162,8 @@ def load_history(run: Run) -> str:
     """What of the archive the history database lacks: runs, weeks, baselines, published values. Returns how much."""
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.opened(run.connections(HISTORY)) as db:
-        return load.catch_up(db, run.archive.store, run.catalog)
+    with database.for_loading(run.connections(HISTORY)) as db:
+        return str(load.catch_up(db, run.archive.store, run.catalog))
 
 
 def newest_runs(connections: Connections, experiments: Sequence[str], scale: str) -> list[WeekRun]:
