@@ -57,7 +57,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
 
         report = tasks.write_report()
         seal = tasks.seal_archive()
-        opened >> summary >> report >> seal >> tasks.conclude()
+        opened >> summary >> report >> seal >> tasks.load_history() >> tasks.conclude()
         [opened, summary] >> seal
     return dag
 

@@ -45,6 +45,9 @@ from clusterbench.workloads import load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
+HISTORY = "clusterbench_history"
+"""The connection of the history database."""
+
 
 class InvalidRunError(ClusterbenchError):
     """The run's numbers must not be used; the message lists why."""
@@ -466,6 +469,15 @@ def seal(run: Run) -> str:
     if verdicts["valid"]:
         _remember_answers(run)
     return run.archive.url
+
+
+def load_history(run: Run) -> None:
+    """The sealed run into the history database, for questions over time; the archive stays the truth."""
+    from clusterbench.history import database, load  # noqa: PLC0415  what no trial needs
+
+    with database.for_loading(run.connections(HISTORY)) as db:
+        load.load_published(db, run.catalog)
+        load.load_run(db, run.archive, run.catalog)
 
 
 def conclude(run: Run) -> None:

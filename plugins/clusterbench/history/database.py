@@ -56,6 +56,14 @@ def opened(connection: Connection, schema: str = SCHEMA) -> Iterator[Database]:
 
 
 @contextmanager
+def for_loading(connection: Connection) -> Iterator[Database]:
+    """The same, with tables of this version of clusterbench."""
+    migrate(connection)
+    with opened(connection) as db:
+        yield db
+
+
+@contextmanager
 def in_plain_words(connection: Connection) -> Iterator[None]:
     try:
         yield

@@ -197,7 +197,7 @@ TELEMETRY = "{" + ", ".join(f'"{r}": {{"hosts": 1, "mean": {{{MEANS}}}}}' for r 
 
 
 def trial_lines(made: Synthetic, week: int, experiment: int, run: int) -> Iterator[str]:
-    """In the order of ``load.TRIALS``, after the run."""
+    """In the order of ``write.TRIALS``, after the run."""
     values, failed = made.values(week, experiment), made.failed(week, experiment)
     began = made.started_at(week, experiment).timestamp()
     for platform, cell in made.cells:
@@ -217,7 +217,7 @@ def trial_lines(made: Synthetic, week: int, experiment: int, run: int) -> Iterat
 
 
 def result_lines(made: Synthetic, week: int, experiment: int, run: int, series: list[int]) -> Iterator[str]:
-    """Run, series, then in the order of ``load.RESULTS``. ``series``: of each of the cells."""
+    """Run, series, then in the order of ``write.RESULTS``. ``series``: of each of the cells."""
     failed = made.failed(week, experiment).sum(axis=2)
     for position, (platform, cell) in enumerate(made.cells):
         lost = int(failed[platform, cell.number])
@@ -228,7 +228,7 @@ def result_lines(made: Synthetic, week: int, experiment: int, run: int, series: 
 
 
 def measurement_lines(made: Synthetic, week: int, experiment: int, run: int, series: list[int]) -> Iterator[str]:
-    """Run, series, then in the order of ``load.MEASUREMENTS``. The interval is that of three values: all of them."""
+    """Run, series, then in the order of ``write.MEASUREMENTS``. The interval is that of three values: all of them."""
     values = made.values(week, experiment)
     for position, (platform, cell) in enumerate(made.cells):
         completed = values[platform, cell.number][:, ~made.failed(week, experiment)[platform, cell.number]]
