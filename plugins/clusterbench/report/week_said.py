@@ -155,8 +155,8 @@ def _p(p: float) -> str:
 
 
 def _round(value: float) -> str:
-    """One significant digit above 10: "3 000"."""
-    return number(float(f"{value:.1g}") if value >= 10 else round(value))
+    """ "3 200": two digits say enough of a chance."""
+    return number(float(f"{value:.2g}"), 2)
 
 
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
