@@ -117,7 +117,8 @@ def usual(**more: object) -> Week:
     ]  # fmt: skip
     papers = [
         Beside("key_value", "Key-value lookups of JSON documents", "Greenplum 5 on a DellEMC quarter rack DCAv2", (
-            PaperLine("optimizer: planner: mean latency", "0.131 ms (0.129 – 0.134)", "≈ 1.379 ms", "0.095× (0.093 – 0.097)"),
+            PaperLine("optimizer: planner: mean latency", "0.131 ms (0.129 – 0.134)", "≈ 1.379 ms",
+                      "0.095× (0.093 – 0.097)"),
             PaperLine("concurrency: 200 clients, warm: throughput", "13 070 1/s (12 900 – 13 200)", "≈ 14 000 1/s",
                       "not compared: 1M rows here, 1000M rows there"),
         )),
