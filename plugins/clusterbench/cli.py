@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_compare
+from clusterbench import cli_cluster, cli_compare, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
@@ -62,9 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
     plan.set_defaults(command=_plan)
 
-    run = commands.add_parser("run", help="start an experiment in Airflow, as its button does, and follow it")
+    run = commands.add_parser(
+        "run", help="start an experiment, or 'weekly', in Airflow, as its button does, and follow it"
+    )
     _add_choices(run)
     run.add_argument("--no-wait", action="store_true", help="start it and return")
+    cli_weekly.add_to(run)
     run.set_defaults(command=_run)
 
     for name, command, words in (
@@ -193,6 +196,9 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.watch import follow  # noqa: PLC0415
 
     catalog = Catalog(project_root())
+    if options.experiment == WEEKLY:
+        AirflowApi.from_environment(lab_dir()).ensure_pools(_pool_names(catalog))
+        return cli_weekly.run_week(options, lambda archive: _print_results(*_results_of(archive)))
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench import __version__
 from clusterbench.archive import RunArchive, Store
@@ -22,7 +22,9 @@ from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.experiment import Scale
-from clusterbench.steps import Run
+
+if TYPE_CHECKING:
+    from clusterbench.steps import Run
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from clusterbench.errors import ArchiveError, ClusterbenchError, HistoryError
 from clusterbench.history.database import Database, writing
 from clusterbench.history.rows import Row, RunRows, SeriesKey, rows_of
 
+PLATFORMS = ("platform", "position", "fact_set", "declared", "durability")
 TRIALS = (
     *("platform", "trial", "map_index", "label", "sweep", "workload", "cell", "repetition", "levels", "outcome"),
     *("reason", "started_at", "window_start_s", "window_end_s", "samples", "errors", "measurements", "telemetry"),
@@ -23,6 +24,7 @@ TRIALS = (
 RESULTS = ("position", "cell", "label", "planned", "completed", "outcomes", "reasons")
 MEASUREMENTS = (*("measurement", "unit", "better", "is_plotted", "n", "median", "best", "low_95", "high_95", "values"),)
 VERDICTS = ("position", "suite", "check_number", "says", "passed", "is_critical", "found")
+WEEK_RUNS = ("position", "experiment", "run_id", "dag_run_id", "state", "reason")
 WEEKLY, BASELINES = "weekly", "_baselines"
 """Folders of the archive that are no experiment's."""
 
@@ -93,25 +95,21 @@ def _loaded(db: Database, archive: RunArchive) -> str | None:
 
 
 def _write(db: Database, rows: RunRows) -> None:
-    run = _insert(db, "runs", rows.run, returning="run")
-    with db.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO fact_sets (fact_set, facts) VALUES (%s, %s) ON CONFLICT DO NOTHING", rows.fact_sets.items()
-        )
-    _copy(db, "run_platforms", ("platform", "position", "fact_set", "declared", "durability"), rows.platforms, run=run)
-    _copy(db, "trials", TRIALS, rows.trials, run=run)
+    run = insert(db, "runs", rows.run, returning="run")
+    add_fact_sets(db, rows.fact_sets)
+    _copy_of_run(db, run, "run_platforms", PLATFORMS, rows.platforms)
+    _copy_of_run(db, run, "trials", TRIALS, rows.trials)
     ids = series_ids(db, rows.run["experiment"], rows.run["scale"], rows.series)
     results = ((ids[key], *row) for key, row in zip(rows.series, rows.results, strict=True))
-    _copy(db, "results", ("series", *RESULTS), results, run=run)
+    _copy_of_run(db, run, "results", ("series", *RESULTS), results)
     measured = zip(rows.series, rows.measurements, strict=True)
-    _copy(
-        db, "result_measurements", ("series", *MEASUREMENTS), ((ids[k], *r) for k, of in measured for r in of), run=run
-    )
-    _copy(db, "verdicts", VERDICTS, rows.verdicts, run=run)
+    lines = ((ids[key], *row) for key, of_result in measured for row in of_result)
+    _copy_of_run(db, run, "result_measurements", ("series", *MEASUREMENTS), lines)
+    _copy_of_run(db, run, "verdicts", VERDICTS, rows.verdicts)
     db.execute(NEWEST_OF_SERIES, {"run": run})
 
 
-def _insert(db: Database, table: str, row: Mapping[str, Any], returning: str) -> int:
+def insert(db: Database, table: str, row: Mapping[str, Any], returning: str) -> int:
     query = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING {}").format(
         sql.Identifier(table),
         sql.SQL(", ").join(map(sql.Identifier, row)),
@@ -123,13 +121,26 @@ def _insert(db: Database, table: str, row: Mapping[str, Any], returning: str) ->
     return int(found[0])
 
 
-def _copy(db: Database, table: str, columns: Sequence[str], rows: Iterable[Row], **same: int) -> None:
-    """``same``: a column that has the same value in all rows."""
-    names = sql.SQL(", ").join(map(sql.Identifier, (*same, *columns)))
-    query = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
-    with db.cursor() as cursor, cursor.copy(query) as copy:
+def add_fact_sets(db: Database, facts: Mapping[str, str]) -> None:
+    """By their digests; those that are there stay."""
+    query = "INSERT INTO fact_sets (fact_set, facts) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+    with db.cursor() as cursor:
+        cursor.executemany(query, facts.items())
+
+
+def copy_into(table: str, columns: Iterable[str]) -> sql.Composed:
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    return sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+
+
+def copy_rows(db: Database, table: str, columns: Iterable[str], rows: Iterable[Row]) -> None:
+    with db.cursor() as cursor, cursor.copy(copy_into(table, columns)) as copy:
         for row in rows:
-            copy.write_row((*same.values(), *row))
+            copy.write_row(row)
+
+
+def _copy_of_run(db: Database, run: int, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+    copy_rows(db, table, ("run", *columns), ((run, *row) for row in rows))
 
 
 def series_ids(db: Database, experiment: str, scale: str, keys: Sequence[SeriesKey]) -> dict[SeriesKey, int]:

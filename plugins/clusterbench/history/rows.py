@@ -12,7 +12,8 @@ from typing import Any
 
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
-from clusterbench.compare import OneRun, read_run
+from clusterbench.compare import OneRun
+from clusterbench.compare_read import read_run
 from clusterbench.errors import HistoryError
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.report.facts_compared import AS_COMPARED, Side
