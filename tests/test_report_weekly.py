@@ -88,7 +88,8 @@ def test_a_result_that_is_no_time_got_worse_and_not_slower() -> None:
 def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> None:
     page = seen(weeks.usual())
     assert (
-        "did not complete lab_hadoop1, lab_hadoop2 0 of 30 – 44 min, 30 of 30 trials because: lab_hadoop1, set" in page
+        "did not complete lab_hadoop1, lab_hadoop2 0 of 30 – 44 min, 30 of 30 trials report because: lab_hadoop1, set"
+        in page
     )
     assert "the NameNode did not leave safe mode within 120 s" in page
     assert "6 results are not judged yet. 6 of order_entry: 3 of the 8 runs that a verdict needs." in page

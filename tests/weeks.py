@@ -68,7 +68,7 @@ def judged(
     change = Change(
         state, says, percent, (percent - 1.6, percent + 1.8), p, run_id(since - 1), before, after, 30 - since, since
     )
-    return Judged(series, title, change, facts, drawn, f"scheduled__{run_id(since - 1)}")
+    return Judged(series, title, change, facts, points=drawn, since_dag_run_id=f"scheduled__{run_id(since - 1)}")
 
 
 def ran(experiment: str, title: str, **more: object) -> Ran:

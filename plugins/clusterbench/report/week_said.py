@@ -165,6 +165,17 @@ def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
 
 
+def facts_changed(one: Judged) -> str:
+    """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
+    if not one.facts:
+        return "No fact of hosts or engine changed there."
+    said = "; ".join(facts(one.facts))
+    if one.facts_run_id in (None, one.change.at_run_id):
+        return f"Facts that changed there: {said}."
+    when = asked_at(one.facts_run_id or "")
+    return f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."
+
+
 def _fact(name: str) -> str:
     """An engine's setting by its own name, any other fact in words."""
     return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
