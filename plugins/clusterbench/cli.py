@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_compare, cli_weekly
+from clusterbench import cli_cluster, cli_compare, cli_regressions, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
@@ -84,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
 
     cli_compare.add_to(commands)
+    cli_regressions.add_to(commands)
     cli_cluster.add_to(commands)
 
     lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")

@@ -19,27 +19,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.history.model import Baseline, Point
+from clusterbench.spec.experiment import RUNS_MAX, Regression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WINDOW = 104
+WINDOW = RUNS_MAX
 """Runs looked at: two years of weeks."""
-P_MAX = {2: 0.0005, 3: 0.0035, 4: 0.0005, 5: 0.0005}
+P_MAX = {2: 0.0003, 3: 0.004, 4: 0.0006, 5: 0.0006}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
 in 5 of 100 years of pure noise."""
-P_MAX_LEVEL = 0.0005
+P_MAX_LEVEL = 0.0006
 """For otava's change points, which are the largest of many possible ones."""
+RANGE_MAX = {2: 2.5, 3: 3.2, 4: 3.5, 5: 3.8}
+"""Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
 P_SEEN = 0.05
 """A difference of this, which does not count, is told as one."""
-RANGE_MAX = 3.5
-"""Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
-T_CORRECTED = 4.0
+T_CORRECTED = 6.0
 """The correction for skew is a series in t, of no meaning beyond."""
 NOISE_MIN = 0.001
 """As a share: what is smaller is rather the clock than the cluster, and a series without noise has no test."""
@@ -51,6 +52,11 @@ RUNS_BEFORE_LESS = 3
 NEWS_RUNS = 8
 """An improvement older than this is how things are."""
 
+FALSE_SHARE = 0.1
+CHANCES = 2
+"""A series has two chances or so to look changed, as several splits of it are tried."""
+CHANGED = ("regression", "improvement")
+
 State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
 Better = Literal["lower", "higher", "neither"]
 
@@ -61,6 +67,10 @@ class Policy:
 
     threshold_percent: float = 5.0
     runs_min: int = 10
+
+    @classmethod
+    def of(cls, declared: Regression) -> Policy:
+        return cls(declared.threshold_percent, declared.runs_min)
 
 
 @dataclass(frozen=True)
@@ -180,6 +190,21 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
     ]
 
 
+def among(found: Sequence[Change]) -> list[Change]:
+    """The same, of all series that were judged at once: what may well be one of many chances is told as no change yet.
+
+    Benjamini and Hochberg 1995: of what is told as changed, at most ``FALSE_SHARE`` is expected to be chance.
+    """
+    judged = sum(change.state not in ("too_few", "no_number") for change in found)
+    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if change.state in CHANGED)
+    held = max((rank for rank, (p, _) in enumerate(told, 1) if p <= FALSE_SHARE * rank / judged), default=0)
+    result = list(found)
+    for _, at in told[held:]:
+        says = f"no change yet: {found[at].says.rstrip('.')}; but of {judged} results some look like this by chance."
+        result[at] = replace(found[at], state="no_change", says=says)
+    return result
+
+
 # What counts.
 
 
@@ -239,7 +264,7 @@ def _newest_step(values: NDArray[Any], begin: int, runs_before: int, policy: Pol
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
     """Whether the new runs agree among themselves; two of them must lie beyond all that were before."""
-    if right.max() - right.min() > RANGE_MAX * max(left.std(ddof=1), NOISE_MIN):
+    if right.max() - right.min() > RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN):
         return False
     return len(right) > 2 or right.min() > left.max() or right.max() < left.min()
 
