@@ -50,7 +50,7 @@ def test_runs_that_a_run_has_started_are_followed_until_they_are_over(monkeypatc
         [task("retail.start", "success"), task("retail.finished", "running")],
         [task("retail.start", "success"), task("retail.finished", "failed")],
     ]
-    of_retail = [[task("open_run", "success")], [task("open_run", "success"), task("conclude", "failed")]]
+    of_retail = [[task("open_run", "success"), task("conclude", state)] for state in ("scheduled", "failed")]
 
     class Both(Told):
         def task_instances(self, dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
