@@ -101,6 +101,15 @@ class Store:
                 return None  # so AWS answers to who may list below a prefix only
             raise self._explain("read", key, error) from None
 
+    def stream(self, key: str) -> Iterator[bytes] | None:
+        """The object piece by piece, so that its size does not matter; None when there is no such object."""
+        if key not in self.keys(key):
+            return None
+        try:
+            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].iter_chunks(CHUNK_BYTES)
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("read", key, error) from None
+
     def sha256(self, key: str) -> tuple[str, int]:
         """Digest and size of an object, streamed, so that its size does not matter."""
         digest, size = hashlib.sha256(), 0

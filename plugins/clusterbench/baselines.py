@@ -13,14 +13,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import Store
 from clusterbench.changes import QUESTION_DAYS, Found, regressions
+from clusterbench.connections import HISTORY
 from clusterbench.errors import ArchiveError
 from clusterbench.report.words import plural
-from clusterbench.steps import Run
-from clusterbench.weekly import HISTORY
+
+if TYPE_CHECKING:
+    from clusterbench.steps import Run
 
 log = logging.getLogger(__name__)
 

@@ -23,9 +23,26 @@ def check_experiment(experiment: Experiment, platforms: list[str], published: li
         problems.append(f"published: there is no published file {name!r}{suggest(name, published)}")
     for name, sweep in experiment.sweeps.items():
         problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep)]
+    if not problems:
+        problems = _check_followed(experiment)
     if experiment.part is not None and not problems:
         problems = [f"part.{problem}" for problem in _check_part(experiment, experiment.part, platforms)]
     return problems
+
+
+def _check_followed(experiment: Experiment) -> list[str]:
+    """Measurements that are followed over the weeks: a sweep's own of its workload, the experiment's of any of them."""
+    of_sweeps = {name: list(load_workload(sweep.workload).measurements) for name, sweep in experiment.sweeps.items()}
+    followed = [("", experiment.regression, list(dict.fromkeys(m for known in of_sweeps.values() for m in known)))]
+    for name, sweep in experiment.sweeps.items():
+        if sweep.regression:
+            followed.append((f"sweeps.{name}.", sweep.regression, of_sweeps[name]))
+    return [
+        f"{where}regression.measurements: unknown measurement {name!r}{suggest(name, known)}"
+        for where, regression, known in followed
+        for name in regression.measurements
+        if name not in known
+    ]
 
 
 def _check_part(experiment: Experiment, part: Part, platforms: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from clusterbench.connections import Connection
+from clusterbench.connections import HISTORY, Connection
 from clusterbench.errors import ArchiveError, ClusterbenchError, HistoryError, HostError, LeaseError, NotYetError
 from clusterbench.runs import run_id_from
 from clusterbench.series import concurrency_levels
@@ -240,7 +240,7 @@ def load_history() -> None:
     from clusterbench import steps  # noqa: PLC0415
 
     try:
-        airflow_connections(steps.HISTORY)
+        airflow_connections(HISTORY)
     except ClusterbenchError as unknown:
         raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
     do("load_history", steps.load_history)

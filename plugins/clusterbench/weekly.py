@@ -10,19 +10,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench import __version__
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import is_offered
 from clusterbench.changes import Found, broken
-from clusterbench.connections import Connections
+from clusterbench.connections import HISTORY, Connections
 from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.experiment import Scale
-from clusterbench.steps import HISTORY, Run
+
+if TYPE_CHECKING:
+    from clusterbench.steps import Run
 
 log = logging.getLogger(__name__)
 

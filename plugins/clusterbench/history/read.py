@@ -230,6 +230,17 @@ def baselines(db: Database, series_id: int, measurement: str) -> list[Baseline]:
     return [Baseline(*row) for row in db.execute(query, [series_id, measurement])]
 
 
+def baselines_of(db: Database, experiment: str) -> dict[tuple[int, str], list[Baseline]]:
+    """All of an experiment, by series and measurement, in the order of the runs that they begin with."""
+    query = """
+        SELECT series, measurement, from_run_id, accepted_by, accepted_at, note
+        FROM baselines JOIN series USING (series) WHERE experiment = %s ORDER BY from_run_id"""
+    found: dict[tuple[int, str], list[Baseline]] = {}
+    for series_id, measurement, *said in db.execute(query, [experiment]):
+        found.setdefault((series_id, measurement), []).append(Baseline(*said))
+    return found
+
+
 # Weekly runs.
 
 WEEK = """

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
-from urllib.parse import quote
 
 from clusterbench.history.model import Point, Series
+from clusterbench.judgement import is_speed
+from clusterbench.regression import Change, State
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week_papers import Beside
+from clusterbench.ui import addresses
 
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
-TIMES = ("s", "ms", "us")
-
-State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
-
-
-@dataclass(frozen=True)
-class Change:
-    """What regression detection said of a series (``changes.json``)."""
-
-    state: State
-    says: str
-    change_percent: float | None = None
-    interval_95_percent: tuple[float, float] | None = None
-    p_value: float | None = None
-    at_run_id: str | None = None
-    before: float | None = None
-    after: float | None = None
-    runs_before: int = 0
-    runs_after: int = 0
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Change:
-        bounds = data.get("interval_95_percent")
-        known = {name: data[name] for name in cls.__dataclass_fields__ if data.get(name) is not None}
-        return cls(**{**known, "interval_95_percent": (bounds[0], bounds[1]) if bounds else None})
+RESULTS = "/bench"
+"""Below Airflow's address: where ``clusterbench_ui.py`` has the pages of results."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +31,8 @@ class Judged:
     title: str
     change: Change
     facts: tuple[Difference, ...] = ()
+    facts_run_id: str | None = None
+    """The first run with these facts: that of the new level, or one near to it."""
     points: tuple[Point, ...] = ()
     since_dag_run_id: str = ""
     """Airflow's id of the first run of the new level."""
@@ -60,9 +40,9 @@ class Judged:
     """Where this week has no number: the reason of the first trial that failed."""
 
     @property
-    def is_time(self) -> bool:
+    def is_speed(self) -> bool:
         """Whether a worse one is slower: a time, or something a second."""
-        return self.series.unit in TIMES or self.series.unit.endswith("/s")
+        return is_speed(self.series.better, self.series.unit)
 
 
 @dataclass(frozen=True)
@@ -85,6 +65,8 @@ class Ran:
     run_id: str | None
     reason: str
     is_valid: bool | None
+    scale: str = ""
+    """Of the run, which may be a smaller one than the week's."""
     platforms: tuple[str, ...] = ()
     planned: int = 0
     completed: int = 0
@@ -103,7 +85,11 @@ class Week:
     ran: Sequence[Ran]
     judged: Sequence[Judged]
     beside: Sequence[Beside] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Experiment -> why it was not wanted this time."""
     airflow_url: str = ""
+    is_part: bool = False
+    """Of every experiment only what it declares as its part was measured."""
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
 
@@ -121,8 +107,12 @@ class Week:
     def run_of(self, experiment: str) -> Ran | None:
         return next((ran for ran in self.ran if ran.experiment == experiment), None)
 
+    def results_link(self, path: str) -> str:
+        """A page of results inside the Airflow UI, by its path of ``ui.addresses``."""
+        return f"{self.airflow_url.rstrip('/')}{RESULTS}{path}" if self.airflow_url else ""
+
     def link(self, dag_id: str, dag_run_id: str) -> str:
         """A run's page in Airflow; nothing where nobody said where Airflow is."""
         if not (self.airflow_url and dag_run_id):
             return ""
-        return f"{self.airflow_url.rstrip('/')}/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
+        return self.airflow_url.rstrip("/") + addresses.dag_run(dag_id, dag_run_id)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import Catalog
+from clusterbench.connections import Connections
 from clusterbench.durability import archived
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.history.model import Series
+from clusterbench.regression import Change
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.labels import labelled
-from clusterbench.report.week import Change, Judged, Ran, Week
+from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.week_papers import beside
 from clusterbench.runs import asked_at
 from clusterbench.workloads import load_workload
@@ -25,11 +27,27 @@ if TYPE_CHECKING:
     from clusterbench.history.database import Database
 
 AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
-"""In which it is looked up where the links of the page lead: the first that is set."""
+"""In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
 
 
-def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive) -> Week:
-    """What the weekly run left behind, its archives first. ``db`` is None where the history database is away."""
+def week_of(connections: Connections, catalog: Catalog, archive: RunArchive) -> Week:
+    """With what the history database adds, where it can be reached; else the page says why it could not."""
+    from clusterbench.history.database import CONNECTION_ID, opened  # noqa: PLC0415  psycopg
+
+    try:
+        with opened(connections(CONNECTION_ID)) as db:
+            return gather_week(db, catalog, archive)
+    except ArchiveError:
+        raise
+    except ClusterbenchError as error:  # away, or nobody has named its connection
+        return gather_week(None, catalog, archive, str(error))
+
+
+def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away: str = "") -> Week:
+    """What the weekly run left behind, its archives first.
+
+    ``db`` is None where the history database is away, and ``away`` says why: there is a report all the same.
+    """
     told, found = archive.need_json("week.json"), archive.get_json("changes.json") or {}
     runs = [_gathered(archive.store, catalog, one) for one in told["runs"]]
     week = Week(
@@ -41,14 +59,20 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive) -> W
         ran=[ran for ran, _ in runs],
         judged=[_judged(entry, catalog, runs) for entry in found.get("changes", [])],
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
-        airflow_url=next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), ""),
-        without_history="" if db else "Nobody could be asked for it.",
+        airflow_url=str(told.get("airflow_url") or _airflow_url()),
+        left_out=told.get("left_out") or {},
+        is_part=told.get("extent") == "part",
+        without_history="" if db else away or "It was not asked.",
     )
     if db is None:
         return week
     from clusterbench.report.week_history import with_history  # noqa: PLC0415  only where there is one
 
     return with_history(db, week)
+
+
+def _airflow_url() -> str:
+    return next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), "")
 
 
 def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[Ran, Gathered | None]:
@@ -67,6 +91,7 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
         run.title,
         run_id=str(run_id),
         is_valid=run.valid if archive.sealed else None,
+        scale=str((run.opened.get("choices") or {}).get("scale") or ""),
         platforms=tuple(run.platforms),
         planned=planned,
         completed=sum(result.completed for result in run.results),
@@ -84,7 +109,8 @@ def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran
         series,
         _title_of(series, catalog),
         Change.from_json(entry["change"]),
-        tuple(Difference(**one) for one in entry.get("differences", [])),
+        tuple(Difference(**one) for one in entry["differences"]),
+        entry.get("facts_run_id"),
         why=found.reasons[0] if found and found.reasons else "",
     )
 

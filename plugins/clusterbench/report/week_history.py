@@ -19,17 +19,19 @@ from clusterbench.runs import asked_at
 def with_history(db: Database, week: Week) -> Week:
     """With the runs before, and the points of what the page draws. An error of the database is said on the page."""
     try:
-        ran = [_ran_before(db, one, week.scale) for one in week.ran]
+        ran = [_ran_before(db, one) for one in week.ran]
         return replace(week, ran=ran, judged=_with_points(db, week))
     except psycopg.Error as error:
         return replace(week, without_history=str(error).strip().partition("\n")[0])
 
 
-def _ran_before(db: Database, ran: Ran, scale: str) -> Ran:
+def _ran_before(db: Database, ran: Ran) -> Ran:
     this = read.run(db, ran.experiment, ran.run_id) if ran.run_id else None
-    former = read.runs(db, ran.experiment, scale, limit=1, before=this.started_at if this else None)
+    if this is None:
+        return ran
+    former = read.runs(db, ran.experiment, this.scale, limit=1, before=this.started_at)
     before = [Before(row.run_id, row.completed, row.planned, _took_s(row)) for row in former]
-    return replace(ran, took_s=_took_s(this) if this else None, before=before[0] if before else None)
+    return replace(ran, took_s=_took_s(this), before=before[0] if before else None)
 
 
 def _took_s(row: RunRow) -> float | None:
@@ -41,8 +43,8 @@ def _with_points(db: Database, week: Week) -> list[Judged]:
     shown = [one for state in WORDS for one in week.of(state)[:SHOWN_MAX]]
     known = {
         _key(series): series
-        for experiment in dict.fromkeys(one.series.experiment for one in shown)
-        for series in read.series(db, experiment, week.scale, plotted_only=False)
+        for experiment, scale in dict.fromkeys((one.series.experiment, one.series.scale) for one in shown)
+        for series in read.series(db, experiment, scale, plotted_only=False)
     }
     until = max((when for ran in week.ran if ran.run_id and (when := asked_at(ran.run_id))), default=week.started_at)
     drawn = [known[_key(one.series)] for one in shown if _key(one.series) in known]

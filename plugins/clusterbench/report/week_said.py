@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import TypeVar
 
+from clusterbench.regression import State
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Judged, Ran, State, Week
+from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.words import THIN_SPACE, number, plural
 from clusterbench.runs import asked_at
 
@@ -30,7 +31,8 @@ def day(when: date) -> str:
 
 
 def title(week: Week) -> str:
-    return f"Week of {day(week.started_at)}, {week.scale} scale"
+    part = ", a part of each experiment" if week.is_part else ""
+    return f"Week of {day(week.started_at)}, {week.scale} scale{part}"
 
 
 def headline(week: Week) -> str:
@@ -74,7 +76,7 @@ def _experiments(ran: Sequence[Ran]) -> str:
 
 def verb(found: Sequence[Judged], state: State) -> str:
     """ "slower" where all of them are times or rates, else "worse"."""
-    return WORDS[state][0 if all(one.is_time for one in found) else 1]
+    return WORDS[state][0 if all(one.is_speed for one in found) else 1]
 
 
 # One result that changed.
@@ -153,14 +155,30 @@ def _p(p: float) -> str:
 
 
 def _round(value: float) -> str:
-    """One significant digit above 10: "3 000"."""
-    return number(float(f"{value:.1g}") if value >= 10 else round(value))
+    """ "3 200": two digits say enough of a chance."""
+    return number(float(f"{value:.2g}"), 2)
 
 
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
-    said = [f"{one.what.replace('_', ' ')} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
+    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def facts_changed(one: Judged) -> str:
+    """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
+    if not one.facts:
+        return "No fact of hosts or engine changed there."
+    said = "; ".join(facts(one.facts))
+    if one.facts_run_id in (None, one.change.at_run_id):
+        return f"Facts that changed there: {said}."
+    when = asked_at(one.facts_run_id or "")
+    return f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."
+
+
+def _fact(name: str) -> str:
+    """An engine's setting by its own name, any other fact in words."""
+    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
 
 
 def counted(rest: Sequence[Judged]) -> str:
@@ -201,6 +219,12 @@ def duration(seconds: float | None) -> str:
 
 def state_of(ran: Ran) -> str:
     return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
+
+
+def left_out(week: Week) -> str:
+    """ "Left out this time: smoke (declares no part)"."""
+    said = ", ".join(f"{experiment} ({why})" for experiment, why in week.left_out.items())
+    return f"Left out this time: {said}." if said else ""
 
 
 def against(ran: Ran) -> str:
@@ -263,8 +287,6 @@ def text(week: Week) -> str:
     ]
     if week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
-    if link := week.link("weekly", week.dag_run_id):
-        said.append(f"In Airflow: {link}")
     return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
 
 

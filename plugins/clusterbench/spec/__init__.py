@@ -1,6 +1,6 @@
 """What is declared: experiments, platforms and published results, each one YAML file, typed and strict."""
 
-from clusterbench.spec.experiment import EXTENTS, SCALES, Experiment, Part, Sweep
+from clusterbench.spec.experiment import EXTENTS, SCALES, Experiment, Part, Regression, Sweep
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published, PublishedMetric, PublishedMetrics, PublishedTable, PublishedValue
 
@@ -15,5 +15,6 @@ __all__ = [
     "PublishedMetrics",
     "PublishedTable",
     "PublishedValue",
+    "Regression",
     "Sweep",
 ]

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from clusterbench.engines import Database
     from clusterbench.records import Trial
 
-PROBES = 12
-"""About how many steps a search for a utilisation takes."""
+PROBES = 16
+"""About how many of its first, short steps a search for a utilisation lasts."""
 CHECK_S_PER_WAREHOUSE = 0.3
 """Before and after, measured in the lab."""
 
