@@ -14,11 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-<<<<<<< HEAD
-from clusterbench import cli_cluster, cli_compare, cli_history
-=======
-from clusterbench import cli_cluster, cli_compare, cli_regressions, cli_weekly
->>>>>>> main
+from clusterbench import cli_cluster, cli_compare, cli_history, cli_regressions, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
