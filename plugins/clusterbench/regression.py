@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 WINDOW = RUNS_MAX
 """Runs looked at: two years of weeks."""
-P_MAX = {2: 0.0003, 3: 0.004, 4: 0.0006, 5: 0.0006}
+P_MAX = {2: 0.0003, 3: 0.0035, 4: 0.0006, 5: 0.0006}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
 in 5 of 100 years of pure noise."""
-P_MAX_LEVEL = 0.0006
+P_MAX_LEVEL = 0.0003
 """For otava's change points, which are the largest of many possible ones."""
 RANGE_MAX = {2: 2.5, 3: 3.2, 4: 3.5, 5: 3.8}
 """Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
