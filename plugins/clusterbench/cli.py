@@ -308,26 +308,16 @@ def _results(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from clusterbench.report import render_report  # noqa: PLC0415
+    from clusterbench.report.weekly import render_week, week_of  # noqa: PLC0415
 
     archive, catalog = archive_of(options.run), Catalog(project_root())
-    page = _weekly_report(archive, catalog) if archive.experiment == WEEKLY else render_report(archive, catalog)
+    if archive.experiment == WEEKLY:
+        page = render_week(week_of(local_connections(lab_dir()), catalog, archive))
+    else:
+        page = render_report(archive, catalog)
     options.output.write_text(page, encoding="utf-8")
     print(f"written to {options.output}")
     return OK
-
-
-def _weekly_report(archive: RunArchive, catalog: Catalog) -> str:
-    """Made anew also where the history database is away; it then says so."""
-    from clusterbench.history.database import CONNECTION_ID as HISTORY  # noqa: PLC0415
-    from clusterbench.history.database import connect  # noqa: PLC0415
-    from clusterbench.report.weekly import gather_week, render_week  # noqa: PLC0415
-
-    try:
-        db = connect(local_connections(lab_dir())(HISTORY))
-    except ClusterbenchError as error:
-        return render_week(gather_week(None, catalog, archive, str(error)))
-    with db:
-        return render_week(gather_week(db, catalog, archive))
 
 
 def _pools(_options: argparse.Namespace) -> int:

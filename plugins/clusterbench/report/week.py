@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from urllib.parse import quote
 
 from clusterbench.history.model import Point, Series
 from clusterbench.judgement import is_speed
 from clusterbench.regression import Change, State
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week_papers import Beside
+from clusterbench.ui import addresses
 
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
+RESULTS = "/bench"
+"""Below Airflow's address: where ``clusterbench_ui.py`` has the pages of results."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Judged:
     title: str
     change: Change
     facts: tuple[Difference, ...] = ()
+    facts_run_id: str | None = None
+    """The first run with these facts: that of the new level, or one near to it."""
     points: tuple[Point, ...] = ()
     since_dag_run_id: str = ""
     """Airflow's id of the first run of the new level."""
@@ -103,8 +107,12 @@ class Week:
     def run_of(self, experiment: str) -> Ran | None:
         return next((ran for ran in self.ran if ran.experiment == experiment), None)
 
+    def results_link(self, path: str) -> str:
+        """A page of results inside the Airflow UI, by its path of ``ui.addresses``."""
+        return f"{self.airflow_url.rstrip('/')}{RESULTS}{path}" if self.airflow_url else ""
+
     def link(self, dag_id: str, dag_run_id: str) -> str:
         """A run's page in Airflow; nothing where nobody said where Airflow is."""
         if not (self.airflow_url and dag_run_id):
             return ""
-        return f"{self.airflow_url.rstrip('/')}/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
+        return self.airflow_url.rstrip("/") + addresses.dag_run(dag_id, dag_run_id)

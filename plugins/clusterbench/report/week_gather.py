@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import Catalog
+from clusterbench.connections import Connections
 from clusterbench.durability import archived
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.history.model import Series
 from clusterbench.regression import Change
 from clusterbench.report.facts_compared import Difference
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
 
 AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
 """In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
+
+
+def week_of(connections: Connections, catalog: Catalog, archive: RunArchive) -> Week:
+    """With what the history database adds, where it can be reached; else the page says why it could not."""
+    from clusterbench.history.database import CONNECTION_ID, opened  # noqa: PLC0415  psycopg
+
+    try:
+        with opened(connections(CONNECTION_ID)) as db:
+            return gather_week(db, catalog, archive)
+    except ArchiveError:
+        raise
+    except ClusterbenchError as error:  # away, or nobody has named its connection
+        return gather_week(None, catalog, archive, str(error))
 
 
 def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away: str = "") -> Week:
@@ -95,7 +109,8 @@ def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran
         series,
         _title_of(series, catalog),
         Change.from_json(entry["change"]),
-        tuple(Difference(**one) for one in entry.get("differences", [])),
+        tuple(Difference(**one) for one in entry["differences"]),
+        entry.get("facts_run_id"),
         why=found.reasons[0] if found and found.reasons else "",
     )
 

@@ -155,14 +155,25 @@ def _p(p: float) -> str:
 
 
 def _round(value: float) -> str:
-    """One significant digit above 10: "3 000"."""
-    return number(float(f"{value:.1g}") if value >= 10 else round(value))
+    """ "3 200": two digits say enough of a chance."""
+    return number(float(f"{value:.2g}"), 2)
 
 
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
     said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def facts_changed(one: Judged) -> str:
+    """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
+    if not one.facts:
+        return "No fact of hosts or engine changed there."
+    said = "; ".join(facts(one.facts))
+    if one.facts_run_id in (None, one.change.at_run_id):
+        return f"Facts that changed there: {said}."
+    when = asked_at(one.facts_run_id or "")
+    return f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."
 
 
 def _fact(name: str) -> str:

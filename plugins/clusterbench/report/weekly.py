@@ -1,4 +1,4 @@
-"""The weekly report: one page for people who read one page, and its mail. Pure but for ``gather_week``."""
+"""The weekly report: one page for people who read one page, and its mail. Pure but for ``week_of``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from clusterbench.report import week_said as said
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
 from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
-from clusterbench.report.week_gather import gather_week
+from clusterbench.report.week_gather import gather_week, week_of
+from clusterbench.ui import addresses
 
-__all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week"]
+__all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week", "week_of"]
 
 TEMPLATE = "weekly.html.j2"
 REASON_MAX = 300
@@ -82,7 +83,7 @@ def _changed(week: Week, one: Judged) -> dict[str, Any]:
         "certainty": said.certainty(one),
         "interval": said.interval(one),
         "chance": said.chance(one),
-        "facts": said.facts(one.facts),
+        "facts": said.facts_changed(one),
         "line": line,
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),
@@ -91,9 +92,11 @@ def _changed(week: Week, one: Judged) -> dict[str, Any]:
 
 
 def _links(week: Week, one: Judged, ran: Ran | None) -> list[tuple[str, str]]:
-    experiment = one.series.experiment
+    experiment, run_id = one.series.experiment, (ran.run_id if ran else None) or ""
     found = [
+        ("its history", week.results_link(addresses.series(one.series))),
         ("this week's run", week.link(experiment, ran.dag_run_id if ran else "")),
+        ("its report", week.results_link(f"{addresses.run(experiment, run_id)}/report") if run_id else ""),
         ("the first run of the new level", week.link(experiment, one.since_dag_run_id)),
     ]
     return [(text, address) for text, address in found if address]
@@ -112,6 +115,7 @@ def _run(week: Week, ran: Ran) -> dict[str, Any]:
     return {
         "one": ran,
         "link": week.link(ran.experiment, ran.dag_run_id),
+        "report": week.results_link(f"{addresses.run(ran.experiment, ran.run_id)}/report") if ran.run_id else "",
         "state": said.state_of(ran),
         "css": "pass" if ran.is_valid else "fail",
         "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
