@@ -102,14 +102,14 @@ def points(logs: Iterable[float]) -> list[Point]:
 
 def false_alarms(noise: Noise, seed: int) -> int:
     """Weeks of a year of pure noise in which it was told that there is a regression, as each week judged anew."""
-    made = points(noise(np.random.default_rng([seed, 1]), YEAR))
+    made = points(noise(np.random.default_rng([1, seed]), YEAR))
     weeks = range(POLICY.runs_min, YEAR + 1)
     return sum(judge(made[:week], "lower", POLICY).state == "regression" for week in weeks)
 
 
 def verdicts(percent: float, sd: float, before: int, seed: int, runs: int = 3) -> list[Change]:
     """After each of the runs since a slowdown by ``percent``."""
-    logs = lognormal(np.random.default_rng([seed, 2]), before + runs, sd)
+    logs = lognormal(np.random.default_rng([2, seed]), before + runs, sd)
     logs[before:] += np.log1p(percent / 100)
     made = points(logs)
     return [judge(made[: before + count], "lower", POLICY) for count in range(1, runs + 1)]
