@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clusterbench import bench_history, bench_hosts, bench_retail, bench_terasort, pgbench, steps
+from clusterbench import bench_history, bench_hosts, bench_regression, bench_retail, bench_terasort, pgbench, steps
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.connections import HISTORY, Connections, local_connections
@@ -37,7 +37,7 @@ print(imported - begun, parsed - imported)
 
 def main(lab_dir: Path) -> int:
     """Print every figure with its bound. Returns 0 when all hold."""
-    held = [_parse_time(), bench_hosts.measure(_say)]  # these two need no lab
+    held = [_parse_time(), bench_hosts.measure(_say), bench_regression.measure(_say)]  # these need no lab
     connections = local_connections(lab_dir)
     held += [
         bench_history.measure(connections(HISTORY), _say),
