@@ -78,8 +78,9 @@ END
     done
     cat <<END
 $(results)
-}
 END
+    if [ -e own_connections ]; then echo ','; cat own_connections; fi # the operator's: mail, webhook
+    echo '}'
 }
 
 # Where results are: all that the API server is told, for its pages of results.

@@ -186,7 +186,7 @@ def _accept(store: Store, found: Found, answer: Answer) -> None:
 def _load(run: Run) -> None:
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.opened(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(database.CONNECTION_ID)) as db:
         load.load_baselines(db, run.archive.store)
 
 
