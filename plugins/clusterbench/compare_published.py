@@ -13,11 +13,12 @@ from typing import Any
 from clusterbench.compare import OneRun, compare_platforms
 from clusterbench.errors import ArchiveError, suggest
 from clusterbench.judgement import Better, Judgement, Ratio, judge
+from clusterbench.report.beside_paper import median_beside, ratio_beside
 from clusterbench.report.facts_compared import comparable
 from clusterbench.report.sweeps import belongs
 from clusterbench.report.words import plural, published_text
 from clusterbench.spec import Published, PublishedValue
-from clusterbench.statistics import Result, interval_95
+from clusterbench.statistics import Result, ratio_to_number
 from clusterbench.workloads import measurement_kinds
 
 
@@ -30,14 +31,21 @@ class PublishedCell:
     """ "vm1 / native" for a ratio."""
     measurement: str
     unit: str
-    better: Better
     ours: Ratio | None
     value: float
     paper: str
-    """As it was printed: "≈ 1.2", and what it is of where the paper names platforms."""
+    """As it was printed: "≈ 1.2", and of which platforms where it is a ratio."""
+    paper_platform: str | None
+    paper_ratio_to: str | None
     source: str
     ratio: Ratio | None
     judgement: Judgement
+
+    @property
+    def is_of_other_platforms(self) -> bool:
+        """Whether the paper names platforms, and others than ours."""
+        named = [self.paper_platform, self.paper_ratio_to]
+        return self.paper_platform is not None and self.platform != " / ".join(name for name in named if name)
 
     def as_json(self) -> dict[str, Any]:
         found = {**asdict(self), "verdict": self.judgement.word, "says": self.judgement.says}
@@ -90,69 +98,53 @@ def _paper_name(value: PublishedValue) -> str:
 
 def _of_number(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
     """Of every platform, or of that which the paper names, where this run has it."""
+    kind = measurement_kinds().get(value.measurement)
+    better: Better = kind.better if kind else "neither"
     for result in run.results:
         if belongs(value, result) and result.sweep == value.sweep and value.platform in {None, result.platform}:
             summary = result.measurements.get(value.measurement)
-            ours = (summary.median, interval_95(summary.values)) if summary else None
-            refused = "" if summary else f"ours: {_instead(result)}"
-            if summary and summary.unit != value.unit:
-                refused = f"ours is in {summary.unit}, the paper's in {value.unit}"
-            yield _cell(result, result.platform, value, ours, refused)
+            if summary is None:
+                refused = judge(None, None, better, refused=f"ours: {_instead(result)}")
+                yield _cell(result, result.platform, value, None, (None, refused))
+            else:
+                ours = ratio_to_number(summary.values, 1.0)
+                beside = median_beside(value, summary.values, summary.unit, better)
+                yield _cell(result, result.platform, value, ours, beside)
 
 
 def _of_ratio(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
     """The paper's two platforms, where this run has them; else each of ours beside the first."""
-    named = [str(value.ratio_to), str(value.platform)]
     if len(run.platforms) < 2:
         return
-    asked = [f"{named[0]}={named[1]}"] if set(named) <= set(run.sides) else []
-    by_label = {(each.platform, each.label): each for each in run.results if belongs(value, each)}
+    named = [str(value.ratio_to), str(value.platform)]
+    asked = ["=".join(named)] if set(named) <= set(run.sides) else []
+    by_label = {(each.platform, each.label): each for each in run.results if each.sweep == value.sweep}
     for pair in compare_platforms(run, asked).pairs:
         for cell in pair.cells:
             result = by_label.get((pair.b, cell.label))
-            if cell.measurement == value.measurement and result and result.sweep == value.sweep:
-                refused = cell.judgement.says.removeprefix("not comparable: ") if not cell.ratio else ""
-                yield _cell(result, f"{pair.b} / {pair.a}", value, cell.ratio, refused)
+            if cell.measurement == value.measurement and result and belongs(value, result):
+                beside = ratio_beside(value, cell.ratio) if cell.ratio else (None, cell.judgement)
+                yield _cell(result, f"{pair.b} / {pair.a}", value, cell.ratio, beside)
 
 
-def _cell(result: Result, platform: str, value: PublishedValue, ours: Ratio | None, refused: str) -> PublishedCell:
-    kind = measurement_kinds().get(value.measurement)
-    better: Better = kind.better if kind and not value.ratio_to else "neither"
-    ratio = None if refused or ours is None else _over(ours, float(value.value))
-    refused = refused or _beyond_bound(value, ratio)
-    judged, interval = ratio or (None, None)
-    judgement = judge(judged, interval, better, value.unit, refused=refused)
-    paper = published_text(value) + (f" ({value.platform} / {value.ratio_to})" if value.ratio_to else "")
+def _cell(
+    result: Result, platform: str, value: PublishedValue, ours: Ratio | None, beside: tuple[Ratio | None, Judgement]
+) -> PublishedCell:
+    of = f" ({value.platform} / {value.ratio_to})" if value.ratio_to else ""
     return PublishedCell(
-        result.label,
-        platform,
-        value.measurement,
-        value.unit,
-        better,
-        ours,
-        float(value.value),
-        paper,
-        value.source,
-        ratio,
-        judgement,
+        label=result.label,
+        platform=platform,
+        measurement=value.measurement,
+        unit=value.unit,
+        ours=ours,
+        value=float(value.value),
+        paper=published_text(value) + of,
+        paper_platform=value.platform,
+        paper_ratio_to=value.ratio_to,
+        source=value.source,
+        ratio=beside[0],
+        judgement=beside[1],
     )
-
-
-def _over(ours: Ratio, value: float) -> Ratio | None:
-    middle, interval = ours
-    if value <= 0 or middle <= 0:
-        return None
-    return middle / value, (interval[0] / value, interval[1] / value) if interval else None
-
-
-def _beyond_bound(value: PublishedValue, ratio: Ratio | None) -> str:
-    """A paper that says "less than 5" can be told from 6 and not from 4."""
-    if ratio is None or ratio[1] is None:
-        return ""
-    low, high = ratio[1]
-    if (value.qualifier == "less_than" and low <= 1) or (value.qualifier == "at_least" and high >= 1):
-        return f"the paper gives a bound only, {published_text(value)}"
-    return ""
 
 
 def _instead(result: Result) -> str:

@@ -20,6 +20,8 @@ def show_published(found: PublishedComparison, console: Console, shown: Shown) -
         print_plain(console, f"ours, {platform}: {made_of}")
     print_plain(console, f"the paper's: {' '.join(found.cluster.split())}")
     print_plain(console, "A printed number has no repetitions: the interval of a ratio to it is that of ours alone.")
+    if any(cell.is_of_other_platforms for cell in found.cells):
+        print_plain(console, "Its platforms have other names than ours: which of them stands for which, you decide.")
     cells = [cell for cell in found.cells if not shown.asked or cell.measurement in shown.asked]
     if cells:
         _cells(cells, console)

@@ -19,6 +19,7 @@ TIMES = ("s", "ms", "us", "µs", "min", "h")
 TIMES_AS_MUCH = 2.0
 """From here on "3.1 times as long" reads better than "210 % slower"."""
 FACTS_NAMED = 4
+REPETITIONS_NEEDED = f"an interval needs {REPETITIONS_MIN} repetitions"
 NOT_POSITIVE = "a ratio needs values above 0"
 
 
@@ -53,8 +54,7 @@ def judge(
     if refused or ratio is None:
         return Judgement("not comparable", f"not comparable: {refused or 'a side has no number'}", facts)
     if interval_95 is None:
-        why = f"fewer than {REPETITIONS_MIN} repetitions on a side, so there is no interval"
-        return Judgement("not comparable", f"not comparable: {why}", facts)
+        return Judgement("not comparable", f"not comparable: {REPETITIONS_NEEDED} on either side", facts)
     low, high = interval_95
     if low <= 1 <= high:
         return Judgement("no difference shown", _no_difference(low, high, better, unit), facts)

@@ -16,7 +16,7 @@ from typing import Any
 from clusterbench.history import load, read
 from clusterbench.history.database import Database
 from clusterbench.history.rows import RunRows
-from clusterbench.regression import Policy, judge
+from clusterbench.regression import Change, Policy, judge
 from clusterbench.runs import run_id_from
 from clusterbench.workloads import measurement_kinds
 
@@ -101,26 +101,40 @@ def run_id_of(experiment: str, started: datetime) -> str:
 
 def _run(one: Measured, started: datetime, back: int) -> RunRows:
     """``back``: 1 for the newest run."""
-    chance = random.Random(f"{one.experiment} {started.isoformat()}")  # noqa: S311
+    chance = random.Random(f"{one.experiment} {started.isoformat()}")
     is_valid, run_id = not (one is RETAIL and back == INVALID), run_id_of(one.experiment, started)
     results, measurements, series, trials = [], [], [], []
     for platform in one.platforms:
         for position, (label, levels) in enumerate(one.cells.items()):
             failed = one is TERASORT and position == 1 and platform == "hadoop_vm4" and back == FAILED
-            short = one is KEY_VALUE and platform == "vm4" and label.endswith("200 clients, 1M rows, cold") and back == 1
+            short = (
+                one is KEY_VALUE and platform == "vm4" and label.endswith("200 clients, 1M rows, cold") and back == 1
+            )
             completed = 0 if failed else REPETITIONS - short
-            reason = "driver ended with 1: org.apache.hadoop.hdfs: could only be written to 0 of 1 nodes" if failed else ""
+            reason = (
+                "driver ended with 1: org.apache.hadoop.hdfs: could only be written to 0 of 1 nodes" if failed else ""
+            )
             reason = reason or ("timed out after 600 s: no answer from segment3" if short else "")
             series.append((platform, one.sweep, json.dumps(levels, sort_keys=True)))
             outcomes = {"completed": completed, **({"failed": REPETITIONS - completed} if reason else {})}
             results.append(
-                (len(results), label, label, REPETITIONS, completed, json.dumps(outcomes), json.dumps([reason] * bool(reason)))
+                (
+                    len(results),
+                    label,
+                    label,
+                    REPETITIONS,
+                    completed,
+                    json.dumps(outcomes),
+                    json.dumps([reason] * bool(reason)),
+                )
             )
             measurements.append(list(_measured(one, platform, position, back, completed, chance)))
             for repetition in range(1, REPETITIONS + 1):
                 is_done = repetition <= completed
                 name = f"{one.sweep}.{position}.r{repetition}"
-                trials.append(_trial(one, platform, name, label, levels, repetition, len(trials), started, is_done, reason))
+                trials.append(
+                    _trial(one, platform, name, label, levels, repetition, len(trials), started, is_done, reason)
+                )
     facts = {platform: json.dumps(_facts(one, platform, back)) for platform in one.platforms}
     return RunRows(
         run={
@@ -227,12 +241,21 @@ def _verdicts(is_valid: bool) -> list[tuple[Any, ...]]:
     ]
 
 
+def _entry(change: Change, *, platform_is_vm4: bool) -> dict[str, Any]:
+    """As ``regressions.py`` writes it, but for the series, which the row has."""
+    moved = change.state == "regression" and platform_is_vm4
+    kernel = {"what": "kernel", "where": "segment", "a": f"4 hosts: {KERNELS[0]}", "b": f"4 hosts: {KERNELS[1]}"}
+    return {"change": change.as_json(), "differences": [{**kernel, "decides": True}] if moved else []}
+
+
 def _week(db: Database, started: datetime) -> None:
     query = """
         INSERT INTO weeks (run_id, scale, started_at, dag_run_id, url, manifest_sha256)
         VALUES (%s, 'laptop', %s, %s, %s, '') RETURNING week"""
     run_id = run_id_of("weekly", started)
-    row = db.execute(query, [run_id, started, f"scheduled__{started}", f"s3://clusterbench/weekly/{run_id}/"]).fetchone()
+    row = db.execute(
+        query, [run_id, started, f"scheduled__{started}", f"s3://clusterbench/weekly/{run_id}/"]
+    ).fetchone()
     assert row is not None
     for position, one in enumerate(ALL):
         of = started + timedelta(minutes=40 * position)
@@ -246,5 +269,12 @@ def _week(db: Database, started: datetime) -> None:
         change = judge(points, series.better, Policy())
         db.execute(
             "INSERT INTO changes (week, position, series, measurement, state, change) VALUES (%s, %s, %s, %s, %s, %s)",
-            [row[0], position, series.id, series.measurement, change.state, json.dumps({"change": change.as_json()})],
+            [
+                row[0],
+                position,
+                series.id,
+                series.measurement,
+                change.state,
+                json.dumps(_entry(change, platform_is_vm4=series.platform == "vm4")),
+            ],
         )

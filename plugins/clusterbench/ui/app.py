@@ -84,35 +84,34 @@ def show_latest(visit: Here) -> Response:
 
 @pages.get("/experiments/{name}")
 def show_experiment(
-    visit: Here,
-    name: str,
-    choice: Annotated[experiment.Choice, Depends()],
-    before: datetime | None = None,
-    number: int = 1,
+    visit: Here, name: str, choice: Annotated[experiment.Choice, Depends()], before: datetime | None = None
 ) -> Response:
     visit.must_read(name)
     with visit.history() as db:
-        return page("experiment.html.j2", visit, page=experiment.gather(db, name, choice, before, number))
+        return page("experiment.html.j2", visit, page=experiment.gather(db, name, choice, before))
 
 
-@pages.get("/series/{name}/{scale}/{platform}/{key}/{measurement}")
+SERIES = "/series/{experiment}/{scale}/{platform}/{key}/{measurement}"
+
+
+@pages.get(SERIES)
 def show_series(
-    visit: Here, name: str, scale: str, platform: str, key: str, measurement: str, runs: int = over_time.RUNS[-1]
+    visit: Here, wanted: Annotated[over_time.Wanted, Depends()], runs: int = over_time.RUNS[-1]
 ) -> Response:
-    visit.must_read(name)
+    visit.must_read(wanted.experiment)
     with visit.history() as db:
-        found = over_time.find(db, name, scale, platform, key, measurement)
+        found = over_time.find(db, wanted)
         runs = min(max(2, runs), over_time.RUNS[-1])
         return page("series.html.j2", visit, page=over_time.gather(db, found, runs), offered=over_time.RUNS)
 
 
-@pages.get("/series/{name}/{scale}/{platform}/{key}/{measurement}/points.csv")
-def download_series(visit: Here, name: str, scale: str, platform: str, key: str, measurement: str) -> Response:
-    visit.must_read(name)
+@pages.get(f"{SERIES}/points.csv")
+def download_series(visit: Here, wanted: Annotated[over_time.Wanted, Depends()]) -> Response:
+    visit.must_read(wanted.experiment)
     with visit.history() as db:
-        found = over_time.find(db, name, scale, platform, key, measurement)
-        text = over_time.as_csv(found, read.points(db, found.id, measurement, limit=over_time.RUNS[-1]))
-    attached = f"attachment; filename*=UTF-8''{quote(f'{name}-{scale}-{platform}-{key}-{measurement}.csv')}"
+        found = over_time.find(db, wanted)
+        text = over_time.as_csv(found, read.points(db, found.id, found.measurement, limit=over_time.RUNS[-1]))
+    attached = f"attachment; filename*=UTF-8''{quote(wanted.file_name)}.csv"
     return Response(text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": attached})
 
 
@@ -169,12 +168,12 @@ def send_weekly_report(visit: Here, run_id: str) -> Response:
 
 
 @pages.get("/style.css")
-def send_style(visit: Here) -> Response:
+def send_style() -> Response:
     return Response(template.asset(template.STYLE)[0], media_type="text/css", headers=KEPT)
 
 
 @pages.get("/page.js")
-def send_script(visit: Here) -> Response:
+def send_script() -> Response:
     return Response(template.asset(template.SCRIPT)[0], media_type="text/javascript", headers=KEPT)
 
 
@@ -187,8 +186,8 @@ def _not_shown(request: Request, error: NotShown) -> HTMLResponse:
     return HTMLResponse(text, status_code=error.status, headers=HEADERS)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return _not_shown(request, error if isinstance(error, NotShown) else NotShown(500, "Something broke", str(error)))
+async def _instead(request: Request, error: NotShown) -> Response:
+    return _not_shown(request, error)
 
 
 async def _ours(request: Request, error: Exception) -> Response:
@@ -196,10 +195,8 @@ async def _ours(request: Request, error: Exception) -> Response:
     return _not_shown(request, NotShown(503, "That cannot be had now", str(error)))
 
 
-async def _by_http(request: Request, error: Exception) -> Response:
+async def _by_http(request: Request, error: AnyHTTPException) -> Response:
     """Whoever is not logged in is sent to the login, and back; a program that sent a token is told that it is bad."""
-    if not isinstance(error, AnyHTTPException):
-        return await _refused(request, error)
     if error.status_code in (401, 403) and "authorization" not in request.headers:
         back = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         above = str(request.scope.get("app_root_path", "")).rstrip("/")
@@ -210,20 +207,19 @@ async def _by_http(request: Request, error: Exception) -> Response:
     return _not_shown(request, NotShown(error.status_code, "Not found" if error.status_code == 404 else "Not so", says))
 
 
-async def _not_understood(request: Request, error: Exception) -> Response:
-    problems = error.errors() if isinstance(error, RequestValidationError) else []
-    says = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problems)
+async def _not_understood(request: Request, error: RequestValidationError) -> Response:
+    says = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors())
     return _not_shown(request, NotShown(400, "This address is not understood", says))
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _broken(request: Request, _: Exception) -> Response:
     """Starlette raises it again when this is sent, so that it is logged."""
     says = "A fault of clusterbench. The log of Airflow's API server tells where."
     return _not_shown(request, NotShown(500, "This page broke", says))
 
 
 ANSWERS: dict[Any, Any] = {
-    NotShown: _refused,
+    NotShown: _instead,
     ClusterbenchError: _ours,
     AnyHTTPException: _by_http,
     RequestValidationError: _not_understood,

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from itertools import pairwise
 from statistics import median
 
 from clusterbench.history.model import Point
@@ -24,7 +24,6 @@ SPREAD_MIN = 0.1
 TICKS_X, TICKS_Y = 8, 5
 APART_PX = 68
 """Words over two lines nearer than that would touch: the second is written a line lower."""
-DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def _places(points: Sequence[Point]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From values to heights. It does not begin at 0 where the values lie far from it: a few percent are of interest."""
+    """From values to heights. It does not begin at 0 where values lie far from it: a few percent are of interest."""
 
     low: float
     high: float
@@ -205,7 +204,7 @@ def _levels(
     """One between every two change points; without any, the one level that all runs share."""
     bounds = [0, *(start for start in sorted(starts) if start), len(points)]
     found = []
-    for first, end in zip(bounds, bounds[1:], strict=False):
+    for first, end in pairwise(bounds):
         values = [each.median for each in points[first:end] if each.is_valid and each.median is not None]
         if values:
             middle = median(values)
@@ -253,8 +252,3 @@ def spark(points: Sequence[Point]) -> Figure | None:
             Dot(point.run_id, round(3 + place * (SPARK_WIDTH - 6) / last, 1), y, None, None, point.is_valid, "")
         )
     return Figure(tuple(dots), (), (), (), (), (), (), False, SPARK_WIDTH, SPARK_HEIGHT)
-
-
-def place_of(points: Sequence[Point], when: datetime) -> int:
-    """Of the first point after that moment."""
-    return bisect_right([point.started_at for point in points], when)

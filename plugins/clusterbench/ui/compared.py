@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterbench.compare import Cell, Comparison, Pair, compare
+from clusterbench.compare import Comparison, Pair, compare
+from clusterbench.compare_cells import Cell
 from clusterbench.errors import ArchiveError
 from clusterbench.history import read
 from clusterbench.history.database import Database
@@ -61,13 +62,14 @@ def gather(db: Database, experiments: list[str], experiment: str, a: str, b: str
         names = [f"{run.experiment}/{run.run_id}" for run in runs[:2]]
         newest, former = (*names, "", "")[:2]
         return Page(experiment, experiments, runs, a or former, b or newest, None, None, [], "")
-    rows = tuple(_row(db, name) for name in (a, b))
+    rows = _row(db, a), _row(db, b)
     try:
-        found = compare(*(read.one_run(db, row.experiment, row.run_id) for row in rows))
+        run_a, run_b = (read.one_run(db, row.experiment, row.run_id) for row in rows)
     except ArchiveError as error:
         return Page(experiment, experiments, runs, a, b, None, None, [], str(error))
-    pairs = [_shown(pair, _drawn(db, rows)) for pair in found.pairs]
-    return Page(experiment, experiments, runs, a, b, (rows[0], rows[1]), found, pairs, "")
+    found, drawn = compare(run_a, run_b), _drawn(db, rows)
+    pairs = [_shown(pair, drawn) for pair in found.pairs]
+    return Page(experiment, experiments, runs, a, b, rows, found, pairs, "")
 
 
 def _row(db: Database, name: str) -> RunRow:

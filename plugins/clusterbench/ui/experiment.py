@@ -14,19 +14,23 @@ from clusterbench.ui.judged import title_of
 from clusterbench.ui.latest import points_of
 from clusterbench.ui.visit import NotShown
 
-RUNS_SHOWN = 25
+RUNS_SHOWN = 10
 SERIES_SHOWN = 60
 """On a page: each comes with a small figure."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the form asks for; empty for all."""
+    """What the form asks for; empty for all. ``number`` is that of the page."""
 
     scale: str = ""
     platform: str = ""
     sweep: str = ""
     measurement: str = ""
+    number: int = 1
+
+
+FIELDS = ("scale", "platform", "sweep", "measurement")
 
 
 @dataclass(frozen=True)
@@ -52,22 +56,22 @@ class Page:
     pages: int
 
 
-def gather(db: Database, experiment: str, choice: Choice, before: datetime | None, number: int) -> Page:
+def gather(db: Database, experiment: str, choice: Choice, before: datetime | None) -> Page:
     runs = read.runs(db, experiment, limit=RUNS_SHOWN + 1, before=before)
     if not runs and before is None:
         raise NotShown(404, "No such experiment", f"No run of an experiment {experiment!r} is in the history database.")
     shown = runs[:RUNS_SHOWN]
-    every = read.series(db, experiment=experiment)
+    every = sorted(read.series(db, experiment=experiment), key=_order)
     found = [one for one in every if _is_chosen(one, choice)]
     pages = max(1, -(-len(found) // SERIES_SHOWN))
-    number = min(max(1, number), pages)
+    number = min(max(1, choice.number), pages)
     return Page(
         experiment,
         runs[0].title if runs else experiment,
         shown,
         shown[-1].started_at if len(runs) > RUNS_SHOWN else None,
         choice,
-        {name: list(dict.fromkeys(getattr(one, name) for one in every)) for name in Choice.__dataclass_fields__},
+        {name: list(dict.fromkeys(getattr(one, name) for one in every)) for name in FIELDS},
         _followed(db, found[(number - 1) * SERIES_SHOWN : number * SERIES_SHOWN]),
         len(found),
         number,
@@ -75,9 +79,14 @@ def gather(db: Database, experiment: str, choice: Choice, before: datetime | Non
     )
 
 
+def _order(one: Series) -> tuple[object, ...]:
+    """Levels as numbers where they are: 50 clients before 100."""
+    return (one.scale, one.sweep, one.measurement, *((isinstance(level, str), level) for level in one.levels.values()))
+
+
 def _is_chosen(one: Series, choice: Choice) -> bool:
-    asked = {name: getattr(choice, name) for name in Choice.__dataclass_fields__}
-    return all(getattr(one, name) == value for name, value in asked.items() if value)
+    asked = ((name, getattr(choice, name)) for name in FIELDS)
+    return all(getattr(one, name) == value for name, value in asked if value)
 
 
 def _followed(db: Database, series: Sequence[Series]) -> list[Followed]:

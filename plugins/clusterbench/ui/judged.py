@@ -7,10 +7,10 @@ from collections.abc import Collection
 from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import WeekRow
-from clusterbench.report.week import Change, Judged, Ran, Week
+from clusterbench.regression import Change
+from clusterbench.report.facts_compared import Difference
+from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.workloads import measurement_kinds
-
-ALL = ("regression", "improvement", "no_change", "too_few", "no_number")
 
 
 def title_of(measurement: str) -> str:
@@ -26,8 +26,13 @@ def newest(db: Database) -> WeekRow | None:
 def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
     """Of these experiments."""
     judged = [
-        Judged(found.series, title_of(found.series.measurement), _change(found))
-        for found in glance.changed(db, row.run_id, experiments, ALL)
+        Judged(
+            found.series,
+            title_of(found.series.measurement),
+            Change.from_json(found.entry["change"]),
+            tuple(Difference(**one) for one in found.entry.get("differences") or ()),
+        )
+        for found in glance.judged(db, row.run_id, experiments)
     ]
     ran = [
         Ran(one.experiment, one.experiment, one.dag_run_id, one.run_id, one.reason, _is_valid(one.run_id, one.reason))
@@ -35,10 +40,6 @@ def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
         if one.experiment in experiments
     ]
     return Week(row.run_id, row.dag_run_id, row.scale, row.started_at, row.url, ran, judged)
-
-
-def _change(found: glance.Found) -> Change:
-    return Change.from_json({"state": found.state, "says": "", **(found.entry.get("change") or found.entry)})
 
 
 def _is_valid(run_id: str | None, reason: str) -> bool | None:

@@ -18,6 +18,7 @@ from clusterbench.ui.visit import Visit
 
 SHOWN_MAX = 8
 """Results of each kind that are told one by one: the page is read at a glance. The weekly report has more."""
+FACTS_SHOWN = 2
 SPARK_RUNS = 30
 
 
@@ -32,6 +33,8 @@ class Told:
     since: str
     interval: str
     certainty: str
+    facts: list[str]
+    """That changed with it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class WeekShown:
 
 @dataclass(frozen=True)
 class Line:
-    """A platform in the newest run of an experiment at a scale. ``worst``: of the results that changed on it."""
+    """A platform in the newest run of an experiment at a scale. ``series``: what changed most on it, or its first."""
 
     run: RunRow
     platform: str
@@ -66,7 +69,6 @@ class Line:
     planned: int
     changes: Sequence[tuple[str, str]]
     """(css, words)."""
-    worst: Told | None
     series: Series | None
     title: str
     last: Point | None
@@ -101,9 +103,15 @@ def week_shown(week: Week) -> WeekShown:
 
 
 def told(one: Judged) -> Told:
-    where = f"{one.series.experiment} on {one.series.platform}, {said.what(one)}"
     return Told(
-        one.series, where, said.amount(one), said.levels(one), said.since(one), said.interval(one), said.certainty(one)
+        one.series,
+        f"{one.series.experiment} on {one.series.platform}, {said.what(one)}",
+        said.amount(one),
+        said.levels(one),
+        said.since(one),
+        said.interval(one),
+        said.certainty(one),
+        said.facts(one.facts, more=FACTS_SHOWN),
     )
 
 
@@ -124,21 +132,21 @@ def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> lis
     for run in sorted(runs, key=lambda each: each.started_at, reverse=True):
         _, lines = grouped.setdefault(run.experiment, (run, []))
         for platform in run.platforms:
-            key = run.experiment, run.run_id, platform
-            series, changed = heads.get(key), worst.get((run.experiment, run.scale, platform))
-            found = points.get((series.id, series.measurement), []) if series else []
+            key, place = (run.experiment, run.run_id, platform), (run.experiment, run.scale, platform)
+            reason = "" if run.is_valid else why.get((run.experiment, run.run_id), "")
+            series = heads.get(key)
+            course = points.get((series.id, series.measurement), []) if series else []
             lines.append(
                 Line(
                     run,
                     platform,
-                    why.get((run.experiment, run.run_id), "") if not run.is_valid else "",
+                    reason,
                     *done.get(key, (0, 0)),
-                    _counted(counted.get((run.experiment, run.scale, platform), {})),
-                    told(changed) if changed else None,
+                    _counted(counted.get(place, {})),
                     series,
                     title_of(series.measurement) if series else "",
-                    found[-1] if found else None,
-                    spark(found),
+                    course[-1] if course else None,
+                    spark(course),
                 )
             )
     return list(grouped.values())

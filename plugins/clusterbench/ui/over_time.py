@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from clusterbench.catalog import Catalog
 from clusterbench.errors import ClusterbenchError
@@ -50,15 +51,31 @@ class Page:
     policy: Policy
 
 
-def find(db: Database, experiment: str, scale: str, platform: str, key: str, measurement: str) -> Series:
-    for one in read.series(db, experiment=experiment, scale=scale, platform=platform, plotted_only=False):
-        if one.measurement == measurement and addresses.key_of(one) == key:
+@dataclass(frozen=True)
+class Wanted:
+    """A series as its address has it (``addresses.series``)."""
+
+    experiment: str
+    scale: str
+    platform: str
+    key: str
+    measurement: str
+
+    @property
+    def file_name(self) -> str:
+        return "-".join((self.experiment, self.scale, self.platform, self.key, self.measurement))
+
+
+def find(db: Database, wanted: Wanted) -> Series:
+    asked = {"experiment": wanted.experiment, "scale": wanted.scale, "platform": wanted.platform}
+    for one in read.series(db, **asked, plotted_only=False):
+        if one.measurement == wanted.measurement and addresses.key_of(one) == wanted.key:
             return one
     raise NotShown(
         404,
         "No such result",
-        f"The history database has no {measurement!r} of a cell {key} of {experiment} on {platform} at {scale} scale. "
-        "Choose a result on the experiment's page.",
+        f"The history database has no {wanted.measurement!r} of a cell {wanted.key} of {wanted.experiment} on "
+        f"{wanted.platform} at {wanted.scale} scale. Choose a result on the experiment's page.",
     )
 
 
@@ -104,7 +121,7 @@ def policy_of(experiment: str) -> Policy:
 
 def _facts_changed(db: Database, points: Sequence[Point]) -> list[FactsChanged]:
     """Those between a run and the run before, the newest first."""
-    pairs = [(a, b) for a, b in zip(points, points[1:], strict=False) if a.fact_set != b.fact_set][-FACTS_MAX:]
+    pairs = [(a, b) for a, b in pairwise(points) if a.fact_set != b.fact_set][-FACTS_MAX:]
     sides: dict[str, Side] = {}
     for fact_set in {point.fact_set for pair in pairs for point in pair}:
         sides[fact_set] = read.side(db, fact_set)

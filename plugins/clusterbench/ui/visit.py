@@ -11,7 +11,7 @@ from typing import Any
 from clusterbench.archive import CONNECTION_ID as ARCHIVE_ID
 from clusterbench.archive import Store
 from clusterbench.connections import Connection, Connections
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ClusterbenchError, HistoryError
 from clusterbench.history import database
 from clusterbench.history.database import Database
 
@@ -89,7 +89,7 @@ class Visit:
                 db.execute(f"SET statement_timeout = '{STATEMENT_LIMIT_S}s'")
                 db.execute("SET default_transaction_read_only = on")
                 yield db
-        except database.HistoryError as error:
+        except HistoryError as error:
             raise NotShown(503, "The history database does not answer", str(error)) from None
 
     def store(self) -> Store:
