@@ -138,8 +138,13 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
     return run.archive.url
 
 
-def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]) -> dict[str, Any]:
-    """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why."""
+def note_week(
+    run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str], airflow_url: str = ""
+) -> dict[str, Any]:
+    """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why.
+
+    ``airflow_url`` is where the links of the report lead.
+    """
     _check_open(run)
     opened = run.archive.need_json("run.json")
     week = {
@@ -151,6 +156,7 @@ def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "runs": [asdict(one) for one in outcomes],
         "left_out": dict(left_out),
+        "airflow_url": airflow_url,
     }
     run.archive.put_json("week.json", week)
     return run.archive.need_json("week.json")
@@ -208,11 +214,9 @@ def _changes(run: Run) -> list[dict[str, Any]]:
 def write_report(run: Run) -> None:
     """The week's page, and the same in a few lines for a mail."""
     _check_open(run)
-    from clusterbench.history import database  # noqa: PLC0415
     from clusterbench.report import weekly as page  # noqa: PLC0415  templates and charts
 
-    with database.opened(run.connections(HISTORY)) as db:
-        gathered = page.gather_week(db, run.catalog, run.archive)
+    gathered = page.week_of(run.connections, run.catalog, run.archive)
     run.archive.put_new("report.html", page.render_week(gathered).encode(), "text/html; charset=utf-8")
     run.archive.put_new("report.txt", page.text_of_week(gathered).encode(), "text/plain; charset=utf-8")
 

@@ -74,9 +74,12 @@ def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return chosen or {}, "" if chosen else "declares no part"
 
 
+def _airflow_url() -> str:
+    return str(conf.get("api", "base_url", fallback="http://localhost:8080")).rstrip("/")
+
+
 def _address(dag_id: str, dag_run_id: str) -> str:
-    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
-    return f"{base}/dags/{dag_id}/runs/{dag_run_id}"
+    return f"{_airflow_url()}/dags/{dag_id}/runs/{dag_run_id}"
 
 
 # The tasks around them, in the order of the sequence.
@@ -120,7 +123,7 @@ def note_week(experiments: Sequence[str]) -> None:
             found = [weekly.outcome(run.archive.store, name, run_id, state) for name, state in states.items()]
         else:
             found = weekly.newest_runs(run.connections, experiments, params["scale"])
-        weekly.note_week(run, found, left_out)
+        weekly.note_week(run, found, left_out, _airflow_url())
 
     do("note_week", note)
 
