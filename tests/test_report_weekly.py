@@ -50,7 +50,7 @@ def test_the_page_alone_says_what_got_slower_by_how_much_and_how_certain_that_is
     assert "concurrency: 200 clients, warm key_value on lab_db1" in slower
     assert (
         "Throughput fell by 7.9 % (95 % interval: 6.1 to 9.5 %) , from 14 230 to 13 100 1/s, "
-        "since the run of 7 November 2026, 3 runs at the new level; told last week, too."
+        "since the run of 7 November 2026, 3 runs at the new level (told last week, too)."
     ) in slower.replace("%),", "%) ,")
     assert (
         "almost certainly real . Noise alone would look like this about once in 3 200 results (p = 0.00031)." in slower

@@ -136,7 +136,7 @@ def since(one: Judged) -> str:
     runs = one.change.runs_after
     if runs:
         said += f", {'this week' if runs == 1 else f'{runs} runs at the new level'}"
-    return f"{said}; told last week, too" if one.is_known else said
+    return f"{said} (told last week, too)" if one.is_known else said
 
 
 def certainty(one: Judged) -> str:
