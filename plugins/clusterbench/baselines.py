@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import Store
 from clusterbench.changes import QUESTION_DAYS, Found, regressions
-from clusterbench.connections import HISTORY
 from clusterbench.errors import ArchiveError
 from clusterbench.report.words import plural
 

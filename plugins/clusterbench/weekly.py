@@ -16,7 +16,7 @@ from clusterbench import __version__
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import is_offered
 from clusterbench.changes import Found, broken
-from clusterbench.connections import HISTORY, Connections
+from clusterbench.connections import Connections
 from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
@@ -208,17 +208,9 @@ def _changes(run: Run) -> list[dict[str, Any]]:
 def write_report(run: Run) -> None:
     """The week's page, and the same in a few lines for a mail; without charts where the history database is away."""
     _check_open(run)
-    from clusterbench.history import database  # noqa: PLC0415
     from clusterbench.report import weekly as page  # noqa: PLC0415  templates and charts
 
-    try:
-        with database.opened(run.connections(database.CONNECTION_ID)) as db:
-            gathered = page.gather_week(db, run.catalog, run.archive)
-    except ArchiveError:
-        raise
-    except ClusterbenchError as away:
-        log.warning("the report has no charts and no earlier runs: %s", away)
-        gathered = page.gather_week(None, run.catalog, run.archive, str(away))
+    gathered = page.week_of(run.connections, run.catalog, run.archive)
     run.archive.put_new("report.html", page.render_week(gathered).encode(), "text/html; charset=utf-8")
     run.archive.put_new("report.txt", page.text_of_week(gathered).encode(), "text/plain; charset=utf-8")
 

@@ -265,5 +265,12 @@ def week(db: Database, run_id: str) -> Week | None:
     return Week(_week_row(found), tuple(change for (change,) in db.execute(query, [run_id])))
 
 
+def week_before(db: Database, scale: str, started_at: datetime) -> Week | None:
+    """The last weekly run at that scale before that time."""
+    query = "SELECT run_id FROM weeks WHERE scale = %s AND started_at < %s ORDER BY started_at DESC LIMIT 1"
+    found = db.execute(query, [scale, started_at]).fetchone()
+    return week(db, found[0]) if found else None
+
+
 def _week_row(row: tuple[Any, ...]) -> WeekRow:
     return WeekRow(*[*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6]])

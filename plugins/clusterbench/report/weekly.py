@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterbench.regression import State
+from clusterbench.regression import FALSE_SHARE, State
 from clusterbench.report import week_said as said
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
@@ -34,6 +34,8 @@ def render_week(week: Week) -> str:
             runs=[_run(week, ran) for ran in week.ran],
             has_invalid=any(ran.is_valid is False for ran in week.ran),
             few=said.few(week),
+            compared=len(week.judged) - len(week.of("too_few")),
+            share_by_chance=round(FALSE_SHARE * 100),
             left_out=said.left_out(week),
             link=week.link("weekly", week.dag_run_id),
         )

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.regression import State
 from clusterbench.report import week_said as said
-from clusterbench.report.week import Judged, State, Week
+from clusterbench.report.week import Judged, Week
 from clusterbench.report.words import plural
 from clusterbench.ui import judged
 from clusterbench.ui.chart import Figure, spark
