@@ -17,7 +17,7 @@ from clusterbench.ui.chart import Figure, spark
 from clusterbench.ui.judged import title_of
 from clusterbench.ui.visit import Visit
 
-SHOWN_MAX = 8
+SHOWN_MAX = 5
 """Results of each kind that are told one by one: the page is read at a glance. The weekly report has more."""
 FACTS_SHOWN = 2
 SPARK_RUNS = 30
