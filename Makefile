@@ -27,15 +27,11 @@ down:  ## stop the lab; its data stays
 status:  ## how every server of the lab is
 	@$(bin)/clusterbench lab status
 
-run: up  ## a part of every study on the lab; all of one: EXPERIMENT=retail SCALE=laptop
+run: up  ## the weekly run with a part of every study, on the lab; all of one: EXPERIMENT=retail SCALE=laptop
 ifdef EXPERIMENT
 	$(bin)/clusterbench run $(EXPERIMENT) --scale $(SCALE)
 else
-	$(bin)/clusterbench run key_value --scale $(SCALE) --sweep concurrency --concurrency 10 --repetitions 1
-	$(bin)/clusterbench run retail --scale $(SCALE) --platform lab_db1 --sweep data_load
-	$(bin)/clusterbench run terasort --scale smoke --platform lab_hadoop1 --sweep platforms --repetitions 1
-	$(bin)/clusterbench run tpcds_density --scale smoke --platform lab_ideal --platform lab_oversubscribed --sweep lite
-	$(bin)/clusterbench run order_entry --scale $(SCALE) --sweep clients --sweep utilisation --concurrency 4 --repetitions 1
+	$(bin)/clusterbench run weekly --scale $(SCALE) --part
 endif
 
 bench: setup  ## measure clusterbench itself

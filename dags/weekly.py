@@ -1,6 +1,9 @@
-"""The weekly run, as an Airflow DAG: every experiment in turn; one that fails never stops the next.
+"""The weekly run: every experiment in turn, then what changed, the report, and people are told.
 
-By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by the button in the UI.
+By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by the button in the UI. An
+experiment that fails never stops the next. The run fails when an experiment failed, when a result got worse or is no
+longer there, or when somebody could not be told; whether a new level is the baseline from now on is asked in the DAG
+`baselines`. See docs/operate.md, The weekly run.
 """
 
 from __future__ import annotations
@@ -8,15 +11,16 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, CronTriggerTimetable, Param
+from airflow.sdk import DAG, CronTriggerTimetable, TaskGroup
 
+from clusterbench import tasks, weekly_tasks
 from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
-from clusterbench.spec import SCALES
 
 SATURDAY_EVENING = "0 20 * * 6"
+
+experiments = Catalog(project_root()).experiments()  # those with a mistake are left out; problems.py raises it
+names = [experiment.experiment for experiment, _ in experiments]
 
 with DAG(
     "weekly",
@@ -30,30 +34,32 @@ with DAG(
     start_date=None,  # with a date in the past, the last Saturday would be made up for as soon as this is installed
     catchup=False,
     max_active_runs=1,
-    params={
-        "scale": Param(
-            "laptop",
-            type="string",
-            enum=list(SCALES),
-            title="Scale",
-            description="smoke: under a minute each, for tests. laptop: minutes. full: the papers' own levels.",
-        )
-    },
+    params=weekly_tasks.form(names),
+    default_args=tasks.DEFAULTS,
+    deadline=weekly_tasks.deadline(),
     tags=["benchmark"],
 ) as dag:
-    all_valid = EmptyOperator(task_id="all_valid")  # the only leaf: fails when any experiment failed
-    previous = None
-    for experiment, _ in Catalog(project_root()).experiments():  # without those with a mistake; problems.py shows it
-        run = TriggerDagRunOperator(
-            task_id=experiment.experiment,
-            trigger_dag_id=experiment.experiment,
-            conf={"scale": "{{ params.scale }}"},
-            wait_for_completion=True,
-            poke_interval=5,
-            trigger_rule="all_done",
-            retries=0,
-        )
-        if previous is not None:
-            previous >> run
-        run >> all_valid
-        previous = run
+    previous = weekly_tasks.open_week()
+
+    for experiment, _ in experiments:
+        with TaskGroup(experiment.experiment, tooltip=experiment.title):
+            start = weekly_tasks.StartExperiment(
+                task_id="start", experiment=experiment.experiment, trigger_rule="all_done"
+            )
+            finished = weekly_tasks.finished(experiment.experiment)
+            previous >> start >> finished
+        previous = finished
+
+    loaded = weekly_tasks.load_history()
+    week = weekly_tasks.note_week(names)
+    changes = weekly_tasks.regressions()
+    report = weekly_tasks.weekly_report()
+    archived = weekly_tasks.archive_week()
+    told = weekly_tasks.tell()
+    asked = weekly_tasks.AskAboutBaselines(
+        task_id="ask_about_baselines",
+        trigger_dag_id="baselines",
+        skip_when_already_exists=True,
+        trigger_rule="all_done",
+    )
+    previous >> loaded >> week >> changes >> report >> archived >> [told, asked] >> weekly_tasks.conclude()

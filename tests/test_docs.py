@@ -7,7 +7,16 @@ import re
 import pytest
 
 from clusterbench.paths import project_root
-from clusterbench.spec import Experiment, Platform, Published, PublishedMetric, PublishedMetrics, PublishedValue, Sweep
+from clusterbench.spec import (
+    Experiment,
+    Part,
+    Platform,
+    Published,
+    PublishedMetric,
+    PublishedMetrics,
+    PublishedValue,
+    Sweep,
+)
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
 from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
@@ -18,7 +27,7 @@ REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 
 MODELS = [
-    *(Experiment, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
+    *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
     *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),
 ]
 

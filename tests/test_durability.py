@@ -13,7 +13,7 @@ import pytest
 from tests.order_entry_run import ALL_ON, PLATFORMS, record, records, write
 from tests.test_report import Folder
 
-from clusterbench import cli
+from clusterbench import cli, cli_compare
 from clusterbench.archive import RunArchive, Store
 from clusterbench.durability import Durability, archived, is_off, of_facts, of_run
 from clusterbench.records import TrialRecord
@@ -137,7 +137,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(two: Path, output: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     store = cast(Store, Folder(two))
     monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setattr(cli, "_archive_of", lambda run: RunArchive(store, "order_entry", run))
+    for module in (cli, cli_compare):
+        monkeypatch.setattr(module, "archive_of", lambda run: RunArchive(store, "order_entry", run))
     assert cli.main(list(arguments)) == 0
     return " ".join(re.sub(r"[│┃━─┏┓┗┛┡┩╇└┘┴├┤┼]", " ", output.readouterr().out).split())
 
@@ -164,6 +165,7 @@ def test_comparison_says_which_of_the_two_is_not_durable(
     assert "B (not durable: fsync off)" in said
     assert "A (not durable" not in said
     assert "B (not durable" not in printed(two, capsys, monkeypatch, "compare", "o1", "o2", "--platform", "lab_native")
+    assert "not comparable: B is not durable: fsync off" in said
     found = json.loads(printed(two, capsys, monkeypatch, "compare", "o1", "o2", "--json"))
     assert {pair["a"]: pair["durability"] for pair in found["platforms"]} == {
         "lab_native": ["", ""],

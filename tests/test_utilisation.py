@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import asdict
@@ -74,6 +75,79 @@ def test_cost_that_falls_with_the_load_is_followed() -> None:
     said, _ = search(batching, 60, 8)
     assert isinstance(said, Found)
     assert abs(batching(said.load)[0] - 60) <= 1
+
+
+# The cost of a transaction over time.
+
+Course = Callable[[float], float]
+"""Seconds since the checkpoint -> how many times as much as it will cost in the end."""
+BESIDE_S = 3.0
+"""What a step takes beside what is looked at of it."""
+
+
+def fading(by: float, within_s: float) -> Course:
+    return lambda at_s: 1 + by * math.exp(-at_s / within_s)
+
+
+def window(system: System, course: Course, target: float, seed: int = 0) -> tuple[float | None, list[Step]]:
+    """CPU in the 30 s after a search; each of its steps costs by chance a little more or less, unless ``seed`` is 0."""
+    chance, now = random.Random(seed), 0.0
+    looking, steps = Search(target, 64, STEP_S / 2), list[Step]()
+
+    def measured(load: Load, seconds: float) -> tuple[float, float]:
+        nonlocal now
+        cost = course(now + seconds / 2) * (chance.gauss(1, 0.03 * (STEP_S / 2 / seconds) ** 0.5) if seed else 1)
+        full, each = system(Load(load.clients))[0], system(load)[1] / system(load)[0]
+        percent = min(full, load.rate_per_s * cost / each) if load.rate_per_s else full
+        now += seconds + BESIDE_S
+        return percent, percent * each / cost
+
+    while isinstance(said := looking.next(steps), Try):
+        seconds = STEP_S / 2 * said.length
+        steps.append(Step(said.load, seconds, *measured(said.load, seconds)))
+        assert len(steps) <= STEPS_MAX
+    return (measured(said.load, 30.0)[0] if isinstance(said, Found) else None), steps
+
+
+@pytest.mark.parametrize("course", [fading(0.2, 20), fading(0.3, 40), fading(0.6, 40), fading(1.0, 40)])
+def test_cost_that_fades_is_followed_until_it_falls_no_more(course: Course) -> None:
+    """As that of pages that are written whole after a checkpoint."""
+    percent, steps = window(COARSE, course, 85)
+    assert percent is not None and abs(percent - 85) <= TOLERANCE
+    last = [step.cost for step in steps[-3:]]
+    assert min(last) >= 0.97 * last[0]
+    assert any(step.cost > 1.03 * last[0] for step in steps), "there was something to wait for"
+
+
+def test_cost_that_fades_and_is_noisy_mostly_leads_to_the_target() -> None:
+    """A short step is off by 3 %, and the window, too. Two searches of three land; a steady cost lets nine of ten."""
+    landed = {}
+    for name, course in {"fades": fading(0.3, 40), "steady": fading(0, 1)}.items():
+        found = [window(COARSE, course, 85, seed)[0] for seed in range(1, 201)]
+        landed[name] = sum(percent is not None and abs(percent - 85) <= TOLERANCE for percent in found) / len(found)
+    assert landed["fades"] > 2 / 3, landed
+    assert landed["steady"] > 0.9, landed
+
+
+@pytest.mark.parametrize("begin_s", [10, 20, 30, 40, 50, 60])
+def test_one_burst_that_is_over_decides_nothing(begin_s: float) -> None:
+    """Others on the machine for some seconds, whichever step they meet."""
+    percent, _ = window(COARSE, lambda at_s: 1.08 if begin_s <= at_s < begin_s + 10 else 1.0, 85)
+    assert percent == pytest.approx(85, abs=0.5)
+
+
+def test_cost_that_falls_without_end_ends_the_search() -> None:
+    percent, steps = window(COARSE, lambda at_s: 2 * 0.995**at_s, 60)
+    assert len(steps) == STEPS_MAX
+    assert percent is not None and percent < 60 - TOLERANCE, "the window tells"
+
+
+def test_clients_at_the_target_are_looked_at_until_the_cost_falls_no_more() -> None:
+    percent, steps = window(saturating(100, 4, 20), fading(0.6, 60), 82)
+    assert percent is not None and abs(percent - 82) <= TOLERANCE
+    costs = [step.cost for step in steps if step.load == steps[-1].load]
+    assert not steps[-1].load.rate_per_s and len(costs) > 3
+    assert costs[0] > 1.03 * costs[-1] and min(costs[-3:]) >= 0.97 * costs[-3]
 
 
 @pytest.mark.parametrize("target", [60, 85])

@@ -101,6 +101,15 @@ class Store:
                 return None  # so AWS answers to who may list below a prefix only
             raise self._explain("read", key, error) from None
 
+    def stream(self, key: str) -> Iterator[bytes] | None:
+        """The object piece by piece, so that its size does not matter; None when there is no such object."""
+        if key not in self.keys(key):
+            return None
+        try:
+            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].iter_chunks(CHUNK_BYTES)
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("read", key, error) from None
+
     def sha256(self, key: str) -> tuple[str, int]:
         """Digest and size of an object, streamed, so that its size does not matter."""
         digest, size = hashlib.sha256(), 0
@@ -208,6 +217,10 @@ class RunArchive:
     def trial(self, platform: str, trial_id: str) -> TrialRecord | None:
         data = self.get_json(f"trials/{platform}/{trial_id}/trial.json")
         return None if data is None else TrialRecord.from_json(data)
+
+    def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
+        """Of these trials (platform, id), in their order, read several at once."""
+        return _each(lambda trial: self.trial(*trial), trials)
 
     def put_trial(self, record: TrialRecord, raw: Path | None) -> TrialRecord:
         """Raw output and telemetry first, the record last: a trial with a record is whole. Returns what stands."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from clusterbench.errors import SpecError, suggest
 from clusterbench.host_settings import PROGRAMS, items
+from clusterbench.series import concurrency_levels
 from clusterbench.spec import Platform
-from clusterbench.spec.experiment import SCALES, Experiment, Sweep
+from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
 from clusterbench.spec.published import Published
 from clusterbench.workloads import load_workload
 
@@ -22,7 +23,48 @@ def check_experiment(experiment: Experiment, platforms: list[str], published: li
         problems.append(f"published: there is no published file {name!r}{suggest(name, published)}")
     for name, sweep in experiment.sweeps.items():
         problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep)]
+    if not problems:
+        problems = _check_followed(experiment)
+    if experiment.part is not None and not problems:
+        problems = [f"part.{problem}" for problem in _check_part(experiment, experiment.part, platforms)]
     return problems
+
+
+def _check_followed(experiment: Experiment) -> list[str]:
+    """Measurements that are followed over the weeks: a sweep's own of its workload, the experiment's of any of them."""
+    of_sweeps = {name: list(load_workload(sweep.workload).measurements) for name, sweep in experiment.sweeps.items()}
+    followed = [("", experiment.regression, list(dict.fromkeys(m for known in of_sweeps.values() for m in known)))]
+    for name, sweep in experiment.sweeps.items():
+        if sweep.regression:
+            followed.append((f"sweeps.{name}.", sweep.regression, of_sweeps[name]))
+    return [
+        f"{where}regression.measurements: unknown measurement {name!r}{suggest(name, known)}"
+        for where, regression, known in followed
+        for name in regression.measurements
+        if name not in known
+    ]
+
+
+def _check_part(experiment: Experiment, part: Part, platforms: list[str]) -> list[str]:
+    """Concurrency by the largest scale that a part is for; at a smaller one, what is not there is left out."""
+    problems = [
+        f"{key}: unknown {kind} {name!r}{suggest(name, known)}"
+        for key, kind, names, known in (
+            ("platforms", "platform", part.platforms, platforms),
+            ("sweeps", "sweep", part.sweeps, list(experiment.sweeps)),
+        )
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        return problems
+    declared = concurrency_levels(experiment, part.scale or "laptop", part.sweeps)
+    allowed = ", ".join(map(str, declared)) or "none, no sweep of the part varies it"
+    return [
+        f"concurrency: level {level} is not in the part's sweeps at {part.scale or 'laptop'} scale; allowed: {allowed}"
+        for level in part.concurrency
+        if level not in declared
+    ]
 
 
 def _check_sweep(sweep: Sweep) -> list[str]:

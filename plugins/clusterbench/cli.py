@@ -14,10 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster
-from clusterbench.archive import CONNECTION_ID, RunArchive, Store, find_run
+from clusterbench import cli_cluster, cli_compare, cli_regressions, cli_weekly
+from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
+from clusterbench.cli_compare import SHOWN, archive_of
 from clusterbench.connections import local_connections
 from clusterbench.durability import Durability, archived
 from clusterbench.errors import ArchiveError, ClusterbenchError
@@ -25,15 +26,9 @@ from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
 from clusterbench.plan import estimate, make_plan, read_choices
-from clusterbench.runs import pool_of, run_id_from
+from clusterbench.runs import WEEKLY, pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
-
-SHOWN = (
-    *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
-    *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
-)
-"""Measurements that the command line prints, of those that a cell has."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,9 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
     plan.set_defaults(command=_plan)
 
-    run = commands.add_parser("run", help="start an experiment in Airflow, as its button does, and follow it")
+    run = commands.add_parser(
+        "run", help="start an experiment, or 'weekly', in Airflow, as its button does, and follow it"
+    )
     _add_choices(run)
     run.add_argument("--no-wait", action="store_true", help="start it and return")
+    cli_weekly.add_to(run)
     run.set_defaults(command=_run)
 
     for name, command, words in (
@@ -90,13 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("object", metavar="OBJECT", nargs="?", help="its name in the archive; a folder is listed")
     show.set_defaults(command=_show)
 
-    compare = commands.add_parser("compare", help="two archived runs: which facts differ, then the results as ratios")
-    compare.add_argument("run_a", metavar="RUN_A", help="EXPERIMENT/RUN_ID, or the run id alone; ratios are to it")
-    compare.add_argument("run_b", metavar="RUN_B")
-    compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
-    compare.add_argument("--json", action="store_true", help="everything, as JSON")
-    compare.set_defaults(command=_compare)
-
+    cli_compare.add_to(commands)
+    cli_regressions.add_to(commands)
     cli_cluster.add_to(commands)
 
     lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
@@ -209,6 +202,9 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.watch import follow  # noqa: PLC0415
 
     catalog = Catalog(project_root())
+    if options.experiment == WEEKLY:
+        AirflowApi.from_environment(lab_dir()).ensure_pools(_pool_names(catalog))
+        return cli_weekly.run_week(options, lambda archive: _print_results(*_results_of(archive)))
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
@@ -226,7 +222,7 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     """Results, where the report is, and an exit status that is 0 only for a valid run."""
     asked = api.dag_run(dag_id, dag_run_id)
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
-    archive = _archive_of(f"{dag_id}/{run_id}")
+    archive = archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
     if archive.get_json("results.json"):
         _print_results(*_results_of(archive))
@@ -285,12 +281,8 @@ def _print_results(results: Sequence[Result], kept: Durability) -> None:
     Console(width=max(150, Console().width)).print(table)
 
 
-def _archive_of(run: str) -> RunArchive:
-    return find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), run)
-
-
 def _verify(options: argparse.Namespace) -> int:
-    archive = _archive_of(options.run)
+    archive = archive_of(options.run)
     problems = archive.verify()
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -300,7 +292,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    archive = _archive_of(options.run)
+    archive = archive_of(options.run)
     name = options.object or ""
     if content := archive.store.get(archive.prefix + name) if name else None:
         sys.stdout.buffer.write(content)
@@ -315,7 +307,7 @@ def _show(options: argparse.Namespace) -> int:
 def _lite(options: argparse.Namespace) -> int:
     from clusterbench.tpcds import selection  # noqa: PLC0415
 
-    archive, path = _archive_of(options.run), project_root() / selection.FILE
+    archive, path = archive_of(options.run), project_root() / selection.FILE
     chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, archive.trials())
     path.write_text(selection.as_yaml(chosen), encoding="utf-8")
     print(f"{path}: {', '.join(map(str, chosen.queries))}")
@@ -323,7 +315,7 @@ def _lite(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace) -> int:
-    found, kept = _results_of(_archive_of(options.run))
+    found, kept = _results_of(archive_of(options.run))
     if options.json:
         everything = {"results": [result.as_json() for result in found], "durability": kept.as_json()}
         print(json.dumps(everything, indent=1, sort_keys=True))
@@ -332,24 +324,16 @@ def _results(options: argparse.Namespace) -> int:
     return OK
 
 
-def _compare(options: argparse.Namespace) -> int:
-    from clusterbench.compare import compare, read_run  # noqa: PLC0415
-    from clusterbench.compare_shown import show  # noqa: PLC0415
-
-    run_a, run_b = (read_run(_archive_of(run)) for run in (options.run_a, options.run_b))
-    found = compare(run_a, run_b, options.platform)
-    if options.json:
-        print(json.dumps(found.as_json(), indent=1, sort_keys=True))
-    else:
-        show(found, Console(width=max(150, Console().width)), SHOWN)
-    return OK
-
-
 def _report(options: argparse.Namespace) -> int:
     from clusterbench.report import render_report  # noqa: PLC0415
+    from clusterbench.report.weekly import render_week, week_of  # noqa: PLC0415
 
-    archive = _archive_of(options.run)
-    options.output.write_text(render_report(archive, Catalog(project_root())), encoding="utf-8")
+    archive, catalog = archive_of(options.run), Catalog(project_root())
+    if archive.experiment == WEEKLY:
+        page = render_week(week_of(local_connections(lab_dir()), catalog, archive))
+    else:
+        page = render_report(archive, catalog)
+    options.output.write_text(page, encoding="utf-8")
     print(f"written to {options.output}")
     return OK
 

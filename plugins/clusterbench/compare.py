@@ -1,16 +1,15 @@
-"""Two archived runs side by side: first what they ran on, then the results that both have, as ratios."""
+"""Runs side by side, or platforms of one: first what they ran on, then the results that both have, as ratios. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from clusterbench.archive import RunArchive
-from clusterbench.conformance import archived
+from clusterbench.compare_cells import Cell, cells_of
 from clusterbench.durability import Durability
-from clusterbench.durability import archived as durability_of
 from clusterbench.errors import ArchiveError, suggest
+from clusterbench.judgement import say_deciding
 from clusterbench.report.facts_compared import (
     Difference,
     Side,
@@ -18,7 +17,10 @@ from clusterbench.report.facts_compared import (
     differences,
     of_texts,
 )
-from clusterbench.statistics import Result, Summary, ratio
+from clusterbench.statistics import Result
+
+NOT_COMPARED_ACROSS = ("scale", "seed")
+"""Choices of a run that make other data: numbers of two are never compared."""
 
 
 @dataclass(frozen=True)
@@ -32,31 +34,23 @@ class OneRun:
     results: Sequence[Result]
     kept: Durability = field(default_factory=Durability)
 
-    def results_on(self, platform: str) -> dict[str, Result]:
-        return {_cell_key(result): result for result in self.results if result.platform == platform}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One measurement of a cell in both runs; ``said`` stands for a number that is not there."""
-
-    label: str
-    measurement: str
-    unit: str
-    a: Summary | None
-    b: Summary | None
-    said_a: str
-    said_b: str
+    def results_on(self, platform: str) -> list[Result]:
+        return [result for result in self.results if result.platform == platform]
 
     @property
-    def ratio(self) -> tuple[float, tuple[float, float] | None] | None:
-        """B's median to A's, and its 95 % bootstrap interval where both have repetitions enough."""
-        return ratio(self.b.values, self.a.values) if self.a and self.b and self.a.median else None
+    def choices(self) -> Mapping[str, Any]:
+        return self.opened.get("choices") or {}
+
+    @property
+    def platforms(self) -> list[str]:
+        """In the order in which they were chosen: the first is the reference."""
+        chosen = [name for name in self.choices.get("platforms") or [] if name in self.sides]
+        return chosen + [name for name in self.sides if name not in chosen]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A platform of either run."""
+    """A platform of either run, or two of one; ``names`` is what the two are called beside their numbers."""
 
     a: str
     b: str
@@ -67,57 +61,60 @@ class Pair:
     cells: list[Cell]
     durability: tuple[str, str] = ("", "")
     """How either traded durability away; empty where it did not, or where that is not known."""
+    names: tuple[str, str] = ("A", "B")
 
-    def as_json(self) -> dict[str, Any]:
-        cells = [{**asdict(cell), "ratio": cell.ratio} for cell in self.cells]
-        return {**asdict(self), "cells": cells}
+    @property
+    def deciding(self) -> str:
+        """ "2 facts that decide differ: kernel, cpus": to be said beside the verdicts."""
+        return say_deciding([one.what for one in self.differences if one.decides])
+
+    def as_json(self, measurements: Collection[str] = ()) -> dict[str, Any]:
+        wanted = [cell for cell in self.cells if not measurements or cell.measurement in measurements]
+        return {
+            **{name: getattr(self, name) for name in ("a", "b", "names", "facts", "hosts", "deciding", "durability")},
+            "differences": [asdict(one) for one in self.differences],
+            "declared": [asdict(one) for one in self.declared],
+            "cells": [cell.as_json() for cell in wanted],
+        }
 
 
 @dataclass(frozen=True)
 class Comparison:
+    """``runs``: twice the same, where platforms of one run are compared."""
+
     runs: tuple[str, str]
     run_differences: list[Difference]
     pairs: list[Pair]
     alone: tuple[list[str], list[str]]
     """Platforms that only one of the runs has."""
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def is_of_one_run(self) -> bool:
+        return self.runs[0] == self.runs[1]
+
+    def as_json(self, measurements: Collection[str] = ()) -> dict[str, Any]:
+        """``measurements``: only these, where any are named."""
         of_runs = [asdict(one) for one in self.run_differences]
-        pairs = [pair.as_json() for pair in self.pairs]
+        pairs = [pair.as_json(measurements) for pair in self.pairs]
         return {"runs": self.runs, "run_differences": of_runs, "platforms": pairs, "alone": self.alone}
 
 
-def read_run(archive: RunArchive) -> OneRun:
-    """Raises ArchiveError where the run has no results yet."""
-    found = archive.need_json("results.json")
-    results = [Result.from_json(entry) for entry in found["results"]]
-    platforms = dict.fromkeys(result.platform for result in results)
-    facts = {name: archive.get_json(f"platforms/{name}/facts.json") for name in platforms}
-    sides = {
-        name: Side.of(facts[name], archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml"))
-        for name in platforms
-    }
-    declared = {name: _declared(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms}
-    kept = durability_of(found, {name: known or {} for name, known in facts.items()})
-    name, opened = f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json")
-    return OneRun(name, opened, sides, declared, kept.labelled(results), kept)
-
-
-def _declared(conformance: Mapping[str, Any] | None) -> dict[str, str]:
-    """Hosts of the same setting as one: they have other names in other runs."""
-    found: dict[str, dict[str, None]] = {}
-    for row in archived(conformance):
-        found.setdefault(row.setting, {})[row.declared] = None
-    return {setting: ", ".join(sorted(values)) for setting, values in found.items()}
-
-
 def compare(a: OneRun, b: OneRun, asked: Sequence[str] = ()) -> Comparison:
-    """``asked``: platforms of both, or "native=vm1" for one of A and another of B. Pure."""
+    """``asked``: platforms of both, or "native=vm1" for one of A and another of B."""
     pairs = _asked(a, b, asked) if asked else _natural(a, b)
     used_a, used_b = ({pair[side] for pair in pairs} for side in (0, 1))
     alone = ([name for name in a.sides if name not in used_a], [name for name in b.sides if name not in used_b])
     of_runs = of_texts(_of_the_run(a), _of_the_run(b), "run")
     return Comparison((a.name, b.name), of_runs, [_pair(a, b, *pair) for pair in pairs], ([], []) if asked else alone)
+
+
+def compare_platforms(run: OneRun, asked: Sequence[str] = ()) -> Comparison:
+    """Each platform of a run beside its first. ``asked``: some of them, or "vm1=vm4" for vm4 beside vm1."""
+    first, *others = run.platforms
+    wanted = [name if "=" in name else f"{first}={name}" for name in asked or others]
+    if not wanted:
+        raise ArchiveError(f"run {run.name} has one platform, {first}: name a second run to compare it with")
+    return Comparison((run.name, run.name), [], [_pair(run, run, *pair) for pair in _asked(run, run, wanted)], ([], []))
 
 
 def _natural(a: OneRun, b: OneRun) -> list[tuple[str, str]]:
@@ -139,63 +136,37 @@ def _asked(a: OneRun, b: OneRun, asked: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _of_the_run(run: OneRun) -> dict[str, str]:
-    choices = run.opened.get("choices") or {}
-    said = {"experiment": run.name.partition("/")[0], "scale": choices.get("scale"), "seed": choices.get("seed")}
-    said["clusterbench"] = run.opened.get("clusterbench")
+    said = {"experiment": run.name.partition("/")[0], "scale": run.choices.get("scale")}
+    said |= {"seed": run.choices.get("seed"), "clusterbench": run.opened.get("clusterbench")}
     return {name: str(value) for name, value in said.items() if value is not None}
 
 
 def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
     side_a, side_b = a.sides[name_a], b.sides[name_b]
+    names = ("A", "B") if a is not b else (name_a, name_b)
+    kept = (a.kept.platforms.get(name_a, ""), b.kept.platforms.get(name_b, ""))
+    refused = _other_choices(a, b) or _not_durable(kept, names)
     return Pair(
         name_a,
         name_b,
         count_of_facts(side_a, side_b),
         (len(side_a.hosts), len(side_b.hosts)),
         differences(side_a, side_b),
-        of_texts(a.declared[name_a], b.declared[name_b], "platform file"),
-        _cells(a.results_on(name_a), b.results_on(name_b)),
-        (a.kept.platforms.get(name_a, ""), b.kept.platforms.get(name_b, "")),
+        of_texts(a.declared.get(name_a, {}), b.declared.get(name_b, {}), "platform file"),
+        cells_of(a.results_on(name_a), b.results_on(name_b), names, refused),
+        kept,
+        names,
     )
 
 
-def _cell_key(result: Result) -> str:
-    """All its levels: a cell's name says only those that were varied, and the same name may be another size."""
-    return f"{result.sweep} {sorted((name, str(level)) for name, level in result.levels.items())}"
+def _other_choices(a: OneRun, b: OneRun) -> str:
+    """Where both say what was chosen."""
+    chosen = [(name, a.choices.get(name), b.choices.get(name)) for name in NOT_COMPARED_ACROSS]
+    other = [f"{name} {x} in A and {y} in B" for name, x, y in chosen if None not in {x, y} and x != y]
+    return f"other data, {', '.join(other)}" if other else ""
 
 
-def _cells(a: Mapping[str, Result], b: Mapping[str, Result]) -> list[Cell]:
-    return [
-        cell
-        for key in dict.fromkeys([*a, *b])
-        for cell in _of_cell(a.get(key), b.get(key), twice=_is_ambiguous(key, a, b))
-    ]
-
-
-def _is_ambiguous(key: str, a: Mapping[str, Result], b: Mapping[str, Result]) -> bool:
-    """Whether the other run has a cell of that label with other levels."""
-    mine, others = (a[key], b) if key in a else (b[key], a)
-    return key not in others and any(other.label == mine.label for other in others.values())
-
-
-def _of_cell(a: Result | None, b: Result | None, *, twice: bool) -> list[Cell]:
-    known = next(result for result in (a, b) if result)
-    levels = ", ".join(f"{name} {level}" for name, level in known.levels.items())
-    label = f"{known.label} ({levels})" if twice else known.label
-    names = dict.fromkeys(name for result in (a, b) if result for name in result.measurements)
-    said = _said(a), _said(b)
-    if not names:
-        return [Cell(label, "", "", None, None, *said)]
-    cells = []
-    for name in names:
-        of_a, of_b = (result.measurements.get(name) if result else None for result in (a, b))
-        unit = next(summary.unit for summary in (of_a, of_b) if summary)
-        cells.append(Cell(label, name, unit, of_a, of_b, *said))
-    return cells
-
-
-def _said(result: Result | None) -> str:
-    if result is None:
-        return "not in this run"
-    reason = f": {result.reasons[0]}" if result.reasons else ""
-    return f"{result.n_of_n} completed{'' if result.completed else reason}"
+def _not_durable(kept: tuple[str, str], names: tuple[str, str]) -> str:
+    """Where one side alone traded durability away: its number is none beside that of the other."""
+    traded = [f"{name} is {said}" for name, said in zip(names, kept, strict=True) if said]
+    return traded[0] if len(traded) == 1 else ""

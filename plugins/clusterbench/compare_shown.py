@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench.compare import Cell, Comparison, Pair
+from clusterbench.compare import Comparison, Pair
+from clusterbench.compare_cells import Cell
 from clusterbench.report.facts_compared import Difference
-from clusterbench.report.sweeps import ratio_text
-from clusterbench.report.words import plural
+from clusterbench.report.words import plural, ratio_words
 from clusterbench.statistics import Summary
 
 
-def show(found: Comparison, console: Console, shown: Collection[str]) -> None:
-    """``shown``: the measurements of a cell to print, of those that it has; all of them are in the JSON."""
-    console.print(f"A is {found.runs[0]}\nB is {found.runs[1]}", highlight=False, markup=False)
+@dataclass(frozen=True)
+class Shown:
+    """Which measurements of a cell are printed: those that were asked for, all, or the usual ones that it has."""
+
+    usual: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+    every: bool = False
+
+    def of(self, measured: Sequence[Cell]) -> list[Cell]:
+        if self.asked:
+            return [cell for cell in measured if cell.measurement in self.asked]
+        if self.every:
+            return list(measured)
+        return [cell for cell in measured if cell.measurement in self.usual] or list(measured[:1])
+
+
+def show(found: Comparison, console: Console, shown: Shown) -> None:
+    """All that is not printed is in the JSON."""
+    of_runs = f"Run {found.runs[0]}" if found.is_of_one_run else f"A is {found.runs[0]}\nB is {found.runs[1]}"
+    console.print(of_runs, highlight=False, markup=False)
     _differences(found.run_differences, "The runs", console)
     for pair in found.pairs:
-        name = pair.a if pair.a == pair.b else f"{pair.a} (A) and {pair.b} (B)"
-        console.print(f"\n{name}", style="bold", highlight=False, markup=False)
+        console.print(f"\n{_name(found, pair)}", style="bold", highlight=False, markup=False)
         sides = _sides(pair)
         _facts(pair, console, sides)
         _differences(pair.declared, "Declared settings", console, sides)
-        _cells(pair.cells, console, shown, sides)
+        _cells(pair, console, shown, sides)
     for run, names in zip("AB", found.alone, strict=True):
         if names:
             console.print(f"Only {run} has {', '.join(names)}.", highlight=False, markup=False)
 
 
+def _name(found: Comparison, pair: Pair) -> str:
+    if found.is_of_one_run:
+        return f"{pair.b} beside {pair.a}"
+    return pair.a if pair.a == pair.b else f"{pair.a} (A) and {pair.b} (B)"
+
+
 def _sides(pair: Pair) -> tuple[str, str]:
     """Heads of the columns: whoever reads a number of a platform that is not durable reads that, too."""
-    a, b = (f"{run} ({said})" if said else run for run, said in zip("AB", pair.durability, strict=True))
+    a, b = (f"{name} ({said})" if said else name for name, said in zip(pair.names, pair.durability, strict=True))
     return a, b
 
 
 def _facts(pair: Pair, console: Console, sides: tuple[str, str]) -> None:
     if not all(pair.hosts):
-        without = " and ".join(run for run, hosts in zip("AB", pair.hosts, strict=True) if not hosts)
+        without = " and ".join(run for run, hosts in zip(pair.names, pair.hosts, strict=True) if not hosts)
         console.print(f"No facts of hosts were read in {without}: nobody knows whether the two can be compared.")
     if not pair.differences and all(pair.hosts):
         hosts = " and ".join(dict.fromkeys(plural(count, "host") for count in pair.hosts))
@@ -60,35 +83,42 @@ def _differences(found: Sequence[Difference], what: str, console: Console, sides
     for column in ("", "what", "where", *sides):
         table.add_column(column, overflow="fold")
     for one in found:
-        table.add_row("!" if one.decides else "", one.what, one.where, _plain(one.a), _plain(one.b))
+        table.add_row("!" if one.decides else "", one.what, one.where, escaped(one.a), escaped(one.b))
     console.print(table, markup=False, highlight=False)
 
 
-def _plain(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text that a table must not read as markup."""
     return text.replace("[", "\\[")
 
 
-def _cells(cells: Iterable[Cell], console: Console, shown: Collection[str], sides: tuple[str, str]) -> None:
-    table = Table(title="Results: median, 95 % interval", title_justify="left")
-    for column in ("cell", "measurement", *sides, "B / A (95 % bootstrap interval)"):
-        table.add_column(column, justify="left" if column in ("cell", "measurement") else "right", overflow="fold")
+def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -> None:
+    beside = f"; {pair.deciding}" if pair.deciding else ""
+    table = Table(title=escaped(f"Results: median, 95 % interval{beside}"), title_justify="left")
+    ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % bootstrap interval"
+    for column in ("cell", "measurement", *sides, ratio, f"{pair.names[1]} is"):
+        table.add_column(column, justify="right" if column in sides else "left", overflow="fold")
+    for label, measured in _by_label(pair.cells).items():
+        for number, cell in enumerate(shown.of(measured)):
+            table.add_row(
+                escaped(label) if number == 0 else "",
+                f"{cell.measurement}, {cell.unit}" if cell.measurement else "",
+                escaped(_summary(cell.a, cell.said_a)),
+                escaped(_summary(cell.b, cell.said_b)),
+                ratio_words(cell.ratio),
+                escaped(cell.judgement.says),
+            )
+    if table.row_count:
+        console.print(table, highlight=False)
+    else:
+        console.print("Neither has such a result.")
+
+
+def _by_label(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     grouped: dict[str, list[Cell]] = {}
     for cell in cells:
         grouped.setdefault(cell.label, []).append(cell)
-    for label, measured in grouped.items():
-        rows = [cell for cell in measured if cell.measurement in shown] or measured[:1]
-        for number, cell in enumerate(rows):
-            table.add_row(
-                _plain(label) if number == 0 else "",
-                f"{cell.measurement}, {cell.unit}" if cell.measurement else "",
-                _plain(_summary(cell.a, cell.said_a)),
-                _plain(_summary(cell.b, cell.said_b)),
-                ratio_text(cell.b, cell.a),
-            )
-    if grouped:
-        console.print(table, highlight=False)
-    else:
-        console.print("Neither run has a result.")
+    return grouped
 
 
 def _summary(summary: Summary | None, said: str) -> str:

@@ -38,6 +38,10 @@ class ArchiveError(ClusterbenchError):
     """Object storage denied, vanished, or already holds what was to be written."""
 
 
+class HistoryError(ClusterbenchError):
+    """The history database is away, refuses, or is asked for what it does not have. Archives are none the worse."""
+
+
 class LeaseError(ClusterbenchError):
     """The cluster is held by another run."""
 

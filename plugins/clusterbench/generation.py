@@ -68,10 +68,18 @@ def make_empty(dataset: Dataset, engine: Database, columns: str) -> None:
 
 
 def drop(dataset: Dataset, engine: Database) -> None:
-    """The table first: a worker that still loads has nowhere to then, and cannot note a slice that is gone."""
-    _comment(dataset.table, engine)  # refuses
-    engine.execute(statement("tables", "drop", table=identifier(dataset.table)))
-    engine.forget_slices(dataset.table)
+    """Raises DatasetError if it is somebody else's."""
+    _comment(dataset.table, engine)
+    drop_tables([dataset.table], dataset.table, engine)
+
+
+def drop_tables(names: Iterable[str], slices_of: str, engine: Database) -> None:
+    """Tables first, then the notes of their slices, which are called ``slices_of``.
+
+    A worker that still loads has nowhere to then, and cannot note a slice that is gone.
+    """
+    engine.execute(";\n".join(statement("tables", "drop", table=identifier(name)) for name in names))
+    engine.forget_slices(slices_of)
 
 
 def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, int]]:
@@ -81,8 +89,7 @@ def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, 
 
 
 def _mark(dataset: Dataset) -> str:
-    of = f"{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
-    return f"{tables.OURS}{of}, complete"
+    return f"{tables.rows_of(dataset)}, complete"
 
 
 def _started(dataset: Dataset) -> str:

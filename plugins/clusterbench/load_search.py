@@ -2,8 +2,10 @@
 
 Paper 003, "CPU Utilization", raises the load until it nearly saturates the CPU, and compares systems at the same
 utilisation. Here clients are added until the target is passed. Where one client more is a step too coarse, the smaller
-number that passes the target is held back to a rate (``pgbench --rate``). A search ends with a long step at the load
-that it finds, and judges by all steps near the target: one alone is short, and a rate is held by chance arrivals.
+number that passes the target is held back to a rate (``pgbench --rate``). A search ends with long steps at the load it
+finds, when transactions no longer get cheaper: there is a checkpoint before every trial, and what comes after it writes
+pages whole to the log at their first change (``full_page_writes``), which fades. One step alone is short and may be
+disturbed, so the last few of them decide.
 """
 
 from __future__ import annotations
@@ -11,14 +13,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
+from statistics import median
 
 TOLERANCE = 3.0
 """Points of CPU utilisation that the measured window may be away from the target."""
 AIM = 1.5
 """Points that a step may be away for its load to be the one that was looked for."""
-STEPS_MAX = 12
+STEPS_MAX = 16
+HELD_MIN = 8
+"""Of these steps so many are kept for a load that has to be held, and to see what it costs."""
 LONG = 3
-"""How many times as long as the first a last step is; what is accepted was looked at for so long at least."""
+"""How many times as long as the first a last step is; what is given up was looked at for so long at least."""
+SETTLED = 3
+"""The last steps by which the cost of a transaction is known: their median, which no single burst of others moves."""
+FALL_MAX = 0.03
+"""Of the cost, from the first of these steps to a later one: more, and it still falls."""
 NEAR = 10.0
 """Points from the target within which a transaction is taken to cost the same processor time."""
 FACTOR_MAX = 8
@@ -53,6 +62,11 @@ class Step:
     driver_cpu_share: float | None = None
     transactions_per_cpu_s: float | None = None
 
+    @property
+    def cost(self) -> float:
+        """Points of CPU for a transaction a second."""
+        return self.cpu_percent / self.throughput_per_s
+
 
 @dataclass(frozen=True)
 class Try:
@@ -85,11 +99,11 @@ class Search:
             return self._nearest(steps)
         if any(step.load.rate_per_s for step in steps):
             return self._hold(steps)
-        seen = {step.load.clients: _mean(steps, step.load) for step in steps}
+        seen = {step.load.clients: _percent(steps, step.load) for step in steps}
         fitting = [n for n, percent in seen.items() if abs(percent - self.target) <= AIM]
         if fitting:
             load = Load(min(fitting, key=lambda n: abs(seen[n] - self.target)))
-            return Found(load) if self._is_known(steps, load) else Try(load, LONG)
+            return Found(load) if _is_settled(_at(steps, load)) else Try(load, LONG)
         if above := [n for n, percent in seen.items() if percent > self.target]:
             return self._between(steps, seen, min(above))
         return self._raise(steps, seen)
@@ -108,14 +122,14 @@ class Search:
     def _between(self, steps: Sequence[Step], seen: dict[int, float], above: int) -> Try | Found | NotReached:
         """A number of clients between one that is too few and one that is too many; a rate, where there is none."""
         below = max((n for n in seen if n < above), default=0)
-        if above - below <= 1 or len(steps) > STEPS_MAX - 4:
+        if above - below <= 1 or len(steps) >= STEPS_MAX - HELD_MIN:
             return self._hold(steps)
         low = seen.get(below, 0.0)
         share = (self.target - low) / (seen[above] - low)
         return Try(Load(min(above - 1, max(below + 1, below + round(share * (above - below))))))
 
     def _hold(self, steps: Sequence[Step]) -> Try | Found | NotReached:
-        """The rate at which transactions, at what each costs of the processors, make the target."""
+        """The rate at which transactions, at what each costs of the processors by now, make the target."""
         held = [step for step in steps if step.load.rate_per_s]
         if not held:
             passing = [step for step in steps if step.cpu_percent > self.target]
@@ -129,7 +143,7 @@ class Search:
         load = self._held(last.load.clients, near or [last])
         now = self._held(last.load.clients, [last])
         off = max(abs(one.rate_per_s / load.rate_per_s - 1) * self.target for one in (last.load, now))
-        if near and off <= TOLERANCE and sum(step.seconds for step in near) >= LONG * self.step_s:
+        if off <= TOLERANCE and _is_settled(near):
             return Found(load)
         return Try(load, LONG if near else 1)
 
@@ -139,25 +153,27 @@ class Search:
         return near[::-1]
 
     def _held(self, clients: int, steps: Sequence[Step]) -> Load:
-        """By the transactions and the processor time of all ``steps`` together: chance of their number falls out."""
-        percent_s = sum(step.cpu_percent * step.seconds for step in steps)
-        transactions = sum(step.throughput_per_s * step.seconds for step in steps)
-        return Load(clients, float(f"{self.target * transactions / percent_s:.4g}"))
+        costs = _last_costs(steps)
+        cost = median(costs) if _is_settled(steps) else costs[-1]
+        return Load(clients, float(f"{self.target / cost:.4g}"))
 
     def _is_known(self, steps: Sequence[Step], load: Load) -> bool:
-        return sum(step.seconds for step in steps if step.load == load) >= LONG * self.step_s
+        return sum(step.seconds for step in _at(steps, load)) >= LONG * self.step_s
 
     def _nearest(self, steps: Sequence[Step]) -> Found | NotReached:
-        """When there may be no more steps."""
-        best = min((step.load for step in steps), key=lambda load: abs(_mean(steps, load) - self.target))
-        same = [step.cpu_percent for step in steps if step.load == best]
-        if abs(_mean(steps, best) - self.target) <= TOLERANCE and max(same) - min(same) <= NEAR:
+        """When there may be no more steps. Where the last ones were near, what they say: the window will show."""
+        near = self._near([step for step in steps if step.load.rate_per_s])
+        if len(near) >= SETTLED:
+            return Found(self._held(near[-1].load.clients, near))
+        best = min((step.load for step in steps), key=lambda load: abs(_percent(steps, load) - self.target))
+        same = [step.cpu_percent for step in _at(steps, best)]
+        if abs(_percent(steps, best) - self.target) <= TOLERANCE and max(same) - min(same) <= NEAR:
             return Found(best)
         if max(step.cpu_percent for step in steps) < self.target:
             return self._not_reached(steps)
         return NotReached(
             f"no load was found in {len(steps)} steps that keeps the database hosts' CPU utilisation at "
-            f"{self.target:g} %: the nearest was {_mean(steps, best):.1f} %, with {best}; a longer 'probe_s' makes "
+            f"{self.target:g} %: the nearest was {_percent(steps, best):.1f} %, with {best}; a longer 'probe_s' makes "
             "steps steadier"
         )
 
@@ -182,9 +198,24 @@ class Search:
         return causes
 
 
-def _mean(steps: Sequence[Step], load: Load) -> float:
-    same = [step for step in steps if step.load == load]
+def _at(steps: Sequence[Step], load: Load) -> list[Step]:
+    return [step for step in steps if step.load == load]
+
+
+def _percent(steps: Sequence[Step], load: Load) -> float:
+    """By the last steps with it: earlier ones may have been of dearer transactions."""
+    same = _at(steps, load)[-SETTLED:]
     return sum(step.cpu_percent * step.seconds for step in same) / sum(step.seconds for step in same)
+
+
+def _last_costs(steps: Sequence[Step]) -> list[float]:
+    return [step.cost for step in steps[-SETTLED:]]
+
+
+def _is_settled(steps: Sequence[Step]) -> bool:
+    """Whether a transaction got no cheaper in the last steps, two in a row."""
+    costs = _last_costs(steps)
+    return len(costs) == SETTLED and min(costs) >= (1 - FALL_MAX) * costs[0]
 
 
 def _is_full(steps: Sequence[Step]) -> bool:

@@ -17,6 +17,7 @@ from clusterbench.datasets import Dataset
 from clusterbench.engines import engine_class
 from clusterbench.errors import SpecError, suggest
 from clusterbench.records import Trial
+from clusterbench.series import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Level, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
@@ -124,17 +125,6 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         planned = list(_trials(experiment, choices, platform))
         trials[name] = _in_random_order(planned, choices.seed)
     return Plan(experiment.experiment, choices, trials)
-
-
-def concurrency_levels(experiment: Experiment, scale: Scale, sweeps: Collection[str] = ()) -> list[Level]:
-    """The levels that can be chosen: those of a factor of concurrency that ``sweeps`` vary, or that any sweep does."""
-    found: set[Level] = set()
-    for name, sweep in experiment.sweeps.items():
-        if not sweeps or name in sweeps:
-            factors = load_workload(sweep.workload).factors
-            listed = [sweep.levels(factor, scale) for factor in sweep.factors if factors[factor].is_concurrency]
-            found |= {level for levels in listed if len(levels) > 1 for level in levels}
-    return sorted(found, key=lambda level: (isinstance(level, str), level))
 
 
 def _check_engine(experiment: Experiment, platform: Platform, engines: Collection[str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from clusterbench.errors import NotYetError
 from clusterbench.records import FINDINGS, Trial, TrialRecord
+from clusterbench.spec.experiment import Experiment, Level, Scale
 from clusterbench.workloads import load_workload
 
 
@@ -15,6 +16,17 @@ def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
     for trial in trials:
         found.setdefault(trial.series or f"alone: {trial.id}", []).append(trial)
     return [sorted(block, key=concurrency) for block in found.values()]
+
+
+def concurrency_levels(experiment: Experiment, scale: Scale, sweeps: Collection[str] = ()) -> list[Level]:
+    """The levels that can be chosen: those of a factor of concurrency that ``sweeps`` vary, or that any sweep does."""
+    found: set[Level] = set()
+    for name, sweep in experiment.sweeps.items():
+        if not sweeps or name in sweeps:
+            factors = load_workload(sweep.workload).factors
+            listed = [sweep.levels(factor, scale) for factor in sweep.factors if factors[factor].is_concurrency]
+            found |= {level for levels in listed if len(levels) > 1 for level in levels}
+    return sorted(found, key=lambda level: (isinstance(level, str), level))
 
 
 def concurrency(trial: Trial) -> int:

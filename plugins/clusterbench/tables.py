@@ -14,6 +14,7 @@ from clusterbench.spec.loading import LOADER
 from clusterbench.sql import Value, identifier, raw, statement
 
 if TYPE_CHECKING:
+    from clusterbench.datasets import Dataset
     from clusterbench.engines import Database
 
 OURS = "clusterbench: "
@@ -48,9 +49,9 @@ def create_index(name: str, table: str, columns: Sequence[str]) -> str:
     return f"CREATE INDEX {name} ON {table} ({', '.join(columns)})"
 
 
-def read(folder: str) -> dict[str, dict[str, Any]]:
-    """What ``include/sql/<folder>/tables.yaml`` says, by table."""
-    text = (project_root() / "include/sql" / folder / "tables.yaml").read_text(encoding="utf-8")
+def read(folder: str, name: str = "tables") -> dict[str, dict[str, Any]]:
+    """What ``include/sql/<folder>/<name>.yaml`` says, by table."""
+    text = (project_root() / "include/sql" / folder / f"{name}.yaml").read_text(encoding="utf-8")
     return dict(yaml.load(text, LOADER))  # noqa: S506  a safe one
 
 
@@ -59,6 +60,11 @@ def comments(schema: str, tables: Iterable[str], engine: Database) -> dict[str, 
     wanted = raw(", ".join(f"'{name}'" for name in tables))
     rows = engine.query(statement("tables", "comments", schema=schema, tables=wanted))
     return {str(row["table_name"]): ours(f"{schema}.{row['table_name']}", row["mark"]) for row in rows}
+
+
+def rows_of(dataset: Dataset) -> str:
+    """So goes on the comment of a table with all, or some, of the dataset's rows; how far they are comes last."""
+    return f"{OURS}{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
 
 
 def ours(table: str, comment: str | None) -> str:

@@ -19,8 +19,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from clusterbench.connections import Connection
 from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError, NotYetError, SpecError, suggest
-from clusterbench.plan import concurrency_levels
 from clusterbench.runs import run_id_from
+from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.experiment import Scale
 from clusterbench.workloads import say_count
@@ -74,11 +74,16 @@ def _quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _do(name: str, act: Callable[[Run], Any], platform: str = "run") -> Any:
+def do(
+    name: str,
+    act: Callable[[Run], Any],
+    platform: str = "run",
+    of: Callable[[Mapping[str, Any]], Run] = current_run,
+) -> Any:
     """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not."""
     context = get_current_context()
     try:
-        run = current_run(context)
+        run = of(context)
     except ClusterbenchError as error:
         raise AirflowFailException(str(error)) from None
     try:
@@ -115,9 +120,9 @@ def step(name: str, platform: str | None = None, **settings: Any) -> Any:
 
         hand_over = getattr(steps, name)
         if platform is None:
-            _do(name, hand_over)
+            do(name, hand_over)
         else:
-            _do(name, lambda run: hand_over(run, platform), platform)
+            do(name, lambda run: hand_over(run, platform), platform)
 
     return act(platform)
 
@@ -149,7 +154,7 @@ def open_run() -> str:
     dag_run, params = context["dag_run"], context["params"]  # what was asked beyond the form is in params too
     how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
     started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
-    return str(_do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
+    return str(do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
 @task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
@@ -167,7 +172,7 @@ def take_cluster(platform: str) -> bool:
             return False
         return True
 
-    return bool(_do("take_cluster", take, platform))
+    return bool(do("take_cluster", take, platform))
 
 
 @task
@@ -175,7 +180,7 @@ def validate_data(platform: str) -> list[dict[str, str]]:
     """Great Expectations over the datasets; a bad one stops the run here. Returns what may now be measured."""
     from clusterbench import steps  # noqa: PLC0415
 
-    trials = _do("validate_data", lambda run: steps.validate_data(run, platform), platform)
+    trials = do("validate_data", lambda run: steps.validate_data(run, platform), platform)
     return [{"trial_id": trial.id, "trial_label": trial.label} for trial in trials]
 
 
@@ -199,7 +204,7 @@ class MeasureTrial(BaseOperator):
             return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
 
         print(f"{self.trial_label} on {self.platform}")
-        record = _do("trial", measure, self.platform)
+        record = do("trial", measure, self.platform)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
         if record.outcome == "not_applicable":
@@ -221,7 +226,7 @@ def summarise() -> None:
     """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
     from clusterbench import steps  # noqa: PLC0415
 
-    _do("summarise", lambda run: steps.summarise(_opened(run)))
+    do("summarise", lambda run: steps.summarise(_opened(run)))
 
 
 @task(trigger_rule="all_done")
@@ -229,7 +234,7 @@ def seal_archive() -> str:
     """The manifest, last and once. Returns the run's address."""
     from clusterbench import steps  # noqa: PLC0415
 
-    return str(_do("seal_archive", lambda run: steps.seal(_opened(run))))
+    return str(do("seal_archive", lambda run: steps.seal(_opened(run))))
 
 
 # The form and the documentation.

@@ -186,7 +186,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
-    known = caches.get("problem") or any(record.evidence.get(f"{name}_problem") for name in ("neighbours", "load"))
+    known = caches.get("problem") or record.evidence.get("neighbours_problem")
     completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
     return {
         "trial": record.trial.id,

@@ -12,19 +12,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pendulum
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import ParamValidationError
+from airflow.timetables.base import DataInterval, TimeRestriction
+from airflow.timetables.trigger import CronTriggerTimetable
 
-from clusterbench import tasks
+from clusterbench import baseline_tasks, tasks, weekly_tasks
 from clusterbench.catalog import Catalog
 from clusterbench.cli import _pool_names
+from clusterbench.errors import SpecError
 from clusterbench.paths import project_root
-from clusterbench.plan import concurrency_levels
+from clusterbench.series import concurrency_levels
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
 EXPERIMENTS = [file.stem for file in CATALOG.experiment_files]
+OTHERS = ["baselines", "weekly"]
 TOUCHES_CLUSTER = ("set_up_cluster", "generate_data", "validate_data", "trials", "release_cluster")
 SLOW = ("great_expectations", "asyncssh", "boto3", "pandas", "numpy", "duckdb", "matplotlib", "scipy")
 
@@ -34,7 +39,7 @@ def bag() -> DagBag:
     return DagBag(ROOT / "dags")
 
 
-@pytest.fixture(params=[*EXPERIMENTS, "weekly"])
+@pytest.fixture(params=[*EXPERIMENTS, *OTHERS])
 def dag(bag: DagBag, request: pytest.FixtureRequest) -> Any:
     return bag.dags[request.param]
 
@@ -57,7 +62,7 @@ def test_every_file_is_imported(bag: DagBag) -> None:
 
 
 def test_every_experiment_is_a_dag_of_its_name(bag: DagBag) -> None:
-    assert set(bag.dags) == {*EXPERIMENTS, "weekly"}
+    assert set(bag.dags) == {*EXPERIMENTS, *OTHERS}
 
 
 def test_dag_explains_itself(dag: Any) -> None:
@@ -68,7 +73,7 @@ def test_dag_explains_itself(dag: Any) -> None:
 
 
 def test_dag_runs_once_at_a_time_and_makes_up_for_nothing(dag: Any) -> None:
-    assert dag.max_active_runs == 1
+    assert dag.max_active_runs == (16 if dag.dag_id == "baselines" else 1)  # whose questions stay open for days
     assert dag.catchup is False
     assert dag.start_date is None or dag.start_date < datetime.now(UTC)
 
@@ -81,14 +86,14 @@ def test_parameter_is_explained_and_bounded(dag: Any) -> None:
         assert len(param.description) > 20, name
         bounded = param.schema["items"] if param.schema["type"] == "array" else param.schema
         assert bounded["type"] in ("string", "integer"), name
-        assert bounded.get("enum") or {"minimum", "maximum"} <= set(bounded), name
+        assert bounded.get("enum") or bounded.get("pattern") or {"minimum", "maximum"} <= set(bounded), name
         assert param.resolve() == param.value, name
 
 
 def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
-    """A step is tried again soon; the verdict, and a whole experiment, are not."""
+    """A step is tried again soon; the verdict is not."""
     for task in dag.tasks:
-        once = dag.dag_id == "weekly" or last(task) == "conclude"
+        once = last(task) == "conclude"
         assert task.retries == (0 if once else 2), task.task_id
         assert once or task.retry_delay == timedelta(seconds=tasks.RETRY_DELAY_S), task.task_id
 
@@ -220,24 +225,90 @@ def test_form_takes_what_is_allowed(bag: DagBag, name: str, value: Any) -> None:
     assert bag.dags["key_value"].params.get_param(name).resolve(value) == value
 
 
-# The weekly DAG.
+# The weekly DAG. What its tasks do when something failed is in test_weekly_states.py.
+
+
+TAIL = ["load_history", "note_week", "regressions", "weekly_report", "archive_week"]
 
 
 def test_weekly_run_starts_every_experiment_in_turn_whatever_the_one_before_did(bag: DagBag) -> None:
     weekly = bag.dags["weekly"]
-    runs = [task for task in weekly.tasks if task.task_id != "all_valid"]
-    assert [task.trigger_dag_id for task in runs] == EXPERIMENTS
-    assert {task.trigger_rule for task in runs} == {"all_done"}
-    assert all(task.wait_for_completion for task in runs)
-    for task, following in itertools.pairwise(runs):
-        assert following.task_id in task.downstream_task_ids
+    starts = [task for task in weekly.tasks if last(task) == "start"]
+    assert [task.trigger_dag_id for task in starts] == EXPERIMENTS
+    assert {task.trigger_rule for task in starts} == {"all_done"}
+    assert all(task.fail_when_dag_is_paused for task in starts), "else it would wait for a run that never begins"
+    for name in EXPERIMENTS:
+        finished = weekly.get_task(f"{name}.finished")
+        assert finished.upstream_task_ids == {f"{name}.start"} and finished.trigger_rule == "all_success"
+    for before, name in itertools.pairwise(EXPERIMENTS):
+        assert weekly.get_task(f"{name}.start").upstream_task_ids == {f"{before}.finished"}
 
 
-def test_weekly_run_fails_when_any_experiment_failed(bag: DagBag) -> None:
-    leaf = bag.dags["weekly"].get_task("all_valid")
-    assert leaf.upstream_task_ids == set(EXPERIMENTS)
-    assert leaf.trigger_rule == "all_success"
-    assert [task.task_id for task in bag.dags["weekly"].tasks if not task.downstream_task_ids] == ["all_valid"]
+def test_what_follows_the_experiments_is_done_whatever_became_of_them(bag: DagBag) -> None:
+    weekly = bag.dags["weekly"]
+    for before, name in itertools.pairwise([f"{EXPERIMENTS[-1]}.finished", *TAIL]):
+        assert weekly.get_task(name).upstream_task_ids == {before}
+    for name in (*TAIL, "tell", "ask_about_baselines", "conclude"):
+        assert weekly.get_task(name).trigger_rule == "all_done", name
+
+
+def test_state_of_the_weekly_run_is_that_of_its_last_task(bag: DagBag) -> None:
+    weekly = bag.dags["weekly"]
+    assert [task.task_id for task in weekly.tasks if not task.downstream_task_ids] == ["conclude"]
+    assert weekly.get_task("conclude").upstream_task_ids == {"tell", "ask_about_baselines"}
+
+
+def test_calendar_is_in_the_zone_of_the_people_who_read_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saturday evening stays Saturday evening when the clocks change."""
+    monkeypatch.setenv("CLUSTERBENCH_TIMEZONE", "Europe/Berlin")
+    declared: Any = DagBag(ROOT / "dags").dags["weekly"].timetable
+    timetable = CronTriggerTimetable(declared.expression, timezone=declared.timezone)
+    ticks, last_tick = [], datetime(2026, 10, 20, tzinfo=UTC)
+    for _ in range(2):
+        info = timetable.next_dagrun_info(
+            last_automated_data_interval=DataInterval.exact(pendulum.instance(last_tick)),
+            restriction=TimeRestriction(earliest=None, latest=None, catchup=True),
+        )
+        ticks.append(info.run_after)
+        last_tick = info.run_after
+    assert [f"{tick:%A %H:%M}" for tick in ticks] == ["Saturday 18:00", "Saturday 19:00"]
+
+
+@pytest.mark.parametrize(("hours", "said"), [(None, 36), ("60", 60), ("1.5", 1.5), ("0", None)])
+def test_deadline_of_the_weekly_run_can_be_set(
+    monkeypatch: pytest.MonkeyPatch, hours: str | None, said: float | None
+) -> None:
+    monkeypatch.delenv(weekly_tasks.DEADLINE_HOURS, raising=False)
+    if hours:
+        monkeypatch.setenv(weekly_tasks.DEADLINE_HOURS, hours)
+    alert = weekly_tasks.deadline()
+    if said is None:
+        assert alert is None
+    else:
+        assert alert is not None and alert.interval == timedelta(hours=said)
+        assert alert.callback.path == "clusterbench.weekly_tasks.deadline_passed", "in a module that can be imported"
+
+
+def test_deadline_that_is_no_number_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(weekly_tasks.DEADLINE_HOURS, "two days")
+    with pytest.raises(SpecError, match="CLUSTERBENCH_WEEKLY_DEADLINE_HOURS: must be a number of hours, 0 for no dead"):
+        weekly_tasks.deadline()
+
+
+def test_form_of_the_weekly_run_may_choose_no_experiment(bag: DagBag) -> None:
+    """Then what was measured last is judged and told again."""
+    param = bag.dags["weekly"].params.get_param("experiments")
+    assert param.value == EXPERIMENTS
+    assert param.resolve([]) == []
+    with pytest.raises(ParamValidationError):
+        param.resolve(["weekly"])
+
+
+def test_question_is_one_mapped_task_whose_words_are_no_templates(bag: DagBag) -> None:
+    question = bag.dags["baselines"].get_task("question")
+    assert question.is_mapped
+    assert question.partial_kwargs["map_index_template"] == "{{ task.subject }}"
+    assert baseline_tasks.AskForBaseline.template_fields == ()
 
 
 # Broken files.
@@ -272,7 +343,7 @@ def test_broken_experiment_removes_its_own_dag_only_and_says_what_to_do(
     assert old in broken.read_text()
     broken.write_text(broken.read_text().replace(old, new, 1))
     bag = DagBag(project / "dags")
-    assert set(bag.dags) == {*EXPERIMENTS, "weekly"} - {"smoke"}
+    assert set(bag.dags) == {*EXPERIMENTS, *OTHERS} - {"smoke"}
     assert "smoke" not in [task.task_id for task in bag.dags["weekly"].tasks]
     ((file, error),) = bag.import_errors.items()
     assert file.endswith("problems.py")
@@ -284,7 +355,7 @@ def test_broken_platform_leaves_every_experiment_that_does_not_name_it(project: 
     broken = project / "include/platforms/lab_db2.yaml"
     broken.write_text(broken.read_text().replace("engine: postgres", "engine: postgre"))
     bag = DagBag(project / "dags")
-    assert set(bag.dags) == {*EXPERIMENTS, "weekly"} - {"retail"}, "retail names it"
+    assert set(bag.dags) == {*EXPERIMENTS, *OTHERS} - {"retail"}, "retail names it"
     assert not [task.task_id for task in bag.dags["smoke"].tasks if task.task_id.startswith("lab_db2")]
     (error,) = bag.import_errors.values()
     assert "lab_db2.yaml:7: engine: unknown engine 'postgre'; did you mean 'postgres'?" in error

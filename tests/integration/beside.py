@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 _SLOW = ("airflow.sdk", "airflow.dag_processing.dagbag", "airflow.models.dagrun", "airflow.providers.standard")
-_SLOW_TOO = ("great_expectations", "pandas", "matplotlib.pyplot", "scipy.stats", "duckdb", "boto3", "asyncssh", "psycopg")
+_SLOW_TOO = (
+    "great_expectations",
+    "pandas",
+    "matplotlib.pyplot",
+    "scipy.stats",
+    "duckdb",
+    "boto3",
+    "asyncssh",
+    "psycopg",
+)
 
 
 def clusterbench(arguments: Sequence[str], project: Path, environment: Mapping[str, str], printed: Path) -> int:
@@ -87,7 +96,10 @@ class AirflowHere:
         return str(self.run.run_id)
 
     def dag_run(self, _dag_id: str, _dag_run_id: str) -> dict[str, Any]:
-        return {"state": str(getattr(self.run.state, "value", self.run.state)), "run_after": self.run.run_after.isoformat()}
+        return {
+            "state": str(getattr(self.run.state, "value", self.run.state)),
+            "run_after": self.run.run_after.isoformat(),
+        }
 
     def task_instances(self, _dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
         return [

@@ -24,6 +24,20 @@ def new_run(connections: Connections, experiment: str = "smoke") -> steps.Run:
 
 
 @contextmanager
+def generated_run(connections: Connections, experiment: str, platform: str, **choices: Any) -> Iterator[steps.Run]:
+    """A run of the experiment at smoke scale on one platform: set up, with its data; the cluster is given back."""
+    made = new_run(connections, experiment)
+    steps.open_run(made, {"scale": "smoke", "platforms": [platform], **choices}, {"by": "test"})
+    steps.take_cluster(made, platform)
+    try:
+        steps.set_up_cluster(made, platform)
+        steps.generate_data(made, platform)
+        yield made
+    finally:
+        steps.release_cluster(made, platform)
+
+
+@contextmanager
 def bench_on(run: steps.Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Bench]:
     """A platform's bench; ``changes`` are made to the platform as declared."""
     with run.bench(platform) as bench:

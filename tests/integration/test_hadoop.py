@@ -15,7 +15,7 @@ from shlex import quote
 from typing import Any, cast
 
 import pytest
-from tests.integration.helpers import new_run
+from tests.integration.helpers import generated_run, new_run
 
 from clusterbench import steps
 from clusterbench.cli import main
@@ -47,16 +47,9 @@ def there(lab: Lab) -> Connections:
 @pytest.fixture(scope="module")
 def run(there: Connections) -> Iterator[steps.Run]:
     """A run whose cluster is up, ready for its trials to be measured."""
-    made = new_run(there, "terasort")
-    steps.open_run(made, {"scale": "smoke", "platforms": [PLATFORM]}, {"by": "test"})
-    steps.take_cluster(made, PLATFORM)
-    try:
-        steps.set_up_cluster(made, PLATFORM)
-        steps.generate_data(made, PLATFORM)
+    with generated_run(there, "terasort", PLATFORM) as made:
         steps.validate_data(made, PLATFORM)
         yield made
-    finally:
-        steps.release_cluster(made, PLATFORM)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 import pytest
-from tests.integration.helpers import bench_on, new_run
+from tests.integration.helpers import bench_on, generated_run, new_run
 
 from clusterbench import generation, load_files, order_lineitems, steps
 from clusterbench.connections import Connections
@@ -29,15 +29,8 @@ LOAD_ROWS = 10_000
 @pytest.fixture
 def run(connections: Connections) -> Iterator[steps.Run]:
     """A run of the experiment at smoke scale on one platform, ready for its trials to be measured."""
-    made = new_run(connections, "retail")
-    steps.open_run(made, {"scale": "smoke", "platforms": ["lab_db1"]}, {"by": "test"})
-    steps.take_cluster(made, "lab_db1")
-    try:
-        steps.set_up_cluster(made, "lab_db1")
-        steps.generate_data(made, "lab_db1")
+    with generated_run(connections, "retail", "lab_db1") as made:
         yield made
-    finally:
-        steps.release_cluster(made, "lab_db1")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.integration.helpers import bench_on, new_run
+from tests.integration.helpers import bench_on, generated_run
 
 from clusterbench import steps, telemetry
 from clusterbench.connections import from_file
@@ -28,16 +28,10 @@ PLATFORM = "lab_db1"
 def run(lab: Lab) -> Iterator[steps.Run]:
     """A run of the experiment at smoke scale on one platform, ready for its trials to be measured."""
     lab.up(airflow=False)  # mends what another test took down
-    made = new_run(from_file(lab.lab_dir / "connections.json"), "tpcds_density")
-    steps.open_run(made, {"scale": "smoke", "platforms": [PLATFORM], "sweeps": ["lite"]}, {"by": "test"})
-    steps.take_cluster(made, PLATFORM)
-    try:
-        steps.set_up_cluster(made, PLATFORM)
-        steps.generate_data(made, PLATFORM)
+    there = from_file(lab.lab_dir / "connections.json")
+    with generated_run(there, "tpcds_density", PLATFORM, sweeps=["lite"]) as made:
         steps.validate_data(made, PLATFORM)
         yield made
-    finally:
-        steps.release_cluster(made, PLATFORM)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 -- The history database: what finished archives say, for questions over time. Everything here can be made again from
 -- object storage (`clusterbench history rebuild`), so nothing but the loader writes to it.
 -- Rows of a run hang on "runs" and go with it. Full size: five years of weekly runs of 2,000 trials each, 520,000 trials.
+-- What is asked for by its parts is jsonb; what is handed back whole, in the order in which it was written, is json.
 
 CREATE TABLE runs (
     run               integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -15,8 +16,8 @@ CREATE TABLE runs (
     planned           integer NOT NULL,              -- trials
     completed         integer NOT NULL,
     dag_run_id        text NOT NULL,                 -- Airflow's id, for links
-    started_by        jsonb NOT NULL,
-    choices           jsonb NOT NULL,
+    opened            json NOT NULL,                 -- run.json: who started it, and what was chosen
+    durability        json,                          -- as compare.py has it; absent where there are no results
     clusterbench      text NOT NULL,                 -- version
     url               text NOT NULL,                 -- in object storage
     manifest_sha256   text NOT NULL,                 -- of what was loaded
@@ -24,11 +25,12 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_by_time ON runs (experiment, scale, started_at DESC);
 
--- Facts of a platform's hosts and engine, without what a host has for itself. Many runs share one set.
+-- Facts of a platform's hosts and engine as texts, as they are compared: without what a host has for itself, such as
+-- its boot id. So platforms share a set exactly where comparing them finds no difference. Hosts that are alike share
+-- one entry: {"engine": {fact: text}, "kinds": [{"roles": [role], "facts": {fact: text}}], "hosts": [[name, kind]]}.
 CREATE TABLE fact_sets (
     fact_set          text PRIMARY KEY,              -- SHA-256 of its JSON
-    facts             jsonb NOT NULL,
-    roles             jsonb NOT NULL                 -- host -> roles
+    facts             json NOT NULL
 );
 
 CREATE TABLE run_platforms (
@@ -36,11 +38,13 @@ CREATE TABLE run_platforms (
     platform          text NOT NULL,
     position          integer NOT NULL,              -- the first is the reference
     fact_set          text NOT NULL REFERENCES fact_sets,
-    declared          jsonb NOT NULL,                -- setting -> what the platform's file says of it
+    declared          json NOT NULL,                 -- setting -> what the platform's file says of it
     durability        text NOT NULL,                 -- how it was traded away; empty: it was not
     PRIMARY KEY (run, platform)
 );
 
+-- Measurements and telemetry are in the trial's own row: a run has 2,000 trials, but 20,000 measurements of trials,
+-- and what is asked for over time are results. The views trial_measurements and trial_telemetry have them line by line.
 CREATE TABLE trials (
     run               integer NOT NULL REFERENCES runs ON DELETE CASCADE,
     platform          text NOT NULL,
@@ -59,29 +63,9 @@ CREATE TABLE trials (
     window_end_s      double precision,
     samples           bigint NOT NULL,
     errors            bigint NOT NULL,
+    measurements      jsonb NOT NULL,                -- name -> value
+    telemetry         jsonb NOT NULL,                -- role -> {hosts, mean, highest}, each of metric -> value
     PRIMARY KEY (run, platform, trial)
-);
-
-CREATE TABLE measurements (
-    run               integer NOT NULL,
-    platform          text NOT NULL,
-    trial             text NOT NULL,
-    measurement       text NOT NULL,
-    value             double precision NOT NULL,
-    PRIMARY KEY (run, platform, trial, measurement),
-    FOREIGN KEY (run, platform, trial) REFERENCES trials ON DELETE CASCADE
-);
-
--- Means over a trial's window, one row a host: all hosts of 636 of them would be a million numbers a run.
-CREATE TABLE telemetry (
-    run               integer NOT NULL,
-    platform          text NOT NULL,
-    trial             text NOT NULL,
-    host              text NOT NULL,
-    samples           integer NOT NULL,
-    means             jsonb NOT NULL,                -- metric with its unit -> mean
-    PRIMARY KEY (run, platform, trial, host),
-    FOREIGN KEY (run, platform, trial) REFERENCES trials ON DELETE CASCADE
 );
 
 -- A cell at one scale on one platform, whichever run measured it: what is followed over time.
@@ -91,7 +75,6 @@ CREATE TABLE series (
     scale             text NOT NULL,
     platform          text NOT NULL,
     sweep             text NOT NULL,
-    workload          text NOT NULL,
     levels            jsonb NOT NULL,
     UNIQUE (experiment, scale, platform, sweep, levels)
 );
@@ -108,7 +91,7 @@ CREATE TABLE results (
     reasons           jsonb NOT NULL,
     PRIMARY KEY (run, series)
 );
-CREATE INDEX results_by_series ON results (series);
+CREATE INDEX results_by_series ON results (series, run);
 
 CREATE TABLE result_measurements (
     series            integer NOT NULL,
@@ -127,6 +110,20 @@ CREATE TABLE result_measurements (
     FOREIGN KEY (run, series) REFERENCES results ON DELETE CASCADE
 );
 CREATE INDEX result_measurements_by_run ON result_measurements (run, series);
+
+-- Which measurements a series ever had, as the newest run that has them says it: or else every page would look through
+-- a million results to find the few hundred things that are followed.
+CREATE TABLE series_measurements (
+    series            integer NOT NULL REFERENCES series,
+    measurement       text NOT NULL,
+    unit              text NOT NULL,
+    better            text NOT NULL,
+    is_plotted        boolean NOT NULL,
+    label             text NOT NULL,
+    last_at           timestamptz NOT NULL,          -- of that run
+    last_run_id       text NOT NULL,
+    PRIMARY KEY (series, measurement)
+);
 
 CREATE TABLE verdicts (
     run               integer NOT NULL REFERENCES runs ON DELETE CASCADE,
@@ -172,6 +169,7 @@ CREATE TABLE week_runs (
     position          integer NOT NULL,
     experiment        text NOT NULL,
     run_id            text,                          -- absent: it never began
+    dag_run_id        text NOT NULL,
     state             text NOT NULL,                 -- of the DAG run
     reason            text NOT NULL,                 -- empty where valid
     PRIMARY KEY (week, experiment)
@@ -183,7 +181,7 @@ CREATE TABLE changes (
     series            integer NOT NULL REFERENCES series,
     measurement       text NOT NULL,
     state             text NOT NULL,                 -- regression, improvement, …
-    change            jsonb NOT NULL,                -- as regression.py wrote it
+    change            json NOT NULL,                 -- the whole entry as regressions.py wrote it
     PRIMARY KEY (week, position)
 );
 

@@ -427,17 +427,15 @@ class Postgres(Deployment):
 
     def _reached(self) -> list[dict[str, Any]]:
         """The state, when every host answers. Raises EngineError for one that does not come back."""
-        begun = time.monotonic()
-        wait_s: float | None = None
+        until = time.monotonic() + REACHABLE_S
         while True:
             state = self.state()
             lost = [row for row in state if row["problem"].startswith(instances.UNREACHABLE)]
             if not lost:
                 return state
-            if wait_s is None:
-                wait_s = 0 if self._note_of_waiting("find {} -mmin -{}") else REACHABLE_S
-            if time.monotonic() - begun >= wait_s:
-                if wait_s or not REACHABLE_S:
+            was_noted = self._note_of_waiting("find {} -mmin -{}")
+            if was_noted or time.monotonic() >= until:
+                if not was_noted:
                     self._note_of_waiting("touch {}")
                 named = "\n  ".join(f"{row['name']} {row['problem']}" for row in lost)
                 raise EngineError(

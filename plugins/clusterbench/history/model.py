@@ -85,3 +85,35 @@ class FailedTrial:
     outcome: str
     reason: str
     map_index: int
+
+
+@dataclass(frozen=True)
+class WeekRun:
+    """An experiment of a weekly run. ``run_id`` is None where it never began; ``reason`` is empty where it is valid."""
+
+    experiment: str
+    run_id: str | None
+    dag_run_id: str
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class WeekRow:
+    """A weekly run. ``changes``: state -> how many series."""
+
+    run_id: str
+    scale: str
+    started_at: datetime
+    dag_run_id: str
+    url: str
+    runs: tuple[WeekRun, ...]
+    changes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Week:
+    """``changes``: entries of ``changes.json``, as regressions.py wrote them."""
+
+    row: WeekRow
+    changes: tuple[Mapping[str, Any], ...]

@@ -7,16 +7,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from clusterbench.lab.account import write_private
-from clusterbench.lab.layout import BUCKET, DATABASE, Layout
+from clusterbench.lab.layout import BUCKET, DATABASE, HISTORY, Layout
 from clusterbench.lab.postgres import Postgres
 from clusterbench.lab.s3 import S3Server
 from clusterbench.lab.ssh import SshHost
 
 
-def write_connections(layout: Layout, hosts: Iterable[SshHost], databases: Iterable[Postgres], s3: S3Server) -> None:
+def write_connections(
+    layout: Layout, hosts: Iterable[SshHost], databases: Iterable[Postgres], s3: S3Server, metadata: Postgres
+) -> None:
     connections = {f"lab_{host.name}": _ssh(layout, host) for host in hosts}
     connections |= {f"lab_{database.name}": _postgres(database) for database in databases}
     connections["clusterbench_archive"] = _s3(s3)
+    connections["clusterbench_history"] = {
+        **_postgres(metadata),
+        "login": HISTORY,
+        "password": s3.credentials.history_password,
+        "schema": HISTORY,
+    }
     text = json.dumps(connections, indent=2) + "\n"
     # Tasks may be reading it: it is replaced in one step, and only when something changed.
     path = layout.connections_file

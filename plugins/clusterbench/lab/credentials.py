@@ -18,6 +18,7 @@ class Credentials:
     """Letters, digits, `-` and `_` only, so that no file format or URL needs to quote them."""
 
     metadata_password: str
+    history_password: str
     db1_password: str
     db2_password: str
     s3_access_key: str
@@ -34,7 +35,11 @@ class Credentials:
             write_private(path, json.dumps(asdict(made), indent=2) + "\n")
             return made
         try:
-            return cls(**json.loads(path.read_text()))
+            kept = json.loads(path.read_text())
+            if "history_password" not in kept:  # a lab of before there was a history
+                kept["history_password"] = cls._make().history_password
+                write_private(path, json.dumps(kept, indent=2) + "\n")
+            return cls(**kept)
         except (ValueError, TypeError) as error:
             raise LabError(
                 f"{path}: not readable as the lab's passwords ({error}). The databases were made with them.\n"

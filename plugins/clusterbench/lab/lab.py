@@ -18,7 +18,7 @@ from clusterbench.lab.cgroups import CpuLimits
 from clusterbench.lab.connections import write_connections
 from clusterbench.lab.credentials import Credentials
 from clusterbench.lab.hadoop import HadoopJars
-from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS, NATIVE, VM64, Layout
+from clusterbench.lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, VM64, Layout
 from clusterbench.lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, Postgres
 from clusterbench.lab.s3 import S3Server
 from clusterbench.lab.server import Server, ServerStatus
@@ -75,18 +75,34 @@ class Lab:
             if unlimited := parts.limits.make():
                 self._report(f"{'CPU limits':<14} none: {unlimited}")
             steps = [self._hadoop_up, *(self._step(server) for server in parts.outer_servers)]
-            _in_parallel([*steps, self._airflow_up] if airflow else steps)
+            _in_parallel([*steps, self._airflow_up if airflow else self._metadata_up])
             for host in parts.hosts:
                 parts.hadoop.link(host.work_dir)
-            write_connections(self.layout, parts.hosts, parts.databases, parts.s3)
+            self._write_connections()
+            self._history_up()
 
     def _hadoop_up(self) -> None:
         started = time.monotonic()
         done = self.parts.hadoop.up()
         self._report(f"{self.parts.hadoop.name:<14} {done:<14} {time.monotonic() - started:5.1f} s")
 
-    def _airflow_up(self) -> None:
+    def _metadata_up(self) -> None:
         self._step(self.parts.metadata)()
+        self.parts.metadata.make_database_of(HISTORY, self.parts.credentials.history_password)
+
+    def _history_up(self) -> None:
+        """Its tables, once the connection is written; most of the time there is nothing to do."""
+        from clusterbench.connections import from_file  # noqa: PLC0415
+        from clusterbench.history.database import CONNECTION_ID, migrate  # noqa: PLC0415
+
+        migrate(from_file(self.layout.connections_file)(CONNECTION_ID))
+
+    def _write_connections(self) -> None:
+        parts = self.parts
+        write_connections(self.layout, parts.hosts, parts.databases, parts.s3, parts.metadata)
+
+    def _airflow_up(self) -> None:
+        self._metadata_up()
         self.parts.airflow.prepare()
         _in_parallel([self._step(server) for server in self.parts.airflow.components])
 
@@ -119,7 +135,7 @@ class Lab:
             if server in self.parts.airflow.components:
                 self.parts.airflow.prepare()
             self._step(server)()
-            write_connections(self.layout, self.parts.hosts, self.parts.databases, self.parts.s3)
+            self._write_connections()
 
     def stop_server(self, name: str) -> None:
         with self._locked():

@@ -25,6 +25,8 @@ DATABASE_HOSTS = ("db1", "db2", *VMS, NATIVE, VM64)
 HOSTS = ("client", "etl", *DATABASE_HOSTS, "master", *WORKERS)
 BUCKET = "clusterbench"
 DATABASE = "bench"
+HISTORY = "history"
+"""Database and role, on the metadata server."""
 DEFAULT_BLOCK = 1
 _LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2": 22, "master": 30}
 _LAST_BYTE |= {worker: 30 + number for number, worker in enumerate(WORKERS, 1)}

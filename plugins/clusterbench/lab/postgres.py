@@ -1,4 +1,4 @@
-"""PostgreSQL servers: those under test and one for Airflow's metadata.
+"""PostgreSQL servers: those under test, and one for Airflow's metadata and the history.
 
 A benchmark restarts those under test itself, with pg_ctl over SSH. So there is no record of the process we started:
 a server is ours if its own postmaster.pid names a postgres that works in our data folder.
@@ -11,6 +11,7 @@ import secrets
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterbench.errors import LabError
 from clusterbench.lab import processes
@@ -18,6 +19,9 @@ from clusterbench.lab.account import Account
 from clusterbench.lab.cgroups import CpuLimits
 from clusterbench.lab.layout import DATABASE, Layout
 from clusterbench.lab.server import Server, template
+
+if TYPE_CHECKING:
+    import psycopg
 
 _READY_LINE = 7  # of postmaster.pid: "starting", "ready", "stopping"
 
@@ -211,21 +215,38 @@ class Postgres(Server):
             self.limits.take(self.host, [facts.pid for facts in processes.working_in(self.data_dir, self.account)])
 
     def _make_database(self) -> None:
-        import psycopg  # noqa: PLC0415 - not needed when everything runs already
+        with self._as_superuser() as connection:
+            _make_database_of(connection, self.settings.role)
+
+    def make_database_of(self, role: str, password: str) -> None:
+        """A database beside the server's own, of a role of its name, which may nothing else."""
         from psycopg import sql  # noqa: PLC0415
 
-        database = self.settings.role
-        with psycopg.connect(
+        with self._as_superuser() as connection:
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone() is None:
+                query = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+                connection.execute(query.format(sql.Identifier(role), sql.Literal(password)))
+            _make_database_of(connection, role)
+
+    def _as_superuser(self) -> psycopg.Connection:
+        import psycopg  # noqa: PLC0415 - not needed when everything runs already
+
+        return psycopg.connect(
             host=self.address,
             port=self.port,
             user=self.settings.role,
             password=self.password,
             dbname="postgres",
             autocommit=True,
-        ) as connection:
-            query = "SELECT FROM pg_database WHERE datname = %s"
-            if connection.execute(query, [database]).fetchone() is None:
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        )
+
+
+def _make_database_of(connection: psycopg.Connection, role: str) -> None:
+    from psycopg import sql  # noqa: PLC0415
+
+    if connection.execute("SELECT FROM pg_database WHERE datname = %s", [role]).fetchone() is None:
+        query = sql.SQL("CREATE DATABASE {} OWNER {}")
+        connection.execute(query.format(sql.Identifier(role), sql.Identifier(role)))
 
 
 def binary_dir() -> Path:

@@ -111,9 +111,7 @@ def _are(dataset: Dataset, names: Collection[str], states: Collection[str], engi
 
 
 def _make_empty(dataset: Dataset, names: Collection[str], engine: Database) -> None:
-    """They go before the notes of their slices: a worker that still loads some then has nowhere to."""
-    engine.execute(";\n".join(statement("tables", "drop", table=_table(dataset, name)) for name in names))
-    engine.forget_slices(_slices_of(dataset, names))
+    generation.drop_tables([f"{dataset.table}.{name}" for name in names], _slices_of(dataset, names), engine)
     for name in names:
         table = schema.tables()[name]
         created = marks.comment(dataset, "created")

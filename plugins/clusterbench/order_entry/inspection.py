@@ -12,15 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from clusterbench import generation
+from clusterbench import generation, tables
 from clusterbench.datasets import Dataset, row_skew_max
 from clusterbench.instances import skew
 from clusterbench.order_entry import consistency, marks, rows, schema
 from clusterbench.order_entry.schema import Table
-from clusterbench.paths import project_root
-from clusterbench.spec.loading import LOADER
 from clusterbench.sql import Value, filled, identifier, raw, statement
 
 if TYPE_CHECKING:
@@ -111,5 +107,4 @@ def _row(table: Table, seen: Seen, warehouses: int, lines: int, engine: Database
 
 @cache
 def _ranges() -> Mapping[str, Mapping[str, str]]:
-    text = (project_root() / "include/sql/order_entry/ranges.yaml").read_text(encoding="utf-8")
-    return dict(yaml.load(text, LOADER))  # noqa: S506  a safe one
+    return tables.read("order_entry", "ranges")

@@ -19,7 +19,7 @@ was complete, and a trial has begun to change it."""
 
 
 def comment(dataset: Dataset, state: State) -> str:
-    return f"{_of(dataset)}, {state}"
+    return f"{tables.rows_of(dataset)}, {state}"
 
 
 def read(dataset: Dataset, engine: Database) -> dict[str, State | None]:
@@ -40,10 +40,6 @@ def statement(dataset: Dataset, name: str, state: State) -> str:
     return tables.mark(f"{dataset.table}.{name}", comment(dataset, state))
 
 
-def _of(dataset: Dataset) -> str:
-    return f"{tables.OURS}{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
-
-
 def _state(dataset: Dataset, text: str) -> State | None:
-    said = re.fullmatch(f"{re.escape(_of(dataset))}, ({'|'.join(get_args(State))})", text)
+    said = re.fullmatch(f"{re.escape(tables.rows_of(dataset))}, ({'|'.join(get_args(State))})", text)
     return cast(State, said[1]) if said else None

@@ -9,6 +9,7 @@ warehouses only, which lie in memory, and the paper warns of results from a cach
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import Template
 from zlib import crc32
 
 from clusterbench.paths import project_root
@@ -43,9 +44,12 @@ C: Mapping[str, int] = {"c_name": 88, "c_customer": 259, "c_item": 7911}
 
 
 def scripts() -> dict[str, str]:
-    """Name -> text, in the order of the log's numbers."""
+    """Name -> text, in the order of the log's numbers. A rolled back New-Order draws and calls as another."""
     folder = project_root() / "include" / "sql" / "order_entry" / "pgbench"
-    return {name: (folder / f"{name}.sql").read_text(encoding="utf-8") for name in WEIGHTS}
+    texts = {name: (folder / f"{name}.sql").read_text(encoding="utf-8") for name in WEIGHTS}
+    drawn, select, call = texts["new_order"].partition("SELECT ")
+    parts = {"drawn": drawn.strip(), "call": (select + call).strip()}
+    return texts | {ROLLED_BACK: Template(texts[ROLLED_BACK]).substitute(parts)}
 
 
 def variables(warehouses: int) -> dict[str, int]:

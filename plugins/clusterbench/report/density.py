@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from clusterbench.judgement import judge
 from clusterbench.records import FINDINGS
 from clusterbench.report.gather import Gathered
+from clusterbench.report.refused import refusal
 from clusterbench.report.sweeps import SweepView, state_of
 from clusterbench.report.words import ABSENT, change, clock, count, plural, say_level
 from clusterbench.spec.scenarios import NOT_COMPLETED, PublishedScenarios, Scenario, ScenarioCell
@@ -140,9 +142,8 @@ def _ours(results: dict[str, Result], column: Column, reference: str, paper: Pub
         return Cell()
     summary, warnings = (result.measurements.get(name) for name in (paper.measurement, paper.warnings))
     under = first.measurements.get(paper.measurement) if first else None
-    value, bounds = (
-        ratio(summary.values, under.values) if summary and under and column.name != reference else (None, None)
-    )
+    is_beside = first is not None and column.name != reference and not refusal(result, first)
+    value, bounds = ratio(summary.values, under.values) if summary and under and is_beside else (None, None)
     return Cell(
         time=clock(summary.median) if summary else _instead(result),
         note=_completed(result) if summary or _is_finding(result) else "",
@@ -158,8 +159,8 @@ def _ours(results: dict[str, Result], column: Column, reference: str, paper: Pub
 def _bounds(value: float | None, bounds: tuple[float, float] | None) -> str:
     if bounds is None:
         return "" if value is None else "no interval"
-    apart = ", not told apart" if bounds[0] <= 1 <= bounds[1] else ""
-    return f"{change(bounds[0])} to {change(bounds[1])}{apart}"
+    word = judge(value, bounds, "lower", "s").word
+    return f"{change(bounds[0])} to {change(bounds[1])}, {word}"
 
 
 def _is_finding(result: Result) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clusterbench.judgement import judge_two
 from clusterbench.report.gather import Gathered
-from clusterbench.report.sweeps import SweepView, answer, ratio_text
-from clusterbench.report.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation, refusal
-from clusterbench.statistics import Result, ratio
+from clusterbench.report.refused import refusal
+from clusterbench.report.sweeps import SweepView, answer
+from clusterbench.report.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation
+from clusterbench.report.words import ratio_words
+from clusterbench.statistics import Result
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,9 @@ def _pair(view: SweepView, ours: Result, first: Result) -> Pair:
         return Pair(*named, refused=f"not compared: {said}")
     if refused := refusal(ours, first):
         return Pair(*named, refused=refused)
+    ratios = {name: _judged(view, ours, first, name) for name in (THROUGHPUT, PER_CPU_SECOND)}
     return Pair(
-        *named,
-        throughput=_ratio(ours, first, THROUGHPUT),
-        word=_word(ours, first),
-        per_cpu_second=_ratio(ours, first, PER_CPU_SECOND),
+        *named, throughput=ratios[THROUGHPUT][0], word=ratios[THROUGHPUT][1], per_cpu_second=ratios[PER_CPU_SECOND][0]
     )
 
 
@@ -61,15 +62,11 @@ def _percent(result: Result) -> str:
     return f"{summary.median:.1f} %" if summary else "–"
 
 
-def _ratio(ours: Result, first: Result, name: str) -> str:
-    return ratio_text(ours.measurements.get(name), first.measurements.get(name)).removesuffix(", not told apart")
-
-
-def _word(ours: Result, first: Result) -> str:
-    _, bounds = ratio(ours.measurements[THROUGHPUT].values, first.measurements[THROUGHPUT].values)
-    if bounds is None:
-        return "too few repetitions to tell"
-    return "no difference shown" if bounds[0] <= 1 <= bounds[1] else "told apart"
+def _judged(view: SweepView, ours: Result, first: Result, name: str) -> tuple[str, str]:
+    """The ratio, and the verdict."""
+    sides = ours.measurements.get(name), first.measurements.get(name)
+    ratio, judged = judge_two(*sides, view.kind(name).better, names=(ours.platform, first.platform))
+    return ratio_words(ratio), judged.says
 
 
 def papers(run: Gathered) -> list[tuple[str, str, str]]:

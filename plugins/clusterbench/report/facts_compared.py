@@ -40,6 +40,8 @@ CLOCK_STEPS_MS = (10.0, 100.0, 1000.0)
 CARRYING_NICS = re.compile(r"(bond|team|vlan|eth|en|em|ib)\d*[^:]*")
 """Of the virtual ones: bonds, VLANs, and what a container has for a network. Bridges and veths come and go."""
 ID_OF_A_DISK = re.compile(r"\b(root|resume|BOOT_IMAGE|rd\.[a-z.]+)=\S+ ?")
+AS_COMPARED = "as_compared"
+"""In place of facts, of a host or of an engine: the texts that were made of them. The history database keeps those."""
 RANGES_SHOWN = 4
 VALUES_SHOWN = 6
 
@@ -65,6 +67,11 @@ class Side:
     @property
     def hosts(self) -> Mapping[str, Mapping[str, Any]]:
         return self.facts.get("hosts") or {}
+
+    def as_compared(self) -> Side:
+        """The same as the texts that are compared: it differs from another side in what this one does."""
+        hosts = {host: {AS_COMPARED: comparable(facts)} for host, facts in self.hosts.items()}
+        return Side({AS_COMPARED: engine_texts(self.facts), "hosts": hosts}, self.roles)
 
     def by_role(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -202,6 +209,8 @@ def _decides(name: str) -> bool:
 
 def comparable(facts: Mapping[str, Any]) -> dict[str, str]:
     """One host's facts, flat, without what differs from host to host. Names of disks and NICs are none: they change."""
+    if AS_COMPARED in facts:
+        return dict(facts[AS_COMPARED])
     found = {name: _text(name, value) for name, value in facts.items() if name not in OF_THE_HOST_ALONE}
     if "kernel_command_line" in found:
         found["kernel_command_line"] = ID_OF_A_DISK.sub("", found["kernel_command_line"]).strip()
@@ -228,6 +237,8 @@ def _group(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def engine_texts(facts: Mapping[str, Any]) -> dict[str, str]:
     """What an engine is, its settings one by one, and how its page cache is emptied."""
+    if AS_COMPARED in facts:
+        return dict(facts[AS_COMPARED])
     engine = facts.get("engine") or {}
     found = {name: _text(name, value) for name, value in engine.items() if not isinstance(value, dict | list)}
     found |= {f"settings.{name}": str(value) for name, value in (engine.get("settings") or {}).items()}

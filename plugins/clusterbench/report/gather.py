@@ -81,16 +81,19 @@ class Gathered:
         return []
 
 
-def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
+def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | None = None) -> Gathered:
+    """``trials``: in place of all records, for who reads them otherwise."""
     plan_json = archive.get_json("plan.json")
     plan = Plan.from_json(plan_json) if plan_json else None
-    trials = archive.trials()
+    trials = archive.trials() if trials is None else trials
     results_json = archive.get_json("results.json")
     verdicts = archive.get_json("verdicts.json")
     now = _declared_now(archive.experiment, catalog)
     experiment = _as_run(archive) or now
     platforms = list(plan.trials) if plan else []
     facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
+    files = {name: archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml") for name in platforms}
+    declared = {name: _declared(file) for name, file in files.items()}
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -101,10 +104,10 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         published=_published(experiment, catalog),
         plan=plan,
         facts=facts,
-        sides={name: Side.of(facts[name], _platform(archive, name)) for name in platforms},
-        densities={name: found for name in platforms if (found := _density(_platform(archive, name)))},
+        sides={name: Side.of(facts[name], file) for name, file in files.items()},
+        densities={name: density for name, said in declared.items() if (density := _density(said))},
         durability=of_run(facts, trials),
-        databases=tuple(name for name in platforms if _declared(_platform(archive, name)).get("database")),
+        databases=tuple(name for name, said in declared.items() if said.get("database")),
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
         results=_results(results_json, plan, trials),
@@ -114,6 +117,11 @@ def gather(archive: RunArchive, catalog: Catalog) -> Gathered:
         errors=archive.errors(),
         trials=trials,
     )
+
+
+def published_beside(archive: RunArchive, catalog: Catalog) -> Published | None:
+    """The paper's numbers that the run's experiment names."""
+    return _published(_as_run(archive) or _declared_now(archive.experiment, catalog), catalog)
 
 
 def workload_or_none(name: str) -> Workload | None:
@@ -133,10 +141,6 @@ def _as_run(archive: RunArchive) -> Experiment | None:
         return None
 
 
-def _platform(archive: RunArchive, name: str) -> bytes | None:
-    return archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml")
-
-
 def _declared(platform: bytes | None) -> dict[str, Any]:
     try:
         return dict(yaml.safe_load(platform or b"") or {})
@@ -144,8 +148,8 @@ def _declared(platform: bytes | None) -> dict[str, Any]:
         return {}
 
 
-def _density(platform: bytes | None) -> str:
-    return str((_declared(platform).get("placement") or {}).get("density") or "")
+def _density(declared: Mapping[str, Any]) -> str:
+    return str((declared.get("placement") or {}).get("density") or "")
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

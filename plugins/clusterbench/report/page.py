@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
-from clusterbench.paths import project_root
 from clusterbench.report import host_facts, tables, words
 from clusterbench.report.charts import draw, draw_course
 from clusterbench.report.density import density_table
@@ -30,6 +29,7 @@ from clusterbench.report.steadiness import steadiness
 from clusterbench.report.steadiness_chart import draw_steadiness
 from clusterbench.report.sweeps import Chart, SweepView, sweep_views
 from clusterbench.report.system import printed_tables, system_tables
+from clusterbench.report.template import environment
 from clusterbench.report.utilisation import POINTS_MAX, THROUGHPUT
 
 TEMPLATE = "report.html.j2"
@@ -77,22 +77,9 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(project_root() / "include" / "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": words.number,
-        "interval": words.interval,
-        "plain": words.plain,
-        "size": words.size,
-        "moment": words.moment,
-        "state": tables.state_of_verdict,
-    }
-    return environment
+    made = environment()
+    made.filters["state"] = tables.state_of_verdict
+    return made
 
 
 def _head(run: Gathered) -> list[tuple[str, str]]:

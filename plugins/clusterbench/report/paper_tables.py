@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.report.gather import Gathered
+from clusterbench.report.refused import refusal
 from clusterbench.report.sweeps import Chart, Mark, PaperMark, Series, SweepView
 from clusterbench.spec.published import PublishedTable
 from clusterbench.statistics import Result, Summary, ratio
@@ -80,7 +81,7 @@ def _ratios(
     series: dict[str, list[Mark]] = {}
     for label, result in cells:
         first = next((r for _, r in cells if r.platform == reference and r.levels == result.levels), None)
-        if result.platform == reference or first is None:
+        if result.platform == reference or first is None or refusal(result, first):
             continue
         for row, name in enumerate(table.ratios_of):
             ours, theirs = result.measurements.get(name), first.measurements.get(name)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clusterbench.report.beside_paper import ratio_beside
 from clusterbench.report.gather import Gathered
-from clusterbench.report.sweeps import Chart, Mark, PaperMark, Series, SweepView, belongs, ratio_text
-from clusterbench.report.utilisation import refusal
-from clusterbench.report.words import THIN_SPACE, published_text
+from clusterbench.report.refused import refusal
+from clusterbench.report.sweeps import Chart, Mark, PaperMark, Series, SweepView, belongs, paper_text, ratio_text
+from clusterbench.report.words import THIN_SPACE, published_text, ratio_words
 from clusterbench.spec import PublishedValue
 from clusterbench.statistics import Result, Summary, ratio
 from clusterbench.workloads import MeasurementKind
@@ -33,6 +34,8 @@ class PaperRow:
     label: str
     text: str
     note: int
+    beside: str
+    """Ours over it, where this run has the paper's platforms."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,11 @@ def _comparison(name: str, views: Sequence[SweepView], published: Sequence[Publi
         reference=platforms[0],
         values=_values(name, kind, cells, platforms, absolute),
         ratios=_ratios(name, kind, cells, platforms, relative),
-        rows=[_compared(name, cell, platform, platforms[0]) for cell in cells for platform in cell.results],
-        papers=[PaperRow(_paper_name(value), published_text(value), note) for note, value in enumerate(published, 1)],
+        rows=[_compared(name, kind, cell, platform, platforms[0]) for cell in cells for platform in cell.results],
+        papers=[
+            PaperRow(_paper_name(value), published_text(value), note, _beside(value, name, kind, cells))
+            for note, value in enumerate(published, 1)
+        ],
         sources=[
             f"{_paper_name(value)}, {published_text(value)} {_unit(value)}: {value.source}" for value in published
         ],
@@ -110,6 +116,21 @@ def _paper_name(value: PublishedValue) -> str:
     platform = str(value.platform).replace("_", " ")
     over = f" / {value.ratio_to.replace('_', ' ')}" if value.ratio_to else ""
     return f"{value.sweep.replace('_', ' ')}, {platform}{over}"
+
+
+def _beside(value: PublishedValue, name: str, kind: MeasurementKind, cells: Sequence[_Cell]) -> str:
+    found = []
+    for cell in cells:
+        result = cell.results.get(str(value.platform))
+        if result is None or not belongs(value, result):
+            continue
+        ours, first = (_summary(name, cell, str(platform)) for platform in (value.platform, value.ratio_to))
+        said = "" if value.ratio_to else paper_text(value, ours, kind)
+        if value.ratio_to and ours and first and not refusal(result, cell.results[value.ratio_to]):
+            over, judged = ratio_beside(value, ratio(ours.values, first.values))
+            said = f"ours {ratio_words(over)}, {judged.word}"
+        found += [f"{cell.label}: {said}"] if said else []
+    return "; ".join(found)
 
 
 def _values(
@@ -172,9 +193,9 @@ def _summary(name: str, cell: _Cell, platform: str) -> Summary | None:
     return result.measurements.get(name) if result else None
 
 
-def _compared(name: str, cell: _Cell, platform: str, reference: str) -> Compared:
+def _compared(name: str, kind: MeasurementKind, cell: _Cell, platform: str, reference: str) -> Compared:
     ours, first = (_summary(name, cell, each) for each in (platform, reference))
-    said = ratio_text(ours, first) if platform != reference else f"1{THIN_SPACE}(reference)"
+    said = ratio_text(ours, first, kind) if platform != reference else f"1{THIN_SPACE}(reference)"
     if ours and first and (refused := refusal(cell.results[platform], cell.results[reference])):
         said = refused
     return Compared(cell.label, platform, cell.results[platform].n_of_n, ours, said)

@@ -10,12 +10,21 @@ from functools import cached_property
 from typing import Any
 
 from clusterbench.durability import is_off
+from clusterbench.judgement import judge_two
+from clusterbench.report.beside_paper import median_beside
 from clusterbench.report.gather import Gathered, workload_or_none
-from clusterbench.report.utilisation import refusal
-from clusterbench.report.words import named_counts, published_text, quantity, say_level, without_sweep
+from clusterbench.report.refused import refusal
+from clusterbench.report.words import (
+    named_counts,
+    published_text,
+    quantity,
+    ratio_words,
+    say_level,
+    without_sweep,
+)
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.experiment import Scale
-from clusterbench.statistics import Result, Summary, ratio
+from clusterbench.statistics import Result, Summary
 from clusterbench.workloads import Level, MeasurementKind, Workload
 
 X_STRETCH_MAX = 5
@@ -107,7 +116,8 @@ class Row:
     summary: Summary | None
     answer: str
     ratio: str
-    published: list[tuple[str, int]]
+    published: list[tuple[str, int, str]]
+    """The paper's number, that of its source, and ours over it."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,11 @@ class Plot:
     @property
     def has_published(self) -> bool:
         return bool(self.sources)
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether any number of the paper is one of our cells, and has ours over it."""
+        return any(beside for row in self.rows for _, _, beside in row.published)
 
 
 class SweepView:
@@ -314,7 +329,11 @@ def _row(view: SweepView, result: Result, measurement: str, published: Sequence[
         summary=summary,
         answer="" if summary else answer(result),
         ratio=_ratio(view, result, measurement),
-        published=[(published_text(v), n) for n, v in enumerate(published, 1) if belongs(v, result)],
+        published=[
+            (published_text(v), n, paper_text(v, summary, view.kind(measurement)))
+            for n, v in enumerate(published, 1)
+            if belongs(v, result)
+        ],
     )
 
 
@@ -349,23 +368,28 @@ def answer(result: Result) -> str:
 
 def _ratio(view: SweepView, result: Result, measurement: str) -> str:
     """Median over that of the reference platform, which is the first that was chosen."""
-    cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
-    if cell and refusal(result, cell[0]):
-        return "not compared"
-    first = cell[0].measurements.get(measurement) if cell else None
-    return "" if result.platform == view.platforms[0] else ratio_text(result.measurements.get(measurement), first)
-
-
-def ratio_text(ours: Summary | None, reference: Summary | None) -> str:
-    """ "1.06× (1.02 - 1.09)", and whether the two can be told apart."""
-    if ours is None or reference is None or not reference.median:
+    if result.platform == view.platforms[0]:
         return ""
-    value, bounds = ratio(ours.values, reference.values)
-    said = f"{value:.2f}×"
-    if bounds is None:
-        return f"{said}, no interval"
-    apart = ", not told apart" if bounds[0] <= 1 <= bounds[1] else ""
-    return f"{said} ({bounds[0]:.2f} – {bounds[1]:.2f}){apart}"
+    cell = [r for r in view.results if r.levels == result.levels and r.platform == view.platforms[0]]
+    if cell and (refused := refusal(result, cell[0])):
+        return refused
+    first = cell[0].measurements.get(measurement) if cell else None
+    return ratio_text(result.measurements.get(measurement), first, view.kind(measurement))
+
+
+def ratio_text(ours: Summary | None, reference: Summary | None, kind: MeasurementKind) -> str:
+    """ "1.06× (1.02 – 1.09), slower": a ratio never stands without its interval and a word."""
+    ratio, judged = judge_two(ours, reference, kind.better)
+    return f"{ratio_words(ratio)}, {judged.word}" if ratio else ""
+
+
+def paper_text(value: PublishedValue, ours: Summary | None, kind: MeasurementKind) -> str:
+    """Ours over the paper's: "ours 0.02× (0.01 – 0.03), faster"; nothing where there is no number."""
+    if ours is None:
+        return ""
+    ratio, judged = median_beside(value, ours.values, ours.unit, kind.better)
+    said = judged.word if ratio[1] is None or judged.word != "not comparable" else judged.says
+    return f"ours {ratio_words(ratio)}, {said}"
 
 
 # Figures.

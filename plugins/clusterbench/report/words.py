@@ -75,6 +75,18 @@ def change(ratio: float) -> str:
     return f"{percents:+d}".replace("-", "\u2212").replace("+0", "0") + f"{THIN_SPACE}%"
 
 
+def ratio_words(ratio: tuple[float, tuple[float, float] | None] | None) -> str:
+    """ "1.06× (1.02 – 1.09)"; nothing where there is no ratio."""
+    if ratio is None:
+        return ""
+    value, bounds = ratio
+    return f"{_hundredths(value)}×" + (f" ({' – '.join(map(_hundredths, bounds))})" if bounds else ", no interval")
+
+
+def _hundredths(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.1 else number(value, 2)
+
+
 def percent(share: float | None) -> str:
     """A share of 1 as percent, one decimal below 10."""
     if share is None:

@@ -11,6 +11,8 @@ from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
+EXTENTS = ("whole", "part")
+"""Of the weekly run: all of every experiment, or what each declares as its ``part``."""
 Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
@@ -31,6 +33,20 @@ class CountByScale(Strict):
     full: Count
 
 
+RUNS_MAX = 104
+"""Two years of weekly runs: what a verdict looks back on."""
+
+
+class Regression(Strict):
+    """When a result counts as having become worse over the weeks. What a sweep does not say is the experiment's."""
+
+    threshold_percent: Annotated[float, Field(gt=0, le=1000)] = 5.0
+    runs_min: Annotated[int, Field(ge=6, le=RUNS_MAX)] = 10
+    """Valid runs with a number, without which there is no verdict."""
+    measurements: list[Name] = []
+    """Those that are followed; empty: what the report draws."""
+
+
 class Sweep(Strict):
     """One or two things varied at a time, as the papers do; every combination of the levels is a cell."""
 
@@ -45,6 +61,7 @@ class Sweep(Strict):
     """``series``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
     give_up_after: Count | None = None
     """So many levels of a series in a row that failed or timed out, and its later ones are not tried."""
+    regression: Regression | None = None
 
     @field_validator("factors", mode="before")
     @classmethod
@@ -111,6 +128,17 @@ def _check_levels(where: str, levels: Any) -> None:
         raise ValueError(f"{where}: a level stands twice in {levels}; repetitions are a key of their own")
 
 
+class Part(Strict):
+    """What of an experiment a short weekly run measures. Empty: as for the whole."""
+
+    scale: Scale | None = None
+    """The largest: a smaller one that was asked for stays."""
+    platforms: list[Name] = []
+    sweeps: list[Name] = []
+    concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
+    repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+
+
 class Experiment(Strict):
     """One YAML file in ``dags/experiments``; it becomes one DAG of the same name."""
 
@@ -126,6 +154,8 @@ class Experiment(Strict):
     settings: dict[Name, dict[str, str]] = {}
     """By engine: settings of every session that the drivers open."""
     failures_are_findings: bool = False
+    part: Part | None = None
+    regression: Regression = Regression()
     sweeps: dict[Name, Sweep]
 
     @field_validator("sweeps")
@@ -134,3 +164,9 @@ class Experiment(Strict):
         if not sweeps:
             raise ValueError("is empty; name at least one sweep, or there is nothing to measure")
         return sweeps
+
+    def regression_of(self, sweep: str) -> Regression:
+        """The experiment's, but for what the sweep says itself. A sweep that is no more has the experiment's."""
+        own = self.sweeps[sweep].regression if sweep in self.sweeps else None
+        said = own.model_dump(exclude_unset=True) if own else {}
+        return self.regression.model_copy(update=said)

@@ -9,7 +9,8 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -238,6 +239,21 @@ def load_workload(name: str) -> Workload:
     if name not in workload_names():
         raise SpecError([f"unknown workload {name!r}{suggest(name, workload_names())}"])
     return cast(Workload, importlib.import_module(f"clusterbench.workloads.{name}").WORKLOAD)
+
+
+@lru_cache(maxsize=1)
+def measurement_kinds() -> Mapping[str, MeasurementKind]:
+    """Every measurement of every workload, for a number of which only its name is known.
+
+    Where workloads do not agree which direction is better, neither is.
+    """
+    found: dict[str, MeasurementKind] = {}
+    for workload in map(load_workload, workload_names()):
+        for name, kind in workload.measurements.items():
+            known = found.setdefault(name, kind)
+            if known.better != kind.better:
+                found[name] = replace(known, better="neither")
+    return found
 
 
 def workload_names() -> list[str]:

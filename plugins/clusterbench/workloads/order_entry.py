@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from clusterbench import pgbench, pgbench_log, system
+from clusterbench import durability, pgbench, pgbench_log, system
 from clusterbench.datasets import Dataset
 from clusterbench.errors import EngineError
 from clusterbench.order_entry import consistency, data, mix, readings, transactions
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from clusterbench.engines import Database
     from clusterbench.records import Trial
 
-DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
-"""Settings that trade durability for speed; read back from a session as the driver's are."""
-PROBES = 12
-"""About how many steps a search for a utilisation takes."""
+PROBES = 16
+"""About how many of its first, short steps a search for a utilisation lasts."""
 CHECK_S_PER_WAREHOUSE = 0.3
 """Before and after, measured in the lab."""
 
@@ -159,7 +157,7 @@ class OrderEntry:
         data.tidy(dataset, engine, autovacuum=autovacuum)
         return {
             "session_settings": settings,
-            "durability": engine.settings(DURABILITY),
+            "durability": engine.settings(durability.SETTINGS),
             "data": ready,
             "consistency": looked_at,
         }

@@ -1,0 +1,26 @@
+"""Questions: a result got worse; is the new level to be the baseline that later weeks are compared with?
+
+The weekly run starts this DAG when it finds a regression. Each question is one mapped task, answered in the UI under
+*Required Actions*; without an answer within six days nothing is accepted. Who said what and when is archived.
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+
+from clusterbench import baseline_tasks, tasks
+
+with DAG(
+    "baselines",
+    dag_display_name="Questions about baselines",
+    doc_md=__doc__,
+    schedule=None,
+    catchup=False,
+    max_active_runs=16,  # questions stay open for days, and a weekly run by the button may ask others meanwhile
+    params=baseline_tasks.form(),
+    default_args=tasks.DEFAULTS,
+    tags=["benchmark"],
+) as dag:
+    baseline_tasks.AskForBaseline.partial(task_id="question", map_index_template="{{ task.subject }}").expand_kwargs(
+        baseline_tasks.questions()
+    )

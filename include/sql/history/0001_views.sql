@@ -1,0 +1,2 @@
+-- For people who write SQL: see docs/history.md.
+SELECT;

@@ -1,0 +1,102 @@
+"""``clusterbench run weekly``: start the weekly run in Airflow, follow it, and print what came of each experiment."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from clusterbench.airflow_api import AirflowApi
+from clusterbench.archive import CONNECTION_ID, RunArchive, Store
+from clusterbench.catalog import Catalog
+from clusterbench.changes import Found, broken
+from clusterbench.cli_cluster import FAILED, OK
+from clusterbench.connections import local_connections
+from clusterbench.errors import SpecError, suggest
+from clusterbench.paths import lab_dir, project_root
+from clusterbench.runs import WEEKLY, run_id_from, run_started_by
+from clusterbench.watch import ENDED, Tasks, follow
+from clusterbench.weekly import runs_of
+
+NOT_OF_A_WEEK = ("platform", "sweep", "concurrency", "repetitions", "seed")
+Show = Callable[[RunArchive], None]
+
+
+def add_to(run: argparse.ArgumentParser) -> None:
+    """Options of ``run`` that only the weekly run has."""
+    run.add_argument("--part", action="store_true", help="of 'weekly': what each experiment declares as its part")
+    run.add_argument("--only", action="append", metavar="NAME", help="of 'weekly': may be given several times")
+
+
+def run_week(options: argparse.Namespace, show: Show) -> int:
+    """``show`` prints the results of an experiment's archive. Exit status 0 only where all is valid."""
+    api = AirflowApi.from_environment(lab_dir())
+    dag_run_id = api.trigger(WEEKLY, _chosen(options))
+    print(f"started {WEEKLY}: {api.url}/dags/{WEEKLY}/runs/{dag_run_id}")
+    if options.no_wait:
+        return OK
+    state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
+    asked = datetime.fromisoformat(api.dag_run(WEEKLY, dag_run_id)["run_after"])
+    store = Store.of(local_connections(lab_dir())(CONNECTION_ID))
+    return show_end(RunArchive(store, WEEKLY, run_id_from(asked, dag_run_id)), state, show)
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    for name in NOT_OF_A_WEEK:
+        if getattr(options, name) is not None:
+            raise SpecError([f"--{name} is a choice of one experiment; a weekly run has --scale, --part and --only"])
+    known = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
+    for name in options.only or []:
+        if name not in known:
+            raise SpecError([f"--only: unknown experiment {name!r}{suggest(name, known)}"])
+    chosen = {"scale": options.scale, "extent": "part" if options.part else None, "experiments": options.only}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _started(tasks: Tasks, dag_run_id: str) -> list[tuple[str, str]]:
+    """The runs of experiments that the week has started; once its ``finished`` has ended there is no more to see."""
+    begun = [task["task_id"].removesuffix(".start") for task in tasks if _is(task, ".start", ("success",))]
+    ended = [task["task_id"].removesuffix(".finished") for task in tasks if _is(task, ".finished", ENDED)]
+    return [(name, run_started_by(dag_run_id)) for name in begun if name not in ended]
+
+
+def _is(task: dict[str, Any], suffix: str, states: tuple[str, ...]) -> bool:
+    return str(task["task_id"]).endswith(suffix) and task["state"] in states
+
+
+def show_end(week: RunArchive, state: str, show: Show) -> int:
+    """Each experiment's results and report, what got worse, and the week's own report."""
+    noted = week.get_json("week.json")
+    for one in runs_of(noted) if noted else []:
+        print(f"\n{one.experiment}: {'valid' if not one.failed else f'NOT VALID, {one.state}: {one.reason}'}")
+        if one.run_id:
+            _show_run(RunArchive(week.store, one.experiment, one.run_id), show)
+    for name, why in (noted or {}).get("left_out", {}).items():
+        print(f"\n{name}: left out: it {why}")
+    changes = (week.get_json("changes.json") or {}).get("changes", [])
+    for found in broken(map(Found.of, changes)):
+        print(f"  worse: {found.line}", file=sys.stderr)
+    print()
+    _save_report(week, "week     ")
+    print(f"archive  {week.url}")
+    valid = state == "success" and week.sealed
+    print(f"run {week.experiment}/{week.run_id}: {'all valid' if valid else 'NOT ALL VALID'}")
+    return OK if valid else FAILED
+
+
+def _show_run(archive: RunArchive, show: Show) -> None:
+    if archive.get_json("results.json"):
+        show(archive)
+    _save_report(archive, "report   ")
+    print(f"archive  {archive.url}")
+
+
+def _save_report(archive: RunArchive, word: str) -> None:
+    html = archive.store.get(f"{archive.prefix}report.html")
+    if html:
+        path = lab_dir() / "reports" / f"{archive.experiment}-{archive.run_id}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(html)
+        print(f"{word}{path}")

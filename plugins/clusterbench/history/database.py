@@ -1,0 +1,137 @@
+"""The history database: how it is reached, how its tables come to be, and how writers keep out of each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg import sql
+
+from clusterbench.connections import Connection
+from clusterbench.errors import HistoryError
+from clusterbench.paths import project_root
+
+CONNECTION_ID = "clusterbench_history"
+SCHEMA = "history"
+"""Where readers look. A rebuild makes another beside it, and the two change names when it is whole."""
+SCRIPTS = Path(__file__).parent / "migrations"
+NEWEST = max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+"""Files are named by their revision."""
+WRITERS = 4_270_881
+"""Key of PostgreSQL's advisory lock that whoever writes holds: loads are short, and none waits for another's half."""
+
+Database: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+
+def connect(connection: Connection, schema: str = SCHEMA, *, autocommit: bool = True) -> Database:
+    """Raises HistoryError in plain words. Each statement is a transaction of its own, unless a block makes one."""
+    try:
+        return psycopg.connect(
+            host=connection.host,
+            port=connection.port or 5432,
+            user=connection.login,
+            password=connection.password,
+            dbname=connection.schema or "history",
+            connect_timeout=10,
+            application_name="clusterbench",
+            options=f"-c search_path={schema} -c timezone=UTC -c client_min_messages=warning",
+            autocommit=autocommit,
+        )
+    except psycopg.OperationalError as error:
+        raise HistoryError(
+            f"{where(connection)}: cannot be reached ({_first_line(error)}). Is it up, and are address, login and "
+            f"password of connection {connection.id!r} right? Nothing is lost: archives hold everything, and "
+            "'clusterbench history load' loads what is missing"
+        ) from None
+
+
+@contextmanager
+def opened(connection: Connection, schema: str = SCHEMA) -> Iterator[Database]:
+    """A connection for as long as the block lasts; what goes wrong in it is told in plain words."""
+    with connect(connection, schema) as db, in_plain_words(connection):
+        yield db
+
+
+@contextmanager
+def in_plain_words(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
+        raise HistoryError(
+            f"{where(connection)}: its tables are not those of this version of clusterbench ({_first_line(error)}); "
+            "bring them up to date with: clusterbench history load"
+        ) from None
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise HistoryError(
+            f"{where(connection)}: login {connection.login!r} may not do that ({_first_line(error)}); whoever loads "
+            "must own the database, see docs/history.md"
+        ) from None
+    except psycopg.OperationalError as error:
+        raise HistoryError(
+            f"{where(connection)}: went away meanwhile ({_first_line(error)}). Nothing is half loaded; try again"
+        ) from None
+
+
+def where(connection: Connection) -> str:
+    return f"history database {connection.schema or 'history'!r} at {connection.host}:{connection.port or 5432}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[0].strip()
+
+
+def migrate(connection: Connection, schema: str = SCHEMA) -> None:
+    """Bring the tables up to date; quick where they are. Two at once: the second waits, then finds it done."""
+    with opened(connection, schema) as db:
+        if version(db) == NEWEST:
+            return
+    import sqlalchemy  # noqa: PLC0415  a second or more to import, mostly for nothing
+    from alembic import command, util  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    engine = sqlalchemy.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: connect(connection, schema, autocommit=False),
+        poolclass=sqlalchemy.NullPool,
+    )
+    with in_plain_words(connection):
+        try:
+            with engine.begin() as transaction:
+                transaction.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITERS})")
+                transaction.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+                config.attributes["connection"] = transaction
+                command.upgrade(config, "head")
+        except sqlalchemy.exc.DBAPIError as error:
+            raise error.orig or error from None
+        except util.CommandError as error:
+            raise HistoryError(
+                f"{where(connection)}: was made by another version of clusterbench ({error}); install that one, or "
+                "make it again: drop its schema and run 'clusterbench history rebuild'"
+            ) from None
+
+
+def version(db: Database) -> str | None:
+    """Of the tables; None where there are none."""
+    if db.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+        return None
+    found = db.execute("SELECT version_num FROM alembic_version").fetchone()
+    return found[0] if found else None
+
+
+@contextmanager
+def writing(db: Database) -> Iterator[None]:
+    """A transaction that no other writer's runs beside."""
+    with db.transaction():
+        db.execute(sql.SQL("SELECT pg_advisory_xact_lock({})").format(WRITERS))
+        yield
+
+
+def run_file(db: Any, name: str) -> None:
+    """The statements of ``include/sql/history/<name>.sql``; ``db`` as SQLAlchemy hands it on."""
+    text = (project_root() / "include" / "sql" / "history" / f"{name}.sql").read_text(encoding="utf-8")
+    db.execute(text)

@@ -1,0 +1,271 @@
+"""What pages, comparison and regression ask of the history database: one or two indexed statements each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from clusterbench.compare import OneRun
+from clusterbench.durability import Durability
+from clusterbench.errors import ArchiveError
+from clusterbench.history.database import Database
+from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
+from clusterbench.history.rows import side_of
+from clusterbench.report.facts_compared import Side
+from clusterbench.statistics import Result, Summary
+from clusterbench.validation import Verdict
+
+SERIES_AT_ONCE = 200
+"""Of ``points_of_many``: 260 points of each are in memory at a time."""
+
+# Runs.
+
+RUN = """
+SELECT experiment, run_id, title, scale, is_valid, started_at, ended_at,
+    ARRAY(SELECT platform FROM run_platforms WHERE run_platforms.run = runs.run ORDER BY position),
+    planned, completed, dag_run_id, opened, url
+FROM runs"""
+NEWEST = """
+WHERE run IN (
+    SELECT DISTINCT ON (experiment, scale) run FROM runs
+    WHERE %(all)s OR experiment = ANY(%(experiments)s)
+    ORDER BY experiment, scale, started_at DESC, run_id DESC
+) ORDER BY experiment, scale"""
+
+
+def _run_row(row: tuple[Any, ...]) -> RunRow:
+    first, platforms, counted, opened, url = row[:7], row[7], row[8:11], row[11], row[12]
+    return RunRow(*first, tuple(platforms), *counted, opened.get("started_by") or {}, opened.get("choices") or {}, url)
+
+
+def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
+    """The newest run of every experiment at every scale."""
+    given = {"all": experiments is None, "experiments": list(experiments or ())}
+    return [_run_row(row) for row in db.execute(" ".join([RUN, NEWEST]), given)]
+
+
+def runs(
+    db: Database, experiment: str, scale: str | None = None, limit: int = 50, before: datetime | None = None
+) -> list[RunRow]:
+    """The newest first."""
+    conditions = ["experiment = %(experiment)s"]
+    conditions += ["scale = %(scale)s"] * (scale is not None) + ["started_at < %(before)s"] * (before is not None)
+    newest = "ORDER BY started_at DESC, run_id DESC LIMIT %(limit)s"
+    query = " ".join([RUN, "WHERE", " AND ".join(conditions), newest])
+    given = {"experiment": experiment, "scale": scale, "before": before, "limit": limit}
+    return [_run_row(row) for row in db.execute(query, given)]
+
+
+def run(db: Database, experiment: str, run_id: str) -> RunRow | None:
+    query = f"{RUN} WHERE experiment = %s AND run_id = %s"
+    found = db.execute(query, [experiment, run_id]).fetchone()
+    return _run_row(found) if found else None
+
+
+def one_run(db: Database, experiment: str, run_id: str) -> OneRun:
+    """As ``compare.read_run`` reads it from the archive. Raises ArchiveError for a run that is not here."""
+    query = "SELECT run, opened, durability FROM runs WHERE experiment = %s AND run_id = %s"
+    found = db.execute(query, [experiment, run_id]).fetchone()
+    if found is None:
+        raise ArchiveError(
+            f"run {experiment}/{run_id} is not in the history database; if it is finished, load it with: "
+            f"clusterbench history load {experiment}/{run_id}"
+        )
+    number, opened, durability = found
+    if durability is None:
+        raise ArchiveError(f"run {experiment}/{run_id} has no results: it ended before they were made")
+    query = "SELECT platform, facts, declared FROM run_platforms JOIN fact_sets USING (fact_set) WHERE run = %s"
+    platforms = {name: (side_of(facts), declared) for name, facts, declared in db.execute(query, [number])}
+    listed = results(db, experiment, run_id)
+    names = dict.fromkeys(result.platform for result in listed)
+    sides, declared = {name: platforms[name][0] for name in names}, {name: platforms[name][1] for name in names}
+    return OneRun(f"{experiment}/{run_id}", opened, sides, declared, listed, Durability(**durability))
+
+
+def results(db: Database, experiment: str, run_id: str) -> list[Result]:
+    """In the order of ``results.json``, with durability in the labels."""
+    given = {"experiment": experiment, "run_id": run_id}
+    measured: dict[int, dict[str, Summary]] = {}
+    query = """
+        SELECT m.series, measurement, unit, n, median, best, low_95, high_95, "values"
+        FROM runs JOIN result_measurements m USING (run)
+        WHERE experiment = %(experiment)s AND run_id = %(run_id)s ORDER BY measurement"""
+    for series, name, unit, n, median, best, low, high, values in db.execute(query, given):
+        bounds = None if low is None else (low, high)
+        measured.setdefault(series, {})[name] = Summary(unit, n, median, best, bounds, values)
+    query = """
+        SELECT series, platform, sweep, cell, label, levels, results.planned, results.completed, outcomes, reasons
+        FROM runs JOIN results USING (run) JOIN series USING (series)
+        WHERE runs.experiment = %(experiment)s AND run_id = %(run_id)s ORDER BY position"""
+    return [
+        Result(*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {}))
+        for row in db.execute(query, given).fetchall()
+    ]
+
+
+def _in_order(found: Mapping[str, Any]) -> dict[str, Any]:
+    """By name, as the archive has it: PostgreSQL keeps an order of its own."""
+    return dict(sorted(found.items()))
+
+
+def failed_trials(db: Database, experiment: str, run_id: str, limit: int = 200) -> list[FailedTrial]:
+    """Those that neither completed nor were left out as not applicable, in their order."""
+    query = """
+        SELECT platform, trial, label, outcome, reason, map_index
+        FROM runs JOIN trials USING (run) JOIN run_platforms USING (run, platform)
+        WHERE experiment = %s AND run_id = %s AND outcome NOT IN ('completed', 'not_applicable')
+        ORDER BY position, map_index LIMIT %s"""
+    return [FailedTrial(*row) for row in db.execute(query, [experiment, run_id, limit])]
+
+
+def verdicts(db: Database, experiment: str, run_id: str) -> list[Verdict]:
+    query = """
+        SELECT suite, check_number, says, passed, is_critical, found
+        FROM runs JOIN verdicts USING (run) WHERE experiment = %s AND run_id = %s ORDER BY position"""
+    return [Verdict(*row) for row in db.execute(query, [experiment, run_id])]
+
+
+def side(db: Database, fact_set: str) -> Side:
+    """A platform as it was found, for ``facts_compared.differences``."""
+    found = db.execute("SELECT facts FROM fact_sets WHERE fact_set = %s", [fact_set]).fetchone()
+    if found is None:
+        raise ArchiveError(f"the history database has no facts {fact_set!r}")
+    return side_of(found[0])
+
+
+# Over time.
+
+
+SERIES = """
+SELECT series, experiment, scale, platform, sweep, label, levels, measurement, unit, better
+FROM series JOIN series_measurements USING (series)"""
+IN_THEIR_ORDER = "ORDER BY experiment, scale, sweep, label, levels, platform, measurement"
+
+
+def series(  # noqa: PLR0917  (each narrows down, and all are given by name)
+    db: Database,
+    experiment: str | None = None,
+    scale: str | None = None,
+    platform: str | None = None,
+    run_id: str | None = None,
+    plotted_only: bool = True,
+) -> list[Series]:
+    """What is followed; with ``run_id`` only cells of that run. In the order of sweep, cell and measurement."""
+    given = {"experiment": experiment, "scale": scale, "platform": platform}
+    conditions = [f"{name} = %({name})s" for name, value in given.items() if value is not None]
+    if run_id is not None:
+        of_run = "SELECT series FROM results JOIN runs USING (run) WHERE run_id = %(run_id)s"
+        conditions.append(f"series IN ({of_run})")
+    conditions += ["is_plotted"] * plotted_only
+    query = " ".join([SERIES, "WHERE", " AND ".join(conditions) or "true", IN_THEIR_ORDER])
+    found = db.execute(query, {**given, "run_id": run_id})
+    return [Series(*row[:6], _in_order(row[6]), *row[7:]) for row in found]
+
+
+def points(db: Database, series_id: int, measurement: str, limit: int = 260) -> list[Point]:
+    """The newest ``limit``, in order of time."""
+    (found,) = _points(db, [(series_id, measurement)], {}, None, limit)
+    return found
+
+
+def points_of_many(
+    db: Database, series: Sequence[Series], until: datetime | None = None, limit: int = 260
+) -> Iterator[tuple[Series, list[Point]]]:
+    """The same of each, up to and with the runs of that time; some at a time, so that memory stays flat."""
+    runs: dict[tuple[int, str], _RunOnPlatform] = {}
+    for first in range(0, len(series), SERIES_AT_ONCE):
+        some = series[first : first + SERIES_AT_ONCE]
+        yield from zip(some, _points(db, [(one.id, one.measurement) for one in some], runs, until, limit), strict=True)
+
+
+_RunOnPlatform = tuple[str, datetime, bool, str]
+"""Run id, when, whether it is valid, and the platform's facts: the same for thousands of points."""
+
+POINTS = """
+SELECT number, run, platform, planned, coalesce(n, 0), median, low_95, high_95
+FROM unnest(%(series)s::int[], %(measurements)s::text[]) WITH ORDINALITY AS asked (series, measurement, number)
+JOIN series ON series.series = asked.series
+CROSS JOIN LATERAL (
+    SELECT run, started_at, run_id, results.planned FROM results JOIN runs USING (run)
+    WHERE results.series = asked.series AND started_at <= %(until)s
+    ORDER BY started_at DESC, run_id DESC LIMIT %(limit)s
+) AS newest
+LEFT JOIN LATERAL (
+    SELECT n, median, low_95, high_95 FROM result_measurements AS m
+    WHERE m.series = asked.series AND m.measurement = asked.measurement AND m.run = newest.run
+) AS found ON true
+ORDER BY number, started_at, run_id"""
+
+
+def _points(
+    db: Database,
+    asked: Sequence[tuple[int, str]],
+    known: dict[tuple[int, str], _RunOnPlatform],
+    until: datetime | None,
+    limit: int,
+) -> list[list[Point]]:
+    """Of each of ``asked`` (series, measurement); ``known`` is filled with runs as they turn up."""
+    names = {"series": [series for series, _ in asked], "measurements": [name for _, name in asked]}
+    rows = db.execute(POINTS, {**names, "until": until or "infinity", "limit": limit}).fetchall()
+    _learn(db, {row[1] for row in rows} - {run for run, _ in known}, known)
+    found: list[list[Point]] = [[] for _ in asked]
+    for number, in_run, platform, planned, n, median, low, high in rows:
+        run_id, at, is_valid, fact_set = known[in_run, platform]
+        bounds = None if low is None else (low, high)
+        found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set))
+    return found
+
+
+def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:
+    query = """
+        SELECT run, platform, run_id, started_at, is_valid, fact_set
+        FROM runs JOIN run_platforms USING (run) WHERE run = ANY(%s)"""
+    for run_number, platform, *said in db.execute(query, [list(unknown)]).fetchall():
+        known[run_number, platform] = (said[0], said[1], said[2], said[3])
+
+
+def baselines(db: Database, series_id: int, measurement: str) -> list[Baseline]:
+    """In the order in which they were accepted."""
+    query = """
+        SELECT from_run_id, accepted_by, accepted_at, note FROM baselines
+        WHERE series = %s AND measurement = %s ORDER BY accepted_at, from_run_id"""
+    return [Baseline(*row) for row in db.execute(query, [series_id, measurement])]
+
+
+def baselines_of(db: Database, experiment: str) -> dict[tuple[int, str], list[Baseline]]:
+    """All of an experiment, by series and measurement, in the order of the runs that they begin with."""
+    query = """
+        SELECT series, measurement, from_run_id, accepted_by, accepted_at, note
+        FROM baselines JOIN series USING (series) WHERE experiment = %s ORDER BY from_run_id"""
+    found: dict[tuple[int, str], list[Baseline]] = {}
+    for series_id, measurement, *said in db.execute(query, [experiment]):
+        found.setdefault((series_id, measurement), []).append(Baseline(*said))
+    return found
+
+
+# Weekly runs.
+
+WEEK = """
+SELECT run_id, scale, started_at, dag_run_id, url,
+    ARRAY(SELECT to_jsonb(r) - 'week' - 'position' FROM week_runs r WHERE r.week = weeks.week ORDER BY position),
+    (SELECT coalesce(jsonb_object_agg(state, n), '{}')
+     FROM (SELECT state, count(*) AS n FROM changes WHERE changes.week = weeks.week GROUP BY state) AS counted)
+FROM weeks"""
+
+
+def weeks(db: Database, limit: int = 52) -> list[WeekRow]:
+    """The newest first."""
+    return [_week_row(row) for row in db.execute(f"{WEEK} ORDER BY started_at DESC, run_id DESC LIMIT %s", [limit])]
+
+
+def week(db: Database, run_id: str) -> Week | None:
+    found = db.execute(f"{WEEK} WHERE run_id = %s", [run_id]).fetchone()
+    if found is None:
+        return None
+    query = "SELECT change FROM changes JOIN weeks USING (week) WHERE run_id = %s ORDER BY position"
+    return Week(_week_row(found), tuple(change for (change,) in db.execute(query, [run_id])))
+
+
+def _week_row(row: tuple[Any, ...]) -> WeekRow:
+    return WeekRow(*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6])

@@ -1,0 +1,124 @@
+"""All that the weekly report says, read once: from the archives of the week, and what the history database adds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.archive import RunArchive, Store
+from clusterbench.catalog import Catalog
+from clusterbench.connections import Connections
+from clusterbench.durability import archived
+from clusterbench.errors import ArchiveError, ClusterbenchError
+from clusterbench.history.model import Series
+from clusterbench.regression import Change
+from clusterbench.report.facts_compared import Difference
+from clusterbench.report.gather import Gathered, gather
+from clusterbench.report.labels import labelled
+from clusterbench.report.week import Judged, Ran, Week
+from clusterbench.report.week_papers import beside
+from clusterbench.runs import asked_at
+from clusterbench.workloads import load_workload
+
+if TYPE_CHECKING:
+    from clusterbench.history.database import Database
+
+AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
+"""In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
+
+
+def week_of(connections: Connections, catalog: Catalog, archive: RunArchive) -> Week:
+    """With what the history database adds, where it can be reached; else the page says why it could not."""
+    from clusterbench.history.database import CONNECTION_ID, opened  # noqa: PLC0415  psycopg
+
+    try:
+        with opened(connections(CONNECTION_ID)) as db:
+            return gather_week(db, catalog, archive)
+    except ArchiveError:
+        raise
+    except ClusterbenchError as error:  # away, or nobody has named its connection
+        return gather_week(None, catalog, archive, str(error))
+
+
+def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away: str = "") -> Week:
+    """What the weekly run left behind, its archives first.
+
+    ``db`` is None where the history database is away, and ``away`` says why: there is a report all the same.
+    """
+    told, found = archive.need_json("week.json"), archive.get_json("changes.json") or {}
+    runs = [_gathered(archive.store, catalog, one) for one in told["runs"]]
+    week = Week(
+        run_id=archive.run_id,
+        dag_run_id=str(told.get("dag_run_id") or ""),
+        scale=str(told["scale"]),
+        started_at=asked_at(archive.run_id) or datetime.now(UTC),
+        url=archive.url,
+        ran=[ran for ran, _ in runs],
+        judged=[_judged(entry, catalog, runs) for entry in found.get("changes", [])],
+        beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
+        airflow_url=str(told.get("airflow_url") or _airflow_url()),
+        left_out=told.get("left_out") or {},
+        is_part=told.get("extent") == "part",
+        without_history="" if db else away or "It was not asked.",
+    )
+    if db is None:
+        return week
+    from clusterbench.report.week_history import with_history  # noqa: PLC0415  only where there is one
+
+    return with_history(db, week)
+
+
+def _airflow_url() -> str:
+    return next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), "")
+
+
+def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[Ran, Gathered | None]:
+    """One experiment of the week: its line, and what its archive says, where there is one."""
+    name, run_id = str(told["experiment"]), told.get("run_id")
+    about: dict[str, Any] = {"dag_run_id": str(told.get("dag_run_id") or ""), "reason": str(told.get("reason") or "")}
+    title = next((one.title for one, _ in catalog.experiments() if one.experiment == name), name)
+    if run_id is None:
+        return Ran(name, title, run_id=None, is_valid=None, **about), None
+    archive = RunArchive(store, name, str(run_id))
+    run = gather(archive, catalog, [])
+    run = labelled(replace(run, durability=archived(archive.get_json("results.json"), run.facts)))
+    planned = sum(map(len, run.plan.trials.values())) if run.plan else 0
+    return Ran(
+        name,
+        run.title,
+        run_id=str(run_id),
+        is_valid=run.valid if archive.sealed else None,
+        scale=str((run.opened.get("choices") or {}).get("scale") or ""),
+        platforms=tuple(run.platforms),
+        planned=planned,
+        completed=sum(result.completed for result in run.results),
+        **about,
+    ), run
+
+
+def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran, Gathered | None]]) -> Judged:
+    """One of ``changes.json``. Where the number is missing, the week's own archive says why."""
+    series = Series(**entry["series"])
+    run = next((run for ran, run in runs if run and ran.experiment == series.experiment), None)
+    cell = (series.platform, series.sweep, dict(series.levels))
+    found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
+    return Judged(
+        series,
+        _title_of(series, catalog),
+        Change.from_json(entry["change"]),
+        tuple(Difference(**one) for one in entry["differences"]),
+        entry.get("facts_run_id"),
+        why=found.reasons[0] if found and found.reasons else "",
+    )
+
+
+def _title_of(series: Series, catalog: Catalog) -> str:
+    """The measurement's, as its workload calls it; its name in words where this version no longer has it."""
+    try:
+        workload = load_workload(catalog.experiment(series.experiment).sweeps[series.sweep].workload)
+        return workload.measurements[series.measurement].title
+    except (ClusterbenchError, KeyError):
+        return series.measurement.replace("_", " ").capitalize()

@@ -1,0 +1,55 @@
+"""Where things are: below the root of these pages, and in Airflow. Pure.
+
+A series is named by what it is and not by its number in the history database, which another rebuild may give to
+another one: an address kept in a ticket shows the same result for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from urllib.parse import quote, urlencode
+
+from clusterbench.history.model import FailedTrial, RunRow, Series
+
+KEY_LENGTH = 10
+
+
+def experiment(name: str) -> str:
+    return f"/experiments/{quote(name, safe='')}"
+
+
+def run(experiment: str, run_id: str) -> str:
+    return f"/runs/{quote(experiment, safe='')}/{quote(run_id, safe='')}"
+
+
+def week(run_id: str) -> str:
+    return f"/weeks/{quote(run_id, safe='')}"
+
+
+def series(one: Series) -> str:
+    parts = (one.experiment, one.scale, one.platform, key_of(one), one.measurement)
+    return "/series/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def key_of(one: Series) -> str:
+    """Short and the same in every history database: of the sweep and all levels."""
+    said = json.dumps([one.sweep, sorted((name, level) for name, level in one.levels.items())])
+    return hashlib.sha256(said.encode()).hexdigest()[:KEY_LENGTH]
+
+
+def compare(a: RunRow, b: RunRow) -> str:
+    return "/compare?" + urlencode({"a": f"{a.experiment}/{a.run_id}", "b": f"{b.experiment}/{b.run_id}"})
+
+
+# In Airflow.
+
+
+def dag_run(dag_id: str, dag_run_id: str) -> str:
+    return f"/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
+
+
+def task_log(of: RunRow, trial: FailedTrial) -> str:
+    """The log of a trial's task."""
+    task = quote(f"{trial.platform}.trials", safe="")
+    return f"{dag_run(of.experiment, of.dag_run_id)}/tasks/{task}/mapped/{trial.map_index}"

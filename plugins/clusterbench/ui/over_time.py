@@ -1,0 +1,144 @@
+"""A result over time: the figure, what changed and when, and all of it as tables and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from clusterbench.catalog import Catalog
+from clusterbench.errors import ClusterbenchError
+from clusterbench.history import read
+from clusterbench.history.database import Database
+from clusterbench.history.model import Baseline, Point, Series
+from clusterbench.paths import project_root
+from clusterbench.regression import Change, ChangePoint, Policy, change_points, judge
+from clusterbench.report.facts_compared import Difference, Side, differences
+from clusterbench.ui import addresses
+from clusterbench.ui.chart import Break, Figure, figure
+from clusterbench.ui.judged import title_of
+from clusterbench.ui.visit import NotShown
+
+RUNS = (26, 52, 104, 260)
+"""Half a year, a year, two, five, where there is a run a week."""
+FACTS_MAX = 40
+"""Changes of facts that are told: the newest. Where they change at each run, nobody reads them all."""
+
+
+@dataclass(frozen=True)
+class FactsChanged:
+    """``number`` is what the figure calls it."""
+
+    number: int
+    point: Point
+    differences: list[Difference]
+
+
+@dataclass(frozen=True)
+class Page:
+    series: Series
+    title: str
+    points: list[Point]
+    asked: int
+    change: Change
+    change_points: list[ChangePoint]
+    facts: list[FactsChanged]
+    baselines: list[Baseline]
+    figure: Figure | None
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A series as its address has it (``addresses.series``)."""
+
+    experiment: str
+    scale: str
+    platform: str
+    key: str
+    measurement: str
+
+    @property
+    def file_name(self) -> str:
+        return "-".join((self.experiment, self.scale, self.platform, self.key, self.measurement))
+
+
+def find(db: Database, wanted: Wanted) -> Series:
+    asked = {"experiment": wanted.experiment, "scale": wanted.scale, "platform": wanted.platform}
+    for one in read.series(db, **asked, plotted_only=False):
+        if one.measurement == wanted.measurement and addresses.key_of(one) == wanted.key:
+            return one
+    raise NotShown(
+        404,
+        "No such result",
+        f"The history database has no {wanted.measurement!r} of a cell {wanted.key} of {wanted.experiment} on "
+        f"{wanted.platform} at {wanted.scale} scale. Choose a result on the experiment's page.",
+    )
+
+
+def gather(db: Database, series: Series, runs: int) -> Page:
+    points = read.points(db, series.id, series.measurement, limit=runs)
+    accepted = read.baselines(db, series.id, series.measurement)
+    policy, baseline = policy_of(series.experiment), accepted[-1] if accepted else None
+    found = change_points(points, policy, baseline)
+    facts = _facts_changed(db, points)
+    return Page(
+        series,
+        title_of(series.measurement),
+        points,
+        runs,
+        judge(points, series.better, policy, baseline),
+        found,
+        facts,
+        accepted,
+        figure(
+            points,
+            series.unit,
+            [Break(one.run_id, one.change_percent) for one in found],
+            {one.point.run_id: one.number for one in facts},
+            {one.from_run_id: one.accepted_by for one in accepted},
+        ),
+        policy,
+    )
+
+
+@cache
+def _policies() -> Mapping[str, Policy]:
+    """As the experiments' files had them when this process asked first."""
+    return {one.experiment: getattr(one, "regression", Policy()) for one, _ in Catalog(project_root()).experiments()}
+
+
+def policy_of(experiment: str) -> Policy:
+    """That of an experiment that is no longer here is the usual one."""
+    try:
+        return _policies().get(experiment) or Policy()
+    except ClusterbenchError:
+        return Policy()
+
+
+def _facts_changed(db: Database, points: Sequence[Point]) -> list[FactsChanged]:
+    """Those between a run and the run before, the newest first."""
+    pairs = [(a, b) for a, b in pairwise(points) if a.fact_set != b.fact_set][-FACTS_MAX:]
+    sides: dict[str, Side] = {}
+    for fact_set in {point.fact_set for pair in pairs for point in pair}:
+        sides[fact_set] = read.side(db, fact_set)
+    found = [
+        FactsChanged(number, b, differences(sides[a.fact_set], sides[b.fact_set]))
+        for number, (a, b) in enumerate(pairs, 1)
+    ]
+    return found[::-1]
+
+
+def as_csv(series: Series, points: Sequence[Point]) -> str:
+    """One line a run, numbers as they are."""
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(["run", "started_at", "valid", "completed", "planned", f"median_{series.unit}", "low_95", "high_95"])
+    for one in points:
+        low, high = one.interval_95 or ("", "")
+        median = "" if one.median is None else one.median
+        lines.writerow([one.run_id, one.started_at.isoformat(), one.is_valid, one.n, one.planned, median, low, high])
+    return text.getvalue()

@@ -1,0 +1,24 @@
+"""Archived reports, from object storage and in pieces: that of a large run has many megabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterbench.archive import RunArchive
+from clusterbench.ui.visit import NotShown, Visit
+
+REPORT = "report.html"
+
+
+def report(visit: Visit, experiment: str, run_id: str) -> Iterator[bytes]:
+    """Raises NotShown where there is none, before anything is sent."""
+    archive = RunArchive(visit.store(), experiment, run_id)
+    pieces = archive.store.stream(archive.prefix + REPORT)
+    if pieces is None:
+        raise NotShown(
+            404,
+            "No report",
+            f"{archive.url}{REPORT} is not in the archive. It can be made again from what is there: "
+            f"clusterbench report {experiment}/{run_id}",
+        )
+    return pieces

@@ -1,0 +1,96 @@
+"""The Airflow UI plugin: results inside the Airflow UI. All that is Airflow's is here, all else in ``clusterbench.ui``.
+
+Every component of Airflow loads this file, and only the API server needs the pages: so they are imported when
+somebody asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from airflow.configuration import conf
+from airflow.plugins_manager import AirflowPlugin
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from clusterbench.connections import Connection
+
+PREFIX = "/bench"
+LOGIN = "/api/v2/auth/login"
+"""Leads on to the login page of whatever auth manager there is, and back with ``next``."""
+
+
+@cache
+def pages() -> FastAPI:
+    from airflow.api_fastapi.core_api.security import get_user  # noqa: PLC0415  see the module's docstring
+
+    from clusterbench.ui.app import Airflow, build  # noqa: PLC0415
+
+    return build(Airflow(user=get_user, may_read=may_read, login=LOGIN, connections=connection))
+
+
+async def serve(scope: Any, receive: Any, send: Any) -> None:
+    """The ASGI application that Airflow mounts."""
+    from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
+
+    app = await run_in_threadpool(pages)
+    await app(scope, receive, send)
+
+
+def may_read(user: Any, dag_ids: Collection[str]) -> set[str]:
+    """Of these DAGs those that the user may read. One that Airflow no longer knows is asked for like any other."""
+    from airflow.api_fastapi.app import get_auth_manager  # noqa: PLC0415
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+
+    teams = DagModel.get_dag_id_to_team_name_mapping(list(dag_ids))
+    by_team: dict[str | None, set[str]] = {}
+    for dag_id in dag_ids:
+        by_team.setdefault(teams.get(dag_id), set()).add(dag_id)
+    manager = get_auth_manager()
+    allowed = (
+        manager.filter_authorized_dag_ids(dag_ids=ids, user=user, method="GET", team_name=team)
+        for team, ids in by_team.items()
+    )
+    return set().union(*allowed)
+
+
+def connection(conn_id: str) -> Connection:
+    """As Airflow keeps it. The API server asks its own database, which a task may not."""
+    from airflow.models.connection import Connection as Kept  # noqa: PLC0415
+
+    from clusterbench.connections import Connection  # noqa: PLC0415
+    from clusterbench.errors import ClusterbenchError  # noqa: PLC0415
+
+    try:
+        found = Kept.get_connection_from_secrets(conn_id)
+    except Exception as error:  # the lookup raises a type of its own for every backend
+        raise ClusterbenchError(
+            f"unknown connection {conn_id!r}: add it in Airflow under Admin, Connections ({error})"
+        ) from None
+    return Connection(
+        id=conn_id,
+        host=found.host or "",
+        port=found.port,
+        login=found.login or "",
+        password=found.password or "",
+        schema=found.schema or "",
+        extra=found.extra_dejson,
+    )
+
+
+class ClusterbenchUI(AirflowPlugin):
+    name = "clusterbench_ui"
+    fastapi_apps = [{"app": serve, "url_prefix": PREFIX, "name": "Benchmark results"}]
+    external_views = [
+        {
+            "name": "Benchmark results",
+            "href": f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{PREFIX}/",
+            "destination": "nav",
+            "nav_top_level": True,
+            "url_route": "bench",
+        }
+    ]
