@@ -431,6 +431,7 @@ def summarise(run: Run) -> None:
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
         *validation.validate("measurements", validation.measurement_rows(records)),
+        *validation.about_experiment(run.experiment, records),
         *validation.validate("results", validation.result_rows(found)),
         *(
             verdict
