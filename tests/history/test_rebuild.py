@@ -146,7 +146,10 @@ def command(whole: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_command_line_loads_tells_and_rebuilds(whole: History, command: Callable[..., str]) -> None:
-    assert command("rebuild").startswith(f"1 key_value/{KEY_VALUE}: loaded")
+    rebuilt = command("rebuild")
+    assert rebuilt.startswith("1 ")
+    assert f"key_value/{KEY_VALUE}: loaded\n" in rebuilt
+    assert "could not be loaded\n" in rebuilt and f"{BROKEN}/results.json: was changed after the run" in rebuilt
     told = command("status")
     assert told.startswith("0 history database 'history_rebuilt' at ")
     assert f"key_value            smoke         1 runs, the newest {KEY_VALUE}" in told

@@ -62,16 +62,19 @@ COMMENT ON VIEW trial_telemetry IS
 
 CREATE VIEW facts AS
 SELECT experiment, scale, run_id, started_at, platform, host, fact, value
-FROM runs
-JOIN run_platforms USING (run)
-JOIN fact_sets AS known USING (fact_set)
-CROSS JOIN LATERAL (
-    SELECT 'engine' AS host, key AS fact, value FROM json_each_text(known.facts -> 'engine')
+FROM (
+    SELECT fact_set, 'engine' AS host, key AS fact, value
+    FROM fact_sets
+    CROSS JOIN LATERAL json_each_text(facts -> 'engine')
     UNION ALL
-    SELECT host.value ->> 0, fact.key, fact.value
-    FROM json_array_elements(known.facts -> 'hosts') AS host
-    CROSS JOIN LATERAL json_each_text(known.facts -> 'kinds' -> (host.value ->> 1)::integer -> 'facts') AS fact
-) AS told;
+    SELECT fact_set, host.value ->> 0, fact.key, fact.value
+    FROM fact_sets
+    CROSS JOIN LATERAL json_array_elements(facts -> 'kinds') WITH ORDINALITY AS kind (value, number)
+    CROSS JOIN LATERAL json_each_text(kind.value -> 'facts') AS fact
+    JOIN LATERAL json_array_elements(facts -> 'hosts') AS host ON (host.value ->> 1)::integer = kind.number - 1
+) AS known
+JOIN run_platforms USING (fact_set)
+JOIN runs USING (run);
 COMMENT ON VIEW facts IS
     'What platforms ran on, a line a fact of each host and of the engine ("engine" in place of a host), as they are '
     'compared: without what a host has for itself, such as its boot id.';
