@@ -1,4 +1,4 @@
-"""The week in sentences: for the page, the mail and its subject. Pure."""
+"""The week in sentences: for the page and the mail. Pure."""
 
 from __future__ import annotations
 
@@ -269,17 +269,6 @@ def few(week: Week) -> str:
 
 
 # The mail.
-
-
-def subject(week: Week) -> str:
-    """Short, the worst first: what a list of mails shows of it."""
-    worse, missing = week.of("regression"), week.of("no_number")
-    failed = sum(one.is_valid is not True for one in week.ran)
-    parts = [f"{plural(len(worse), 'result')} got {verb(worse, 'regression')}"] if worse else []
-    parts += [f"{plural(len(missing), 'result')} missing"] if missing else []
-    parts += [f"{failed} of {plural(len(week.ran), 'experiment')} not valid"] if failed else []
-    quiet = "no change shown" if week.of("no_change") else "nothing to compare with yet"
-    return f"clusterbench: {', '.join(parts) or quiet} ({title(week)[0].lower()}{title(week)[1:]})"
 
 
 def text(week: Week) -> str:

@@ -12,7 +12,7 @@ from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
 from clusterbench.report.week_gather import gather_week, week_of
 from clusterbench.ui import addresses
 
-__all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week", "week_of"]
+__all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
 
 TEMPLATE = "weekly.html.j2"
 REASON_MAX = 300
@@ -45,10 +45,6 @@ def render_week(week: Week) -> str:
 def text_of_week(week: Week) -> str:
     """The plain-text mail, below 4 kB. Pure."""
     return said.text(week)
-
-
-def subject_of_week(week: Week) -> str:
-    return said.subject(week)
 
 
 def _section(week: Week, state: State) -> dict[str, Any]:
