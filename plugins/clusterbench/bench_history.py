@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from typing import Any
 
-from clusterbench.history import write
-from clusterbench.history.database import Database, writing
+from clusterbench.compare import compare
+from clusterbench.connections import Connection
+from clusterbench.history import read, write
+from clusterbench.history.database import Database, migrate, opened, writing
+from clusterbench.history.rows import RunRows
 from clusterbench.history.synthetic import (
     EXPERIMENTS,
     PLATFORMS,
@@ -22,6 +27,10 @@ from clusterbench.history.synthetic import (
     verdict_rows,
 )
 
+WEEKS = (26, 260)
+TRIES = 5
+ANSWER_S_MAX = 2.0
+"""Of any question at full size."""
 TABLES = ("runs", "run_platforms", "trials", "results", "result_measurements", "series", "series_measurements")
 
 
@@ -115,3 +124,99 @@ def _series(db: Database, made: Synthetic, experiment: str) -> list[int]:
     keys = [(PLATFORMS[platform], cell.sweep, cell.levels) for platform, cell in made.cells]
     ids = write.series_ids(db, experiment, "laptop", keys)
     return [ids[key] for key in keys]
+
+
+# Questions.
+
+
+def measure(connection: Connection, say: Callable[..., bool]) -> bool:
+    """Each question to five years against the same to half a year: two schemas of this function's own, side by side."""
+    schemas = {weeks: f"history_bench_{weeks}" for weeks in WEEKS}
+    try:
+        for weeks, schema in schemas.items():
+            migrate(connection, schema)
+            with opened(connection, schema) as db:
+                fill(db, weeks)
+        with opened(connection, schemas[WEEKS[0]]) as few, opened(connection, schemas[WEEKS[1]]) as many:
+            short, long = _questions(few, WEEKS[0]), _questions(many, WEEKS[1])
+            held = [_say(say, what, short[what], long[what]) for what in short]  # all of them are said
+            return all(held)
+    finally:
+        with opened(connection) as db:
+            for schema in schemas.values():
+                db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+
+
+def _say(say: Callable[..., bool], what: str, ask_few: Callable[[], object], ask_many: Callable[[], object]) -> bool:
+    few, many = _quickest(ask_few), _quickest(ask_many)
+    said = f"history: {what}, {WEEKS[1]} weeks / {WEEKS[0]} weeks ({many * 1000:.0f} / {few * 1000:.0f} ms)"
+    return say(said, many / few, f"under {ANSWER_S_MAX:g} s", holds=many < ANSWER_S_MAX)
+
+
+def _quickest(ask: Callable[[], object]) -> float:
+    """Of some tries, so that what else the machine does counts little."""
+    took = []
+    for _ in range(TRIES):
+        begun = time.perf_counter()
+        ask()
+        took.append(time.perf_counter() - begun)
+    return min(took)
+
+
+def _questions(db: Database, weeks: int) -> dict[str, Callable[[], object]]:
+    """What pages, comparison and regression ask, and loading."""
+    newest, before, *_ = read.runs(db, EXPERIMENTS[0])
+    one = newest.experiment, newest.run_id
+    followed = read.series(db, EXPERIMENTS[0])
+    some = followed[0]
+    facts = read.points(db, some.id, some.measurement)[-1].fact_set
+    week = read.weeks(db, 1)[0].run_id
+    load = _a_run_more(weeks)
+    return {
+        "latest state of all": lambda: read.latest(db),
+        "runs of an experiment": lambda: read.runs(db, EXPERIMENTS[0]),
+        "results of a run": lambda: read.results(db, *one),
+        "failed trials of a run": lambda: read.failed_trials(db, *one),
+        "verdicts of a run": lambda: read.verdicts(db, *one),
+        "comparison of two runs": lambda: compare(
+            read.one_run(db, before.experiment, before.run_id), read.one_run(db, *one)
+        ),
+        "series of all experiments": lambda: read.series(db),
+        "points of a series": lambda: read.points(db, some.id, some.measurement),
+        "points of all series of an experiment": lambda: [
+            len(points) for _, points in read.points_of_many(db, followed)
+        ],
+        "facts of a platform": lambda: read.side(db, facts),
+        "weekly runs": lambda: (read.weeks(db), read.week(db, week)),
+        "loading a run": lambda: _load_and_forget(db, load),
+    }
+
+
+def _a_run_more(weeks: int) -> RunRows:
+    """Of the week after the last."""
+    made, week, experiment = Synthetic(weeks + 1, 2000, 2), weeks, 0
+    platforms = list(platform_rows(made, week, experiment))
+    cells = [(PLATFORMS[platform], cell.sweep, cell.levels) for platform, cell in made.cells]
+    lines = [_columns(line) for line in measurement_lines(made, week, experiment, 0, list(range(len(cells))))]
+    measured: list[list[tuple[Any, ...]]] = [[] for _ in cells]
+    for line in lines:
+        measured[int(line[1])].append(line[2:])
+    return RunRows(
+        run={**run_row(made, week, experiment), "run_id": "one more"},
+        fact_sets={digest(facts): facts for *_, facts in platforms},
+        platforms=[(*known, digest(facts), "{}", "") for *known, facts in platforms],
+        trials=[_columns(line)[1:] for line in trial_lines(made, week, experiment, 0)],
+        series=cells,
+        results=[_columns(line)[2:] for line in result_lines(made, week, experiment, 0, [0] * len(cells))],
+        measurements=measured,
+        verdicts=list(verdict_rows(week)),
+    )
+
+
+def _columns(line: str) -> tuple[Any, ...]:
+    return tuple(None if column == "\\N" else column for column in line.rstrip("\n").split("\t"))
+
+
+def _load_and_forget(db: Database, rows: RunRows) -> None:
+    with writing(db), db.transaction(force_rollback=True):
+        write.add_run(db, rows)

@@ -21,7 +21,7 @@ from clusterbench.cli_cluster import FAILED, OK
 from clusterbench.cli_compare import SHOWN, archive_of
 from clusterbench.connections import local_connections
 from clusterbench.durability import Durability, archived
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
@@ -82,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
         if name == "report":
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
+
+    show = commands.add_parser("show", help="print an object of a run's archive, or list what is there")
+    show.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+    show.add_argument("object", metavar="OBJECT", nargs="?", help="its name in the archive; a folder is listed")
+    show.set_defaults(command=_show)
 
     cli_compare.add_to(commands)
     cli_regressions.add_to(commands)
@@ -288,6 +293,19 @@ def _verify(options: argparse.Namespace) -> int:
     listed = (archive.get_json("manifest.json") or {}).get("objects", {})
     print(f"{archive.url}: {len(listed)} objects in the manifest, {len(problems) or 'no'} problems")
     return FAILED if problems else OK
+
+
+def _show(options: argparse.Namespace) -> int:
+    archive = archive_of(options.run)
+    name = options.object or ""
+    if content := archive.store.get(archive.prefix + name) if name else None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+        return OK
+    if not (names := archive.keys(name)):
+        raise ArchiveError(f"{archive.url}: there is no {name!r}; without OBJECT every name is listed")
+    print("\n".join(names))
+    return OK
 
 
 def _lite(options: argparse.Namespace) -> int:

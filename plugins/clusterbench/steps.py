@@ -29,7 +29,7 @@ from clusterbench import (
 )
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
+from clusterbench.connections import HISTORY, Connections
 from clusterbench.datasets import Dataset, too_small
 from clusterbench.engines import Engine, as_database, engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
@@ -44,9 +44,6 @@ from clusterbench.trial import Bench, job_of, run_trial
 from clusterbench.workloads import load_workload, not_applicable
 
 log = logging.getLogger(__name__)
-
-HISTORY = "clusterbench_history"
-"""The connection of the history database."""
 
 
 class InvalidRunError(ClusterbenchError):
@@ -434,6 +431,7 @@ def summarise(run: Run) -> None:
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
         *validation.validate("measurements", validation.measurement_rows(records)),
+        *validation.about_experiment(run.experiment, records),
         *validation.validate("results", validation.result_rows(found)),
         *(
             verdict

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import psycopg
 from psycopg import sql
 
-from clusterbench.connections import Connection
+from clusterbench.connections import HISTORY, Connection
 from clusterbench.errors import HistoryError
 from clusterbench.paths import project_root
 
-CONNECTION_ID = "clusterbench_history"
+CONNECTION_ID = HISTORY
 SCHEMA = "history"
 """Where readers look. A rebuild makes another beside it, and the two change names when it is whole."""
 SCRIPTS = Path(__file__).parent / "migrations"

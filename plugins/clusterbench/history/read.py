@@ -35,8 +35,9 @@ WHERE run IN (
 
 
 def _run_row(row: tuple[Any, ...]) -> RunRow:
-    first, platforms, counted, opened, url = row[:7], row[7], row[8:11], row[11], row[12]
-    return RunRow(*first, tuple(platforms), *counted, opened.get("started_by") or {}, opened.get("choices") or {}, url)
+    opened = row[11]
+    said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
+    return RunRow(*said)
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
@@ -99,7 +100,7 @@ def results(db: Database, experiment: str, run_id: str) -> list[Result]:
         FROM runs JOIN results USING (run) JOIN series USING (series)
         WHERE runs.experiment = %(experiment)s AND run_id = %(run_id)s ORDER BY position"""
     return [
-        Result(*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {}))
+        Result(*[*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {})])
         for row in db.execute(query, given).fetchall()
     ]
 
@@ -160,7 +161,7 @@ def series(  # noqa: PLR0917  (each narrows down, and all are given by name)
     conditions += ["is_plotted"] * plotted_only
     query = " ".join([SERIES, "WHERE", " AND ".join(conditions) or "true", IN_THEIR_ORDER])
     found = db.execute(query, {**given, "run_id": run_id})
-    return [Series(*row[:6], _in_order(row[6]), *row[7:]) for row in found]
+    return [Series(*[*row[:6], _in_order(row[6]), *row[7:]]) for row in found]
 
 
 def points(db: Database, series_id: int, measurement: str, limit: int = 260) -> list[Point]:
@@ -264,5 +265,12 @@ def week(db: Database, run_id: str) -> Week | None:
     return Week(_week_row(found), tuple(change for (change,) in db.execute(query, [run_id])))
 
 
+def week_before(db: Database, scale: str, started_at: datetime) -> Week | None:
+    """The last weekly run at that scale before that time."""
+    query = "SELECT run_id FROM weeks WHERE scale = %s AND started_at < %s ORDER BY started_at DESC LIMIT 1"
+    found = db.execute(query, [scale, started_at]).fetchone()
+    return week(db, found[0]) if found else None
+
+
 def _week_row(row: tuple[Any, ...]) -> WeekRow:
-    return WeekRow(*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6])
+    return WeekRow(*[*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6]])

@@ -77,7 +77,7 @@ def series_ids(db: Database, experiment: str, scale: str, keys: Sequence[SeriesK
     platforms, sweeps, levels = (list(column) for column in zip(*wanted, strict=True)) if wanted else ([], [], [])
     given = {"experiment": experiment, "scale": scale, "platforms": platforms, "sweeps": sweeps, "levels": levels}
     db.execute(MAKE_SERIES, given)
-    numbers = dict(db.execute(FIND_SERIES, given).fetchall())
+    numbers: dict[int, int] = dict(db.execute(FIND_SERIES, given).fetchall())
     return {key: numbers[number] for number, key in enumerate(wanted, 1)}
 
 
