@@ -59,7 +59,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         report = tasks.step("write_report")
         seal = tasks.seal_archive()
         conclude = tasks.step("conclude", trigger_rule="all_done", retries=0)
-        opened >> summary >> report >> seal >> conclude
+        opened >> summary >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
     return dag
 

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_compare, cli_regressions, cli_weekly
+from clusterbench import cli_cluster, cli_compare, cli_history, cli_regressions, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_compare.add_to(commands)
     cli_regressions.add_to(commands)
     cli_cluster.add_to(commands)
+    cli_history.add_to(commands)
 
     lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
     lite.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")

@@ -17,8 +17,17 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from clusterbench.connections import Connection
-from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError, NotYetError, SpecError, suggest
+from clusterbench.connections import HISTORY, Connection
+from clusterbench.errors import (
+    ArchiveError,
+    ClusterbenchError,
+    HistoryError,
+    HostError,
+    LeaseError,
+    NotYetError,
+    SpecError,
+    suggest,
+)
 from clusterbench.runs import run_id_from
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment, Platform
@@ -91,7 +100,7 @@ def do(
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
         log.error("%s", error)
-        if isinstance(error, ArchiveError | HostError | NotYetError):
+        if isinstance(error, ArchiveError | HistoryError | HostError | NotYetError):
             raise  # it may pass: Airflow tries again
         raise AirflowFailException(str(error)) from None
     except AirflowException:
@@ -235,6 +244,20 @@ def seal_archive() -> str:
     from clusterbench import steps  # noqa: PLC0415
 
     return str(do("seal_archive", lambda run: steps.seal(_opened(run))))
+
+
+@task
+def load_history() -> None:
+    """The sealed run into the history database. Where that is away, this fails, and the run's verdict stays as it is:
+    the next weekly run loads what is missing, or ``clusterbench history load``.
+    """
+    from clusterbench import steps  # noqa: PLC0415
+
+    try:
+        airflow_connections(HISTORY)
+    except ClusterbenchError as unknown:
+        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
+    do("load_history", steps.load_history)
 
 
 # The form and the documentation.

@@ -135,7 +135,7 @@ def about_experiment(experiment: str, records: Sequence[TrialRecord]) -> list[Ve
     suite = f"experiments/{experiment}"
     if not _file(suite).exists():
         return []
-    return validate(suite, [_measurement_row(record) | record.measurements for record in records])
+    return validate(suite, [{**_measurement_row(record), **record.measurements} for record in records])
 
 
 def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> list[Verdict]:

@@ -102,6 +102,14 @@ def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
 # The DAG of an experiment.
 
 
+def test_history_is_loaded_before_the_end_and_decides_nothing(benchmark: Any) -> None:
+    """The verdict waits for it, so that a weekly run finds it loaded; and is given whatever became of it."""
+    load = benchmark.get_task("load_history")
+    assert (load.upstream_task_ids, load.downstream_task_ids) == ({"seal_archive"}, {"conclude"})
+    assert load.trigger_rule == "all_success"
+    assert benchmark.get_task("conclude").trigger_rule == "all_done"
+
+
 def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
     platforms = {task.task_id.split(".")[0] for task in benchmark.tasks if "." in task.task_id}
     assert platforms >= set(CATALOG.experiment(benchmark.dag_id).platforms)
