@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -23,8 +24,11 @@ from tests.lab.looking import secrets_of
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections, from_file
+from clusterbench.compare_read import read_run
+from clusterbench.connections import HISTORY, Connections, from_file
 from clusterbench.errors import AirflowApiError
+from clusterbench.history import database as history
+from clusterbench.history import read
 from clusterbench.lab import Lab
 from clusterbench.lab.layout import DATABASE_HOSTS
 from clusterbench.paths import project_root
@@ -103,6 +107,12 @@ def test_the_archive_is_whole(smoke: tuple[str, RunArchive]) -> None:
     assert archive.verify() == []
 
 
+def test_history_has_the_run_when_it_ends(smoke: tuple[str, RunArchive], there: Connections) -> None:
+    _, archive = smoke
+    with history.opened(there(HISTORY)) as db:
+        assert read.one_run(db, "smoke", archive.run_id).results == read_run(archive).results
+
+
 def test_trials_ran_in_the_planned_order_one_at_a_time(smoke: tuple[str, RunArchive]) -> None:
     _, archive = smoke
     planned = [trial["id"] for trial in archive.need_json("plan.json")["trials"]["lab_db1"]]
@@ -113,19 +123,42 @@ def test_trials_ran_in_the_planned_order_one_at_a_time(smoke: tuple[str, RunArch
         assert (earlier.window_end_s or 0) < (later.window_start_s or 0)
 
 
+@contextmanager
+def without_history(lab: Lab) -> Iterator[None]:
+    """Tasks find nobody where the history database is said to be."""
+    path = lab.lab_dir / "connections.json"
+    known = path.read_text()
+    away = json.loads(known)
+    away[HISTORY]["port"] = 1
+    path.write_text(json.dumps(away))
+    try:
+        yield
+    finally:
+        path.write_text(known)
+
+
 def test_retail_runs_through_its_dag_on_both_platforms(
     lab_with_airflow: Lab, api: AirflowApi, there: Connections
 ) -> None:
-    """Set-up, generation, validation, trials, archive and report; what the DAG's button does."""
-    done = clusterbench(
-        lab_with_airflow, "run", "retail", "--scale", "smoke", "--concurrency", "2",
-        "--sweep", "full_scan", "--sweep", "data_load",
-    )  # fmt: skip
+    """Set-up, generation, validation, trials, archive and report; what the DAG's button does.
+
+    The history database is away meanwhile: the run is valid all the same, and loaded later.
+    """
+    with without_history(lab_with_airflow):
+        done = clusterbench(
+            lab_with_airflow, "run", "retail", "--scale", "smoke", "--concurrency", "2",
+            "--sweep", "full_scan", "--sweep", "data_load",
+        )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     run_id = next(
         line.split("/")[1].split(":")[0] for line in done.stdout.splitlines() if line.startswith("run retail/")
     )
     archive = archive_of(there, "retail", run_id)
+    dag_run_id = archive.need_json("run.json")["started_by"]["dag_run_id"]
+    load = next(task for task in api.task_instances("retail", dag_run_id) if task["task_id"] == "load_history")
+    assert load["state"] == "failed"
+    assert "cannot be reached" in api.log("retail", dag_run_id, load)
+    assert f"retail/{run_id}: loaded" in clusterbench(lab_with_airflow, "history", "load", run_id).stdout
     records = archive.trials()
     assert {(r.trial.platform, r.trial.workload, r.outcome) for r in records} == {
         (platform, workload, "completed")

@@ -62,6 +62,12 @@ def build(airflow: Airflow) -> FastAPI:
     return app
 
 
+def warm() -> None:
+    """What is imported and read once, before somebody waits for it."""
+    template.asset(template.STYLE)
+    over_time.warm()
+
+
 async def with_headers(request: Request, call_next: Any) -> Response:
     response: Response = await call_next(request)
     for name, value in HEADERS.items():

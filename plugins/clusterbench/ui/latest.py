@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.regression import State
 from clusterbench.report import week_said as said
-from clusterbench.report.week import Judged, State, Week
+from clusterbench.report.week import Judged, Week
 from clusterbench.report.words import plural
 from clusterbench.ui import judged
 from clusterbench.ui.chart import Figure, spark
 from clusterbench.ui.judged import title_of
 from clusterbench.ui.visit import Visit
 
-SHOWN_MAX = 8
+SHOWN_MAX = 5
 """Results of each kind that are told one by one: the page is read at a glance. The weekly report has more."""
 FACTS_SHOWN = 2
 SPARK_RUNS = 30

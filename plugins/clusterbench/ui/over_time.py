@@ -6,17 +6,18 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 
 from clusterbench.catalog import Catalog
-from clusterbench.errors import ClusterbenchError
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.paths import project_root
 from clusterbench.regression import Change, ChangePoint, Policy, change_points, judge
 from clusterbench.report.facts_compared import Difference, Side, differences
+from clusterbench.spec import Experiment
 from clusterbench.ui import addresses
 from clusterbench.ui.chart import Break, Figure, figure
 from clusterbench.ui.judged import title_of
@@ -82,7 +83,7 @@ def find(db: Database, wanted: Wanted) -> Series:
 def gather(db: Database, series: Series, runs: int) -> Page:
     points = read.points(db, series.id, series.measurement, limit=runs)
     accepted = read.baselines(db, series.id, series.measurement)
-    policy, baseline = policy_of(series.experiment), accepted[-1] if accepted else None
+    policy, baseline = policy_of(series), accepted[-1] if accepted else None
     found = change_points(points, policy, baseline)
     facts = _facts_changed(db, points)
     return Page(
@@ -106,17 +107,24 @@ def gather(db: Database, series: Series, runs: int) -> Page:
 
 
 @cache
-def _policies() -> Mapping[str, Policy]:
-    """As the experiments' files had them when this process asked first."""
-    return {one.experiment: getattr(one, "regression", Policy()) for one, _ in Catalog(project_root()).experiments()}
+def _experiments() -> Mapping[str, Experiment]:
+    """As their files were when this process asked first."""
+    return {one.experiment: one for one, _ in Catalog(project_root()).experiments()}
 
 
-def policy_of(experiment: str) -> Policy:
+def warm() -> None:
+    """Change points need otava and scipy, which take seconds to import; policies are in YAML files."""
+    now = datetime.now(UTC)
+    points = [Point(str(n), now, True, 3, 3, 100.0 + n % 3, None, "") for n in range(40)]
+    judge(points, "lower", Policy())
+    title_of("")
+    _experiments()
+
+
+def policy_of(series: Series) -> Policy:
     """That of an experiment that is no longer here is the usual one."""
-    try:
-        return _policies().get(experiment) or Policy()
-    except ClusterbenchError:
-        return Policy()
+    known = _experiments().get(series.experiment)
+    return Policy.of(known.regression_of(series.sweep)) if known else Policy()
 
 
 def _facts_changed(db: Database, points: Sequence[Point]) -> list[FactsChanged]:
