@@ -161,7 +161,8 @@ def judge(points: Sequence[Point], better: Better, policy: Policy, baseline: Bas
     step = next((one for one in steps if one.counts(policy)), None)
     invalid = "" if since[-1].is_valid else " The last run is not valid and not counted."
     if step is None:
-        seen = min(steps, key=lambda one: one.p, default=_test(values[:-3], values[-3:], len(values) - 3))
+        steps = steps or [_test(values[:-3], values[-3:], len(values) - 3)]
+        seen = min(steps, key=lambda one: one.p)
         return _change("no_change", seen, counted, _nothing(seen, policy, len(counted)) + invalid)
     state = _state(step, better)
     says = _sentence(step, better, counted[step.at])
