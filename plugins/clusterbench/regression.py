@@ -6,8 +6,8 @@ done on logarithms, so that a change is a ratio.
 1. Otava's change points cut the series into levels: what has lasted for a while. Of few new runs they either miss a 5 %
    step at 2 % noise or find steps in noise (docs/regression.md has the rates of both), so
 2. the last two to five runs are tested against the level before them: Student's t with Johnson's correction for skew,
-   as response times have a tail to the right, and three runs of the tail are no new level. Runs that do not agree
-   among themselves are no level either, nor is one run alone; two must lie beyond all of the level before.
+   as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
+   agree among themselves nor lie beyond all of the level before are none either. Two must do both; one alone is none.
 3. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
    the threshold counts as soon as it is seen, and one that is shown to be smaller is no regression.
 
@@ -263,10 +263,10 @@ def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_S
 
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    """Whether the new runs agree among themselves; two of them must lie beyond all that were before."""
-    if right.max() - right.min() > RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN):
-        return False
-    return len(right) > 2 or right.min() > left.max() or right.max() < left.min()
+    """Whether the new runs agree among themselves, or lie beyond all that were before; two of them must do both."""
+    agree = right.max() - right.min() <= RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN)
+    beyond = right.min() > left.max() or right.max() < left.min()
+    return bool(agree and beyond if len(right) == 2 else agree or beyond)
 
 
 def _levels(values: NDArray[Any], policy: Policy) -> list[int]:
