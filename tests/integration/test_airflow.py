@@ -33,7 +33,8 @@ from clusterbench.changes import Found, regressions
 from clusterbench.compare_read import read_run
 from clusterbench.connections import HISTORY, Connections, from_file
 from clusterbench.errors import AirflowApiError
-from clusterbench.history import database, read
+from clusterbench.history import database as history
+from clusterbench.history import read
 from clusterbench.lab import Lab
 from clusterbench.lab.layout import DATABASE_HOSTS
 from clusterbench.paths import project_root
@@ -114,7 +115,7 @@ def test_the_archive_is_whole(smoke: tuple[str, RunArchive]) -> None:
 
 def test_history_has_the_run_when_it_ends(smoke: tuple[str, RunArchive], there: Connections) -> None:
     _, archive = smoke
-    with database.opened(there(HISTORY)) as db:
+    with history.opened(there(HISTORY)) as db:
         assert read.one_run(db, "smoke", archive.run_id).results == read_run(archive).results
 
 
@@ -518,7 +519,7 @@ def test_weekly_runs_every_experiment_fails_when_one_did_and_says_so(
 @pytest.fixture
 def slower(there: Connections) -> Iterator[None]:
     """Half a year of runs that nobody measured, of which some got slower, for as long as a test lasts."""
-    with database.for_loading(there("clusterbench_history")) as db:
+    with history.for_loading(there(HISTORY)) as db:
         fill(db, weeks=24, trials=48, seed=1)
         try:
             yield
@@ -552,7 +553,7 @@ def test_regression_fails_the_week_and_what_a_person_answers_is_the_baseline(
     assert baseline["accepted_by"] == "admin"
     one = next(one for one in worse if one.series_id == series_of(baseline))
     assert baseline["from_run_id"] == one.at_run_id
-    with database.opened(there("clusterbench_history")) as db:
+    with history.opened(there(HISTORY)) as db:
         kept = db.execute("SELECT accepted_by, from_run_id FROM baselines").fetchall()
     assert kept == [("admin", one.at_run_id)]
     for question in questions[1:]:

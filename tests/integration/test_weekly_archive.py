@@ -14,7 +14,7 @@ from tests.test_weekly import change
 from clusterbench import baselines, steps, weekly
 from clusterbench.archive import RunArchive, Store
 from clusterbench.baselines import ACCEPT, KEEP, Answer
-from clusterbench.connections import Connections
+from clusterbench.connections import HISTORY, Connections
 from clusterbench.errors import ArchiveError
 from clusterbench.history import database
 from clusterbench.runs import run_id_from
@@ -128,7 +128,7 @@ def test_regression_fails_the_task_by_name_and_improvement_does_not(week: steps.
 
 def test_week_is_sealed_last_and_is_in_the_history(week: steps.Run) -> None:
     judged(week, change())
-    with database.for_loading(week.connections(database.CONNECTION_ID)) as db:
+    with database.for_loading(week.connections(HISTORY)) as db:
         weekly.seal(week)
         weekly.seal(week)
         found = db.execute("SELECT scale, dag_run_id FROM weeks WHERE run_id = %s", [week.run_id]).fetchall()
@@ -142,7 +142,7 @@ def test_week_is_sealed_last_and_is_in_the_history(week: steps.Run) -> None:
 def test_report_is_written_where_the_history_is_away(week: steps.Run, there: Connections) -> None:
     judged(week, change())
     measured(week.archive.store, "weekly__w1")
-    away = steps.Run("weekly", week.run_id, changed(there, database.CONNECTION_ID, port=9))
+    away = steps.Run("weekly", week.run_id, changed(there, HISTORY, port=9))
     weekly.write_report(away)
     text = (week.archive.store.get(f"{week.archive.prefix}report.txt") or b"").decode()
     assert "The history database was away" in text
@@ -203,7 +203,7 @@ def test_question_that_nobody_answered_is_asked_again(week: steps.Run, there: Co
 def test_accepted_level_is_kept_with_who_said_so_and_loaded(week: steps.Run, there: Connections) -> None:
     judged(week, change())
     baselines.questions(week, "q1")
-    with database.for_loading(there(database.CONNECTION_ID)) as db:
+    with database.for_loading(there(HISTORY)) as db:
         answer(week, "q1", ACCEPT)
         answer(week, "q1", KEEP, by="grace")  # too late: the first word stands
         loaded = db.execute("SELECT accepted_by FROM baselines WHERE accepted_at = %s", [AT]).fetchall()
