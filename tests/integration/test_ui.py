@@ -123,7 +123,7 @@ def test_a_result_is_found_and_opened_by_keyboard_alone(page: Any, inside: Any) 
     assert outline == "solid"
     page.keyboard.press("Enter")
     inside.locator("svg.chart").wait_for()
-    assert "up" in inside.locator("svg.chart text.strong").first.inner_text()
+    assert "up" in inside.locator("svg.chart text.strong").first.text_content()
     assert "slower" in inside.locator("#verdict").inner_text().lower()
     assert "/plugin/bench/bench/series/key_value/full/vm4/" in page.url  # can be sent to somebody
     with page.expect_download() as download:
