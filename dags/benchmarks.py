@@ -1,7 +1,8 @@
 """One Airflow DAG per experiment: the whole sequence on one page, read from top to bottom.
 
-Each file in ``experiments/`` becomes a DAG of its name. What a step does is in ``clusterbench.steps``; how a number
-comes about is in ``clusterbench.trial``. A file with a mistake makes no DAG; ``problems.py`` shows it in the UI.
+Each file in ``experiments/`` becomes a DAG of its name. What a step does is the function of its name in
+``clusterbench.steps``; how a number comes about is in ``clusterbench.trial``. A file with a mistake makes no DAG;
+``problems.py`` shows it in the UI.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
             name, pool = platform.platform, pool_of(platform)
             with TaskGroup(name, tooltip=platform.title):
                 take = tasks.take_cluster.override(trigger_rule="none_failed")(name).as_setup()
-                set_up = tasks.set_up_cluster.override(pool=pool)(name)
-                generate = tasks.generate_data.override(pool=pool)(name)
+                set_up = tasks.step("set_up_cluster", name, pool=pool)
+                generate = tasks.step("generate_data", name, pool=pool)
                 validate = tasks.validate_data.override(pool=pool)(name)
                 trials = tasks.MeasureTrial.partial(
                     task_id="trials", platform=name, pool=pool, map_index_template="{{ task.trial_label }}"
                 ).expand_kwargs(validate)
-                release = tasks.release_cluster.override(pool=pool)(name).as_teardown(setups=take)
+                release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
 
                 opened >> take >> set_up >> generate >> validate >> trials >> release
             if released is not None:
@@ -55,9 +56,10 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
             released = release
             trials >> summary
 
-        report = tasks.write_report()
+        report = tasks.step("write_report")
         seal = tasks.seal_archive()
-        opened >> summary >> report >> seal >> tasks.conclude()
+        conclude = tasks.step("conclude", trigger_rule="all_done", retries=0)
+        opened >> summary >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
     return dag
 

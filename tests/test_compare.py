@@ -12,7 +12,7 @@ import pytest
 from tests.test_facts_compared import ENGINE, GUEST, facts_of
 from tests.test_report import CAPTURED, CATALOG, Folder, edit, text_of
 
-from clusterbench import cli, cli_compare, compare_cells
+from clusterbench import cli, cli_compare, compare_cells, compare_shown
 from clusterbench.archive import RunArchive, Store
 from clusterbench.compare import Comparison, compare, compare_platforms
 from clusterbench.compare_published import PublishedCell, compare_published
@@ -326,6 +326,19 @@ def test_ratio_and_verdict_are_made_only_when_asked_for(
     assert not asked
     assert [found.pairs[0].cells[0].ratio, found.pairs[0].cells[0].judgement] == [None, None]
     assert len(asked) == 1
+
+
+def test_long_table_leaves_out_what_shows_no_difference_and_says_how_much(
+    runs: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scaled(runs[1], 5.0, "throughput_mb_per_s")
+    monkeypatch.setattr(compare_shown, "LINES_MAX", 3)
+    said = printed(runs, capsys, monkeypatch, "--platform", "lab_db1")
+    assert "Left out: 5 lines of 6 that show no difference; --all prints them." in said
+    assert "throughput_mb_per_s" in said and "response_time_s" not in said
+    assert "Left out" not in printed(runs, capsys, monkeypatch, "--platform", "lab_db1", "--all")
 
 
 # Platforms of one run.

@@ -48,7 +48,10 @@ def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> Non
             assert f"`{choice}`" in row, f"{name}: {choice}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/archive.md", "docs/platforms.md"])
+PAGES = ["README.md", *(str(path.relative_to(project_root())) for path in (project_root() / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
 def test_every_file_a_page_links_to_is_there(page: str) -> None:
     path = project_root() / page
     links = re.findall(r"\]\(([^)#:]+)\)", path.read_text())

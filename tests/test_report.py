@@ -18,6 +18,7 @@ from clusterbench.catalog import Catalog
 from clusterbench.paths import project_root
 from clusterbench.placement_rules import described
 from clusterbench.report import render_report, words
+from clusterbench.statistics import WIDENED_OF_ONE
 
 CAPTURED = Path(__file__).parent / "fixtures" / "runs"
 CATALOG = Catalog(project_root())
@@ -131,6 +132,32 @@ def test_all_eight_checks_stand_with_what_was_found(run: Run) -> None:
         assert check in seen
     for verdict in json.loads((CAPTURED / "key_value/s1/verdicts.json").read_text())["verdicts"]:
         assert verdict["says"] in seen
+
+
+PAPER = CATALOG.published("key_value").values
+
+
+def as_the_paper(folder: Path) -> None:
+    """A cell of ours becomes one that the paper measured."""
+
+    def change(data: dict[str, Any]) -> None:
+        ours = next(each for each in data["results"] if each["cell"] == "optimizer.optimizer_planner")
+        ours["levels"]["rows"] = 1_000_000
+        name = next(value for value in PAPER if value.levels.get("optimizer") == "planner").measurement
+        ours["measurements"][name] |= {"values": [2.758, 2.738, 2.778], "median": 2.758, "n": 3}
+
+    edit(folder, "results.json", change)
+
+
+def test_ours_over_the_papers_stands_below_it_with_interval_and_word(run: Run) -> None:
+    seen = text_of(run(as_the_paper))
+    low, high = (2 * (bound / 2.758) ** WIDENED_OF_ONE[3] for bound in (2.738, 2.778))
+    assert f"ours 2.00× ({low:.2f} – {high:.2f}), slower" in seen
+    assert "a printed number has no repetitions, so the 95 % interval is that of ours alone" in seen
+
+
+def test_page_without_a_cell_of_the_paper_has_no_ratio_to_it(run: Run) -> None:
+    assert "a printed number has no repetitions" not in text_of(run())
 
 
 def test_every_published_value_stands_with_its_source(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -313,3 +314,17 @@ def test_other_outcomes_are_no_failures(outcome: Any) -> None:
     experiment = Catalog(project_root()).experiment("smoke")
     (verdict,) = validation.about_failures([record(outcome=outcome)], experiment)
     assert (verdict.passed, verdict.found) == (True, "0 of 1 failed or timed out")
+
+
+def test_an_experiment_may_ask_more_of_its_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a suite of its own, in which every measurement is a column."""
+    monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))
+    (tmp_path / "expectations" / "experiments").mkdir(parents=True)
+    slow = {"type": "expect_column_values_to_be_between", "kwargs": {"column": "latency_ms_p99", "max_value": 2.0},
+            "severity": "critical", "meta": {"check": 7, "says": "Lookups are quick"}}  # fmt: skip
+    (tmp_path / "expectations/experiments/mine.json").write_text(json.dumps({"expectations": [slow]}))
+    quick, slower = (record(measurements={"latency_ms_p99": value}) for value in (1.0, 3.0))
+    assert validation.about_experiment("another", [slower]) == []
+    assert validation.passed(validation.about_experiment("mine", [quick, quick]))
+    (verdict,) = validation.about_experiment("mine", [quick, slower])
+    assert not verdict.passed and verdict.critical and verdict.found == "1 of 2 as expected; not so: 3.0"

@@ -77,13 +77,25 @@ END
 END
     done
     cat <<END
-  "clusterbench_archive": {"conn_type": "aws", "login": "$(cat s3_access_key)", "password": "$(cat s3_secret_key)",
-    "extra": {"endpoint_url": "http://s3:9000", "bucket": "clusterbench", "region_name": "us-east-1"}}
+$(results)
+END
+    if [ -e own_connections ]; then echo ','; cat own_connections; fi # the operator's: mail, webhook
+    echo '}'
 }
+
+# Where results are: all that the API server is told, for its pages of results.
+results() {
+    cat <<END
+  "clusterbench_archive": {"conn_type": "aws", "login": "$(cat s3_access_key)", "password": "$(cat s3_secret_key)",
+    "extra": {"endpoint_url": "http://s3:9000", "bucket": "clusterbench", "region_name": "us-east-1"}},
+  "clusterbench_history": {"conn_type": "postgres", "host": "metadata", "port": 5432, "login": "history",
+    "password": "$(cat history_password)", "schema": "history"}
 END
 }
 
-for name in metadata_password redis_password db1_password db2_password s3_access_key s3_secret_key \
+results_connections() { printf '{\n%s\n}\n' "$(results)"; }
+
+for name in metadata_password history_password redis_password db1_password db2_password s3_access_key s3_secret_key \
     airflow_admin_password jwt_secret api_secret_key; do
     make $name password
 done
@@ -97,6 +109,8 @@ for name in client_key $(for host in $hosts; do echo "host_key_$host"; done); do
     if [ ! -e $name ]; then ssh-keygen -q -t ed25519 -N "" -C "$name" -f $name; fi
     chmod 644 $name
 done
-connections >connections.json.new
-mv connections.json.new connections.json
+for name in connections results_connections; do
+    $name >$name.json.new
+    mv $name.json.new $name.json
+done
 echo "secrets: in $(pwd); the login of Airflow's UI is admin, its password is in airflow_admin_password"

@@ -10,10 +10,10 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clusterbench import bench_hosts, bench_retail, bench_terasort, pgbench, steps
+from clusterbench import bench_history, bench_hosts, bench_regression, bench_retail, bench_terasort, pgbench, steps
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
-from clusterbench.connections import Connections, local_connections
+from clusterbench.connections import HISTORY, Connections, local_connections
 from clusterbench.engines import as_database
 from clusterbench.paths import project_root
 from clusterbench.records import Trial
@@ -37,9 +37,10 @@ print(imported - begun, parsed - imported)
 
 def main(lab_dir: Path) -> int:
     """Print every figure with its bound. Returns 0 when all hold."""
-    held = [_parse_time(), bench_hosts.measure(_say)]  # these two need no lab
+    held = [_parse_time(), bench_hosts.measure(_say), bench_regression.measure(_say)]  # these need no lab
     connections = local_connections(lab_dir)
     held += [
+        bench_history.measure(connections(HISTORY), _say),
         _throughput_against_hand(connections),
         bench_terasort.measure(connections, _new_run_id(), _say),
         _own_time_per_trial(AirflowApi.from_environment(lab_dir), Store.of(connections(CONNECTION_ID))),

@@ -14,14 +14,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench import cli_cluster, cli_compare, cli_regressions, cli_weekly
+from clusterbench import cli_cluster, cli_compare, cli_history, cli_regressions, cli_weekly
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.cli_cluster import FAILED, OK
 from clusterbench.cli_compare import SHOWN, archive_of
 from clusterbench.connections import local_connections
 from clusterbench.durability import Durability, archived
-from clusterbench.errors import ClusterbenchError
+from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.placement import placed
 from clusterbench.placement_rules import described, judge
@@ -83,9 +83,15 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
         sub.set_defaults(command=command)
 
+    show = commands.add_parser("show", help="print an object of a run's archive, or list what is there")
+    show.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
+    show.add_argument("object", metavar="OBJECT", nargs="?", help="its name in the archive; a folder is listed")
+    show.set_defaults(command=_show)
+
     cli_compare.add_to(commands)
     cli_regressions.add_to(commands)
     cli_cluster.add_to(commands)
+    cli_history.add_to(commands)
 
     lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
     lite.add_argument("run", metavar="RUN", help="EXPERIMENT/RUN_ID, or the run id alone")
@@ -197,9 +203,12 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.watch import follow  # noqa: PLC0415
 
     catalog = Catalog(project_root())
+    of_week = cli_weekly.chosen(options)
     if options.experiment == WEEKLY:
-        AirflowApi.from_environment(lab_dir()).ensure_pools(_pool_names(catalog))
-        return cli_weekly.run_week(options, lambda archive: _print_results(*_results_of(archive)))
+        api = AirflowApi.from_environment(lab_dir())
+        api.ensure_pools(_pool_names(catalog))
+        show = lambda archive: _print_results(*_results_of(archive))  # noqa: E731
+        return cli_weekly.run_week(api, of_week, show, wait=not options.no_wait)
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
@@ -284,6 +293,19 @@ def _verify(options: argparse.Namespace) -> int:
     listed = (archive.get_json("manifest.json") or {}).get("objects", {})
     print(f"{archive.url}: {len(listed)} objects in the manifest, {len(problems) or 'no'} problems")
     return FAILED if problems else OK
+
+
+def _show(options: argparse.Namespace) -> int:
+    archive = archive_of(options.run)
+    name = options.object or ""
+    if content := archive.store.get(archive.prefix + name) if name else None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+        return OK
+    if not (names := archive.keys(name)):
+        raise ArchiveError(f"{archive.url}: there is no {name!r}; without OBJECT every name is listed")
+    print("\n".join(names))
+    return OK
 
 
 def _lite(options: argparse.Namespace) -> int:

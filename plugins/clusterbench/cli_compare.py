@@ -37,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     compare.add_argument("--published", action="store_true", help="RUN_A beside the numbers of the paper")
     compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
     compare.add_argument("--measurement", action="append", metavar="NAME", default=[], help="only this one; repeatable")
-    compare.add_argument("--all", action="store_true", help="print every measurement")
+    compare.add_argument("--all", action="store_true", help="print every line")
     compare.add_argument("--json", action="store_true", help="everything, as JSON")
     compare.set_defaults(command=_compare)
 

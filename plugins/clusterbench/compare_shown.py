@@ -14,6 +14,9 @@ from clusterbench.report.facts_compared import Difference
 from clusterbench.report.words import plural, ratio_words
 from clusterbench.statistics import Summary
 
+LINES_MAX = 60
+"""Of a platform; of more, those that show no difference are counted and left out."""
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -98,19 +101,28 @@ def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -
     ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % bootstrap interval"
     for column in ("cell", "measurement", *sides, ratio, f"{pair.names[1]} is"):
         table.add_column(column, justify="right" if column in sides else "left", overflow="fold")
-    for label, measured in _by_label(pair.cells).items():
-        for number, cell in enumerate(shown.of(measured)):
-            table.add_row(
-                escaped(label) if number == 0 else "",
-                f"{cell.measurement}, {cell.unit}" if cell.measurement else "",
-                escaped(_summary(cell.a, cell.said_a)),
-                escaped(_summary(cell.b, cell.said_b)),
-                ratio_words(cell.ratio),
-                escaped(cell.judgement.says),
-            )
-    if table.row_count:
+    lines = [cell for measured in _by_label(pair.cells).values() for cell in shown.of(measured)]
+    is_long = len(lines) > LINES_MAX and not shown.every
+    kept = [cell for cell in lines if not (is_long and cell.judgement.word == "no difference shown")]
+    before = ""
+    for cell in kept:
+        table.add_row(
+            escaped(cell.label) if cell.label != before else "",
+            f"{cell.measurement}, {cell.unit}" if cell.measurement else "",
+            escaped(_summary(cell.a, cell.said_a)),
+            escaped(_summary(cell.b, cell.said_b)),
+            ratio_words(cell.ratio),
+            escaped(cell.judgement.says),
+        )
+        before = cell.label
+    if kept:
         console.print(table, highlight=False)
-    else:
+    if len(kept) < len(lines):
+        left_out = plural(len(lines) - len(kept), "line")
+        console.print(
+            f"Left out: {left_out} of {len(lines)} that show no difference; --all prints them.", highlight=False
+        )
+    if not lines:
         console.print("Neither has such a result.")
 
 

@@ -15,6 +15,9 @@ from typing import Any
 
 from clusterbench.errors import ClusterbenchError, suggest
 
+HISTORY = "clusterbench_history"
+"""Of the history database; what is only derived, so that an installation may do without."""
+
 
 @dataclass(frozen=True)
 class Connection:

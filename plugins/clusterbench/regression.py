@@ -30,17 +30,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW = RUNS_MAX
-"""Runs looked at: two years of weeks."""
-P_MAX = {2: 0.0003, 3: 0.004, 4: 0.0006, 5: 0.0006}
+"""Runs looked at: a year and a half of weeks."""
+P_MAX = {2: 0.0003, 3: 0.0035, 4: 0.0006, 5: 0.0006}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
 in 5 of 100 years of pure noise."""
-P_MAX_LEVEL = 0.0006
+P_MAX_LEVEL = 0.0003
 """For otava's change points, which are the largest of many possible ones."""
+P_OTAVA = 0.001
+"""What otava itself is asked for: more of them, as levels that go up and down again hide each other from it."""
+ROUNDING = 1e-6
 RANGE_MAX = {2: 2.5, 3: 3.2, 4: 3.5, 5: 3.8}
 """Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
-P_SEEN = 0.05
+P_SEEN = 0.01
 """A difference of this, which does not count, is told as one."""
-T_CORRECTED = 6.0
+T_CORRECTED = 4.0
 """The correction for skew is a series in t, of no meaning beyond."""
 NOISE_MIN = 0.001
 """As a share: what is smaller is rather the clock than the cluster, and a series without noise has no test."""
@@ -78,7 +81,7 @@ class Change:
     """The verdict on a series' last run. ``before`` and ``after``: geometric means of the runs' medians.
 
     ``change_percent`` is of the number itself: +5 is worse for a response time, better for a throughput. Where
-    nothing changed the numbers are those of the last three runs against the level before.
+    nothing changed the numbers are those of the newest runs that came nearest to a change.
     ``at_run_id``: first run of the new level; for ``no_number`` the first of the runs without one.
     """
 
@@ -154,11 +157,12 @@ def judge(points: Sequence[Point], better: Better, policy: Policy, baseline: Bas
     if len(counted) < policy.runs_min:
         return Change("too_few", _too_few(counted, policy, baseline), runs_after=len(counted))
     values = _logs(counted)
-    step = _last_step(values, policy)
+    steps = _steps(values, policy)
+    step = next((one for one in steps if one.counts(policy)), None)
     invalid = "" if since[-1].is_valid else " The last run is not valid and not counted."
     if step is None:
-        newest = _test(values[:-3], values[-3:], len(values) - 3)
-        return _change("no_change", newest, counted, _nothing(newest, policy, len(counted)) + invalid)
+        seen = min(steps, key=lambda one: one.p, default=_test(values[:-3], values[-3:], len(values) - 3))
+        return _change("no_change", seen, counted, _nothing(seen, policy, len(counted)) + invalid)
     state = _state(step, better)
     says = _sentence(step, better, counted[step.at])
     if state == "improvement" and step.runs_after > NEWS_RUNS:
@@ -172,7 +176,7 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
     if len(counted) < policy.runs_min:
         return []
     values = _logs(counted)
-    step = _last_step(values, policy)
+    step = next((one for one in _steps(values, policy) if one.counts(policy)), None)
     starts = [at for at in _levels(values, policy) if step is None or at < step.at - step.runs_before + 1]
     steps = [step] if step else []
     for begin, at, end in zip([0, *starts], starts, [*starts[1:], step.at if step else len(values)], strict=False):
@@ -233,33 +237,28 @@ def _logs(counted: Sequence[Point]) -> NDArray[Any]:
 # Levels and their test.
 
 
-def _last_step(values: NDArray[Any], policy: Policy) -> _Step | None:
-    """The last change of level that counts; a change point that does not is taken back, and its levels are one."""
+def _steps(values: NDArray[Any], policy: Policy) -> list[_Step]:
+    """Where the level may have changed, in the order in which they are asked whether they count.
+
+    The newest runs against the last level; then that level against the one before. Where neither counts, the change
+    point between the two is taken back: they are one level, and the newest runs are tested against all of it.
+    """
     runs_before = max(2, policy.runs_min - RUNS_BEFORE_LESS)
     starts = [0, *_levels(values, policy)]
+    found = []
     while starts:
         begin = starts.pop()
-        if found := _newest_step(values, begin, runs_before, policy):
-            return found
+        found += _newest_steps(values, begin, runs_before)
         if starts and begin - starts[-1] >= runs_before:
-            step = _test(values[starts[-1] : begin], values[begin:], begin)
-            if step.counts(policy):
-                return step
-    return None
+            found.append(_test(values[starts[-1] : begin], values[begin:], begin))
+    return found
 
 
-def _newest_step(values: NDArray[Any], begin: int, runs_before: int, policy: Policy) -> _Step | None:
-    """Of the last two to five runs, the split that is shown best."""
-    found = []
-    for count in P_MAX:
-        at = len(values) - count
-        if at - begin < runs_before:
-            break
-        left, right = values[begin:at], values[at:]
-        step = _test(left, right, at)
-        if step.counts(policy) and _is_level(left, right):
-            found.append(step)
-    return min(found, key=lambda step: step.p, default=None)
+def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_Step]:
+    """Of the last two to five runs those splits that may be levels, the one that is shown best first."""
+    splits = [len(values) - count for count in P_MAX if len(values) - count - begin >= runs_before]
+    levels = [at for at in splits if _is_level(values[begin:at], values[at:])]
+    return sorted((_test(values[begin:at], values[at:], at) for at in levels), key=lambda step: step.p)
 
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -274,13 +273,35 @@ def _levels(values: NDArray[Any], policy: Policy) -> list[int]:
     import numpy as np  # noqa: PLC0415
     from otava.analysis import compute_change_points  # noqa: PLC0415
 
+    numbers = np.exp(values)
+    if not _is_split(numbers):
+        return []
     found, _ = compute_change_points(
-        np.exp(values).tolist(),
-        window_len=2 * len(values),  # one pass: it is never too long for that
-        max_pvalue=P_MAX_LEVEL,
+        numbers.tolist(),
+        window_len=2 * len(values),  # at once: a window of its own takes three times as long
+        max_pvalue=P_OTAVA,
         min_magnitude=policy.threshold_percent / 100 / 2,
     )
     return [point.index for point in found if len(values) - point.index > max(P_MAX)]
+
+
+def _is_split(numbers: NDArray[Any]) -> bool:
+    """Whether any cut in two passes the first of otava's tests, or else it finds nothing: most series are not for it.
+
+    As there: Student's t of 10 times the p asked for, with variances that are divided by n.
+    """
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    n = len(numbers)
+    left = np.arange(1, n)
+    sums, squares = np.cumsum(numbers), np.cumsum(numbers**2)
+    means = sums[:-1] / left, (sums[-1] - sums[:-1]) / (n - left)
+    variances = squares[:-1] / left - means[0] ** 2, (squares[-1] - squares[:-1]) / (n - left) - means[1] ** 2
+    pooled = ((left - 1) * variances[0] + (n - left - 1) * variances[1]) / (n - 2)
+    error = np.sqrt(np.maximum(pooled, 0) * (1 / left + 1 / (n - left)))
+    limit = (1 - ROUNDING) * stdtrit(n - 2, 1 - 10 * P_OTAVA / 2)
+    return bool((np.abs(means[1] - means[0]) >= limit * error).any())
 
 
 def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _Step:
@@ -342,7 +363,7 @@ def _sentence(step: _Step, better: Better, first: Point) -> str:
 
 
 def _nothing(step: _Step, policy: Policy, runs: int) -> str:
-    """Of the newest three runs; a change that is seen and does not count is told, and why it does not."""
+    """Of what came nearest to a change; one that is seen and does not count is told, and why it does not."""
     threshold = f"{policy.threshold_percent:g} %"
     if step.p > P_SEEN:
         return f"no change shown in {runs} runs: the last {step.runs_after} {_amount(step)}."

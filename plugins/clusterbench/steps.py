@@ -29,7 +29,7 @@ from clusterbench import (
 )
 from clusterbench.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
+from clusterbench.connections import HISTORY, Connections
 from clusterbench.datasets import Dataset, too_small
 from clusterbench.engines import Engine, as_database, engine_class
 from clusterbench.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
@@ -431,6 +431,7 @@ def summarise(run: Run) -> None:
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
         *validation.validate("measurements", validation.measurement_rows(records)),
+        *validation.about_experiment(run.experiment, records),
         *validation.validate("results", validation.result_rows(found)),
         *(
             verdict
@@ -466,6 +467,15 @@ def seal(run: Run) -> str:
     if verdicts["valid"]:
         _remember_answers(run)
     return run.archive.url
+
+
+def load_history(run: Run) -> None:
+    """The sealed run into the history database, for questions over time; the archive stays the truth."""
+    from clusterbench.history import database, load  # noqa: PLC0415  what no trial needs
+
+    with database.for_loading(run.connections(HISTORY)) as db:
+        load.load_published(db, run.catalog)
+        load.load_run(db, run.archive, run.catalog)
 
 
 def conclude(run: Run) -> None:

@@ -5,17 +5,29 @@ The steps are imported inside the tasks, so that parsing a DAG stays fast.
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from clusterbench.connections import Connection
-from clusterbench.errors import ArchiveError, ClusterbenchError, HostError, LeaseError, NotYetError
+from clusterbench.connections import HISTORY, Connection
+from clusterbench.errors import (
+    ArchiveError,
+    ClusterbenchError,
+    HistoryError,
+    HostError,
+    LeaseError,
+    NotYetError,
+    SpecError,
+    suggest,
+)
 from clusterbench.runs import run_id_from
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment, Platform
@@ -88,7 +100,7 @@ def do(
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
         log.error("%s", error)
-        if isinstance(error, ArchiveError | HostError | NotYetError):
+        if isinstance(error, ArchiveError | HistoryError | HostError | NotYetError):
             raise  # it may pass: Airflow tries again
         raise AirflowFailException(str(error)) from None
     except AirflowException:
@@ -105,7 +117,41 @@ def _opened(run: Run) -> Run:
     return run
 
 
-# The tasks, in the order of the sequence.
+def step(name: str, platform: str | None = None, **settings: Any) -> Any:
+    """A task that hands over to the function ``name`` of ``steps.py``: with the run, and the platform if one is given.
+
+    The function's docstring is what Airflow's UI says of the task; ``settings`` are the task's: pool, trigger rule, …
+    """
+
+    @task(task_id=name, doc_md=_said_of(name), **settings)
+    def act(platform: str | None) -> None:
+        from clusterbench import steps  # noqa: PLC0415
+
+        hand_over = getattr(steps, name)
+        if platform is None:
+            do(name, hand_over)
+        else:
+            do(name, lambda run: hand_over(run, platform), platform)
+
+    return act(platform)
+
+
+def _said_of(name: str) -> str:
+    """What a step's docstring says, or an error that shows in the UI before anything runs."""
+    if name not in _docstrings():
+        raise SpecError([f"plugins/clusterbench/steps.py: unknown step {name!r}{suggest(name, list(_docstrings()))}"])
+    return _docstrings()[name]
+
+
+@cache
+def _docstrings() -> dict[str, str]:
+    """Of the functions of ``steps.py``, which is read, not imported: DAGs are parsed often."""
+    source = ast.parse((Path(__file__).parent / "steps.py").read_text(encoding="utf-8"))
+    public = [one for one in source.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
+    return {function.name: ast.get_docstring(function) or "" for function in public}
+
+
+# Tasks that are more than a step: what they return, raise or wait for is Airflow's affair.
 
 
 @task
@@ -136,22 +182,6 @@ def take_cluster(platform: str) -> bool:
         return True
 
     return bool(do("take_cluster", take, platform))
-
-
-@task
-def set_up_cluster(platform: str) -> None:
-    """Read the cluster's facts and compare them with what its file declares."""
-    from clusterbench import steps  # noqa: PLC0415
-
-    do("set_up_cluster", lambda run: steps.set_up_cluster(run, platform), platform)
-
-
-@task
-def generate_data(platform: str) -> None:
-    """Make the datasets where they will live."""
-    from clusterbench import steps  # noqa: PLC0415
-
-    do("generate_data", lambda run: steps.generate_data(run, platform), platform)
 
 
 @task
@@ -200,28 +230,12 @@ class MeasureTrial(BaseOperator):
             steps.cancel(self._run, self.platform, self.trial_id)
 
 
-@task
-def release_cluster(platform: str) -> None:
-    """Put back what was changed and let others have the cluster; also after a failure."""
-    from clusterbench import steps  # noqa: PLC0415
-
-    do("release_cluster", lambda run: steps.release_cluster(run, platform), platform)
-
-
 @task(trigger_rule="all_done")
 def summarise() -> None:
     """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
     from clusterbench import steps  # noqa: PLC0415
 
     do("summarise", lambda run: steps.summarise(_opened(run)))
-
-
-@task
-def write_report() -> None:
-    """One HTML page, into the archive."""
-    from clusterbench import steps  # noqa: PLC0415
-
-    do("write_report", steps.write_report)
 
 
 @task(trigger_rule="all_done")
@@ -232,12 +246,18 @@ def seal_archive() -> str:
     return str(do("seal_archive", lambda run: steps.seal(_opened(run))))
 
 
-@task(trigger_rule="all_done", retries=0)
-def conclude() -> None:
-    """Fails unless the run is archived and valid; the state of the DAG run is this task's."""
+@task
+def load_history() -> None:
+    """The sealed run into the history database. Where that is away, this fails, and the run's verdict stays as it is:
+    the next weekly run loads what is missing, or ``clusterbench history load``.
+    """
     from clusterbench import steps  # noqa: PLC0415
 
-    do("conclude", steps.conclude)
+    try:
+        airflow_connections(HISTORY)
+    except ClusterbenchError as unknown:
+        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
+    do("load_history", steps.load_history)
 
 
 # The form and the documentation.

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from clusterbench import conformance
@@ -39,8 +40,7 @@ def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict
     import great_expectations as gx  # noqa: PLC0415  6 s and 245 MB
     from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
 
-    path = project_root() / "expectations" / f"{suite_name}.json"
-    suite_json = json.loads(path.read_text())
+    suite_json = json.loads(_file(suite_name).read_text())
     if not rows:
         return [Verdict(suite_name, 7, "there is something to validate", False, True, "nothing was recorded")]
     context = gx.get_context(mode="ephemeral")
@@ -51,6 +51,10 @@ def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict
     suite = gx.ExpectationSuite(name=suite_name, expectations=suite_json["expectations"])
     outcome = batch.validate(suite, result_format="SUMMARY")
     return [_verdict(suite_name, result.to_json_dict()) for result in outcome.results]
+
+
+def _file(suite_name: str) -> Path:
+    return project_root() / "expectations" / f"{suite_name}.json"
 
 
 def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:
@@ -121,6 +125,17 @@ def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
     ]
     found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
     return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
+
+
+def about_experiment(experiment: str, records: Sequence[TrialRecord]) -> list[Verdict]:
+    """What one experiment asks of its trials beyond what all do, where it has a suite of its own.
+
+    That is ``expectations/experiments/<experiment>.json``; each measurement is a column.
+    """
+    suite = f"experiments/{experiment}"
+    if not _file(suite).exists():
+        return []
+    return validate(suite, [{**_measurement_row(record), **record.measurements} for record in records])
 
 
 def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> list[Verdict]:

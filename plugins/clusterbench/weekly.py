@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HISTORY = "clusterbench_history"
 NOT_STARTED = "not started"
 """The state of an experiment without a DAG run; others are Airflow's own of its DAG run."""
 REASON_CHARACTERS = 400
@@ -138,7 +137,7 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
     return run.archive.url
 
 
-def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]) -> dict[str, Any]:
+def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str], airflow_url: str) -> dict[str, Any]:
     """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why."""
     _check_open(run)
     opened = run.archive.need_json("run.json")
@@ -151,6 +150,7 @@ def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "runs": [asdict(one) for one in outcomes],
         "left_out": dict(left_out),
+        "airflow_url": airflow_url,
     }
     run.archive.put_json("week.json", week)
     return run.archive.need_json("week.json")
@@ -165,15 +165,15 @@ def load_history(run: Run) -> str:
     """What of the archive the history database lacks: runs, weeks, baselines, published values. Returns how much."""
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.opened(run.connections(HISTORY)) as db:
-        return load.catch_up(db, run.archive.store, run.catalog)
+    with database.for_loading(run.connections(database.CONNECTION_ID)) as db:
+        return str(load.catch_up(db, run.archive.store, run.catalog))
 
 
 def newest_runs(connections: Connections, experiments: Sequence[str], scale: str) -> list[WeekRun]:
     """For a weekly run that measures nothing: the last finished run of each experiment at that scale."""
     from clusterbench.history import database, read  # noqa: PLC0415
 
-    with database.opened(connections(HISTORY)) as db:
+    with database.opened(connections(database.CONNECTION_ID)) as db:
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
         WeekRun(row.experiment, row.dag_run_id, row.run_id, "success" if row.is_valid else "failed",
@@ -200,19 +200,17 @@ def _changes(run: Run) -> list[dict[str, Any]]:
     from clusterbench.history import database  # noqa: PLC0415
 
     runs = runs_of(run.archive.need_json("week.json"))
-    with database.opened(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(database.CONNECTION_ID)) as db:
         found = regressions.of_week(db, run.catalog, {one.experiment: one.run_id for one in runs if one.run_id})
     return [change.as_json() for change in found]
 
 
 def write_report(run: Run) -> None:
-    """The week's page, and the same in a few lines for a mail."""
+    """The week's page, and the same in a few lines for a mail; without charts where the history database is away."""
     _check_open(run)
-    from clusterbench.history import database  # noqa: PLC0415
     from clusterbench.report import weekly as page  # noqa: PLC0415  templates and charts
 
-    with database.opened(run.connections(HISTORY)) as db:
-        gathered = page.gather_week(db, run.catalog, run.archive)
+    gathered = page.week_of(run.connections, run.catalog, run.archive)
     run.archive.put_new("report.html", page.render_week(gathered).encode(), "text/html; charset=utf-8")
     run.archive.put_new("report.txt", page.text_of_week(gathered).encode(), "text/plain; charset=utf-8")
 
@@ -225,7 +223,7 @@ def seal(run: Run) -> str:
     changes = (run.archive.get_json("changes.json") or {}).get("changes")
     valid = changes is not None and not problems(week, [Found.of(entry) for entry in changes])
     run.archive.seal({"valid": valid, "started_by": opened["started_by"]})
-    with database.opened(run.connections(HISTORY)) as db:
+    with database.opened(run.connections(database.CONNECTION_ID)) as db:
         load.load_week(db, run.archive)
     return run.archive.url
 

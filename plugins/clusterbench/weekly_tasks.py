@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from clusterbench.message import Message
     from clusterbench.steps import Run
 
+log = logging.getLogger(__name__)
+
 POLL_S = 5
 ENDED = ("success", "failed")
 FAILED = ("failed", "upstream_failed")
@@ -45,7 +48,7 @@ class StartExperiment(TriggerDagRunOperator):
     def execute(self, context: Context) -> None:
         chosen, left_out = _asked(self.experiment, context["params"])
         if left_out:
-            raise AirflowSkipException(left_out)
+            raise AirflowSkipException(f"{self.experiment} {left_out}")
         run_id = run_started_by(context["dag_run"].run_id)
         if _state(context["ti"], self.experiment, run_id):
             return  # by an earlier try, whose worker died
@@ -58,10 +61,11 @@ def finished(experiment: str) -> None:
     """Waits for the experiment's run to end, and fails where that failed."""
     context = get_current_context()
     run_id = run_started_by(context["dag_run"].run_id)
-    while (state := context["ti"].get_dagrun_state(experiment, run_id)) not in ENDED:
+    while (state := _state(context["ti"], experiment, run_id)) not in ENDED:
         time.sleep(POLL_S)
     if state == "failed":
-        raise AirflowFailException(f"{experiment}: its run failed: {_address(experiment, run_id)}")
+        log.error("%s: its run failed: %s", experiment, _address(experiment, run_id))
+        raise AirflowFailException(f"{experiment}: its run failed")
 
 
 def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -74,9 +78,12 @@ def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return chosen or {}, "" if chosen else "declares no part"
 
 
+def _airflow() -> str:
+    return str(conf.get("api", "base_url", fallback="http://localhost:8080")).rstrip("/")
+
+
 def _address(dag_id: str, dag_run_id: str) -> str:
-    base = conf.get("api", "base_url", fallback="http://localhost:8080").rstrip("/")
-    return f"{base}/dags/{dag_id}/runs/{dag_run_id}"
+    return f"{_airflow()}/dags/{dag_id}/runs/{dag_run_id}"
 
 
 # The tasks around them, in the order of the sequence.
@@ -120,7 +127,7 @@ def note_week(experiments: Sequence[str]) -> None:
             found = [weekly.outcome(run.archive.store, name, run_id, state) for name, state in states.items()]
         else:
             found = weekly.newest_runs(run.connections, experiments, params["scale"])
-        weekly.note_week(run, found, left_out)
+        weekly.note_week(run, found, left_out, _airflow())
 
     do("note_week", note)
 
@@ -128,7 +135,12 @@ def note_week(experiments: Sequence[str]) -> None:
 def _state(ti: Any, dag_id: str, dag_run_id: str) -> str | None:
     """Of a DAG run; None where there is none."""
     there = ti.get_dr_count(dag_id, run_ids=[dag_run_id])
-    return str(ti.get_dagrun_state(dag_id, dag_run_id)) if there else None
+    return _word(ti.get_dagrun_state(dag_id, dag_run_id)) if there else None
+
+
+def _word(state: Any) -> str:
+    """Airflow's enumeration, or the word it stands for."""
+    return str(getattr(state, "value", state))
 
 
 @task(trigger_rule="all_done")
@@ -204,9 +216,11 @@ def conclude() -> None:
     """Fails when any task failed, with what is wrong; the state of the DAG run is this task's."""
     context = get_current_context()
     states = context["ti"].get_task_states(WEEKLY, run_ids=[context["dag_run"].run_id])
-    failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if str(state) in FAILED)
+    failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if _word(state) in FAILED)
     if failed:
-        raise AirflowFailException(f"{_message(context).subject}. Red: {', '.join(failed)}")
+        said = f"{_message(context).subject}. Red: {', '.join(failed)}"
+        log.error("%s", said)
+        raise AirflowFailException(said)
 
 
 # The form and the deadline.

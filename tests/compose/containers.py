@@ -15,7 +15,7 @@ from clusterbench.airflow_api import AirflowApi
 from clusterbench.paths import project_root
 
 PROJECT = "clusterbench-test"
-ONE_SHOT = {"migrate", "pools"}
+ONE_SHOT = {"migrate", "history", "pools"}
 """Services that do their work and end."""
 
 

@@ -134,6 +134,12 @@ def test_workers_share_no_disk_and_hold_no_key_of_airflow(containers: Containers
     assert sorted(held) == ["api_secret_key", "broker_url", "client_key", "connections.json"]
 
 
+def test_the_api_server_is_told_where_results_are_and_no_host(containers: Containers) -> None:
+    assert "connections.json" not in containers.inside("api-server", "ls /run/secrets").split()
+    known = json.loads(containers.inside("api-server", "cat /run/secrets/results_connections.json"))
+    assert set(known) == {"clusterbench_archive", "clusterbench_history"}
+
+
 def test_no_secret_shows_in_an_inspection_or_an_image(containers: Containers) -> None:
     secrets = secrets_of(containers)
     assert len(secrets) > 15

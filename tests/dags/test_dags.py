@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import os
 import shutil
@@ -19,7 +20,7 @@ from airflow.exceptions import ParamValidationError
 from airflow.timetables.base import DataInterval, TimeRestriction
 from airflow.timetables.trigger import CronTriggerTimetable
 
-from clusterbench import baseline_tasks, tasks, weekly_tasks
+from clusterbench import baseline_tasks, steps, tasks, weekly_tasks
 from clusterbench.catalog import Catalog
 from clusterbench.cli import _pool_names
 from clusterbench.errors import SpecError
@@ -101,6 +102,14 @@ def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
 # The DAG of an experiment.
 
 
+def test_history_is_loaded_before_the_end_and_decides_nothing(benchmark: Any) -> None:
+    """The verdict waits for it, so that a weekly run finds it loaded; and is given whatever became of it."""
+    load = benchmark.get_task("load_history")
+    assert (load.upstream_task_ids, load.downstream_task_ids) == ({"seal_archive"}, {"conclude"})
+    assert load.trigger_rule == "all_success"
+    assert benchmark.get_task("conclude").trigger_rule == "all_done"
+
+
 def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
     platforms = {task.task_id.split(".")[0] for task in benchmark.tasks if "." in task.task_id}
     assert platforms >= set(CATALOG.experiment(benchmark.dag_id).platforms)
@@ -157,6 +166,17 @@ def test_waiting_for_a_cluster_holds_no_worker(benchmark: Any) -> None:
     for task in (task for task in benchmark.tasks if last(task) == "take_cluster"):
         assert task.mode == "reschedule"
         assert task.timeout >= 24 * 3600
+
+
+def test_task_of_a_step_says_what_the_step_says(benchmark: Any) -> None:
+    for task in benchmark.tasks:
+        if last(task) in ("set_up_cluster", "generate_data", "release_cluster", "write_report", "conclude"):
+            assert task.doc_md == inspect.getdoc(getattr(steps, last(task))), task.task_id
+
+
+def test_step_that_is_none_is_refused_where_the_dags_are_read() -> None:
+    with pytest.raises(SpecError, match=r"unknown step 'generate_dat'; did you mean 'generate_data'\? Allowed: "):
+        tasks.step("generate_dat", "lab_db1")
 
 
 def test_trials_are_mapped_and_readable_in_the_ui(benchmark: Any) -> None:

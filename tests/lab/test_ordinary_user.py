@@ -34,7 +34,7 @@ def _up_and_down(lab_dir: Path, account: Account, answers: multiprocessing.Queue
     try:
         lab.up(airflow=False)
         lab.up(airflow=False)
-        states = [server.state for server in lab.status() if server.kind != "airflow" and server.name != "metadata"]
+        states = [server.state for server in lab.status() if server.kind != "airflow"]
         owners = {Path(f"/proc/{lab.pid(name)}").stat().st_uid for name in ("client", "db1_postgres", "s3")}
         answers.put((states, owners, lab_dir.stat().st_mode & 0o777))
     except BaseException as error:

@@ -28,7 +28,7 @@ from .looking import alive, connections, files_with_secrets, listening, processe
 
 pytestmark = pytest.mark.lab
 
-WITHOUT_AIRFLOW = [*HOSTS, *(f"{host}_postgres" for host in DATABASE_HOSTS), "s3"]
+WITHOUT_AIRFLOW = [*HOSTS, *(f"{host}_postgres" for host in DATABASE_HOSTS), "s3", "metadata"]
 
 
 def pids(lab: Lab) -> dict[str, int | None]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from clusterbench.history import load, read
+from clusterbench.history import read, write
 from clusterbench.history.database import Database
 from clusterbench.history.rows import RunRows
 from clusterbench.regression import Change, Policy, judge
@@ -92,9 +92,8 @@ def fill(db: Database, weeks: int = WEEKS, scale: str = "laptop") -> None:
     """All runs, and the last two weekly runs with what they found."""
     for number in range(weeks):
         for place, one in enumerate(ALL):
-            load._write(
-                db, _run(one, LAST - timedelta(weeks=weeks - 1 - number, minutes=-40 * place), weeks - number, scale)
-            )
+            started = LAST - timedelta(weeks=weeks - 1 - number) + place * APART
+            write.add_run(db, _run(one, started, weeks - number, scale))
     for ago in (1, 0):
         _week(db, LAST - timedelta(weeks=ago) + MOMENT, scale)
 

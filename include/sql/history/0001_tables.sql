@@ -91,7 +91,7 @@ CREATE TABLE results (
     reasons           jsonb NOT NULL,
     PRIMARY KEY (run, series)
 );
-CREATE INDEX results_by_series ON results (series, run);
+CREATE INDEX results_by_series ON results (series, run) INCLUDE (planned);
 
 CREATE TABLE result_measurements (
     series            integer NOT NULL,
@@ -106,7 +106,7 @@ CREATE TABLE result_measurements (
     low_95            double precision,
     high_95           double precision,
     "values"          double precision[] NOT NULL,
-    PRIMARY KEY (series, measurement, run),
+    PRIMARY KEY (series, measurement, run) INCLUDE (n, median, low_95, high_95), -- a series' points, without its rows
     FOREIGN KEY (run, series) REFERENCES results ON DELETE CASCADE
 );
 CREATE INDEX result_measurements_by_run ON result_measurements (run, series);
@@ -193,5 +193,6 @@ CREATE TABLE baselines (
     accepted_by       text NOT NULL,
     accepted_at       timestamptz NOT NULL,
     note              text NOT NULL,
+    object            text NOT NULL,                 -- in object storage
     PRIMARY KEY (series, measurement, from_run_id)
 );

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import psycopg
 from psycopg import sql
 
-from clusterbench.connections import Connection
+from clusterbench.connections import HISTORY, Connection
 from clusterbench.errors import HistoryError
 from clusterbench.paths import project_root
 
-CONNECTION_ID = "clusterbench_history"
+CONNECTION_ID = HISTORY
 SCHEMA = "history"
 """Where readers look. A rebuild makes another beside it, and the two change names when it is whole."""
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -52,6 +52,14 @@ def connect(connection: Connection, schema: str = SCHEMA, *, autocommit: bool = 
 def opened(connection: Connection, schema: str = SCHEMA) -> Iterator[Database]:
     """A connection for as long as the block lasts; what goes wrong in it is told in plain words."""
     with connect(connection, schema) as db, in_plain_words(connection):
+        yield db
+
+
+@contextmanager
+def for_loading(connection: Connection) -> Iterator[Database]:
+    """The same, with tables of this version of clusterbench."""
+    migrate(connection)
+    with opened(connection) as db:
         yield db
 
 

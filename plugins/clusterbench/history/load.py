@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
-
-from psycopg import sql
 
 from clusterbench.archive import MANIFEST, RunArchive, Store
 from clusterbench.catalog import Catalog
-from clusterbench.errors import ArchiveError, ClusterbenchError, HistoryError
+from clusterbench.errors import ArchiveError, HistoryError, SpecError
+from clusterbench.history import write
 from clusterbench.history.database import Database, writing
-from clusterbench.history.rows import Row, RunRows, SeriesKey, rows_of
+from clusterbench.history.rows import as_json, rows_of, text
+from clusterbench.report.words import plural
+from clusterbench.runs import WEEKLY, asked_at
 
-PLATFORMS = ("platform", "position", "fact_set", "declared", "durability")
-TRIALS = (
-    *("platform", "trial", "map_index", "label", "sweep", "workload", "cell", "repetition", "levels", "outcome"),
-    *("reason", "started_at", "window_start_s", "window_end_s", "samples", "errors", "measurements", "telemetry"),
-)
-RESULTS = ("position", "cell", "label", "planned", "completed", "outcomes", "reasons")
-MEASUREMENTS = (*("measurement", "unit", "better", "is_plotted", "n", "median", "best", "low_95", "high_95", "values"),)
-VERDICTS = ("position", "suite", "check_number", "says", "passed", "is_critical", "found")
-WEEK_RUNS = ("position", "experiment", "run_id", "dag_run_id", "state", "reason")
-WEEKLY, BASELINES = "weekly", "_baselines"
-"""Folders of the archive that are no experiment's."""
+log = logging.getLogger(__name__)
+
+BASELINES = "_baselines/"
 
 
 @dataclass(frozen=True)
@@ -50,23 +46,28 @@ def load_run(db: Database, archive: RunArchive, catalog: Catalog) -> bool:
     sealed, manifest_sha256 = _sealed(archive)
     if _loaded(db, archive) == manifest_sha256:
         return False
-    try:
+    with _readable(archive):
         rows = rows_of(sealed, catalog, manifest_sha256)
-    except ClusterbenchError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HistoryError(
-            f"{archive.url}: cannot be read by this version of clusterbench ({type(error).__name__}: {error}); "
-            "nothing of it was loaded"
-        ) from error
     with writing(db):
         standing = _loaded(db, archive)
         if standing == manifest_sha256:
             return False  # another loader was quicker
         if standing:
-            _forget(db, archive)
-        _write(db, rows)
+            write.forget_run(db, archive.experiment, archive.run_id)
+        write.add_run(db, rows)
     return True
+
+
+@contextmanager
+def _readable(archive: RunArchive) -> Iterator[None]:
+    """What cannot be made sense of is told as that, and does not end the loading of others."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HistoryError(
+            f"{archive.url}: cannot be read by this version of clusterbench ({type(error).__name__}: {error}); "
+            "nothing of it was loaded"
+        ) from error
 
 
 def _sealed(archive: RunArchive) -> tuple[RunArchive, str]:
@@ -94,109 +95,151 @@ def _loaded(db: Database, archive: RunArchive) -> str | None:
     return found[0] if found else None
 
 
-def _write(db: Database, rows: RunRows) -> None:
-    run = insert(db, "runs", rows.run, returning="run")
-    add_fact_sets(db, rows.fact_sets)
-    _copy_of_run(db, run, "run_platforms", PLATFORMS, rows.platforms)
-    _copy_of_run(db, run, "trials", TRIALS, rows.trials)
-    ids = series_ids(db, rows.run["experiment"], rows.run["scale"], rows.series)
-    results = ((ids[key], *row) for key, row in zip(rows.series, rows.results, strict=True))
-    _copy_of_run(db, run, "results", ("series", *RESULTS), results)
-    measured = zip(rows.series, rows.measurements, strict=True)
-    lines = ((ids[key], *row) for key, of_result in measured for row in of_result)
-    _copy_of_run(db, run, "result_measurements", ("series", *MEASUREMENTS), lines)
-    _copy_of_run(db, run, "verdicts", VERDICTS, rows.verdicts)
-    db.execute(NEWEST_OF_SERIES, {"run": run})
+# Weekly runs.
 
 
-def insert(db: Database, table: str, row: Mapping[str, Any], returning: str) -> int:
-    query = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING {}").format(
-        sql.Identifier(table),
-        sql.SQL(", ").join(map(sql.Identifier, row)),
-        sql.SQL(", ").join(map(sql.Placeholder, row)),
-        sql.Identifier(returning),
-    )
-    found = db.execute(query, row).fetchone()
-    assert found is not None
-    return int(found[0])
+def load_week(db: Database, archive: RunArchive) -> bool:
+    """Whether anything had to be loaded: which runs a weekly run had, and what changed in it."""
+    sealed, manifest_sha256 = _sealed(archive)
+    standing = db.execute("SELECT manifest_sha256 FROM weeks WHERE run_id = %s", [archive.run_id]).fetchone()
+    if standing == (manifest_sha256,):
+        return False
+    opened, week = sealed.need_json("run.json"), sealed.get_json("week.json") or {}
+    changes = (sealed.get_json("changes.json") or {}).get("changes", [])
+    with _readable(archive), writing(db):
+        db.execute("DELETE FROM weeks WHERE run_id = %s", [archive.run_id])
+        row = {
+            "run_id": archive.run_id,
+            "scale": (opened.get("choices") or {}).get("scale") or "",
+            "started_at": asked_at(archive.run_id) or datetime.fromisoformat(opened["started_at"]),
+            "dag_run_id": (opened.get("started_by") or {}).get("dag_run_id") or "",
+            "url": archive.url,
+            "manifest_sha256": manifest_sha256,
+        }
+        number = write.insert(db, "weeks", row, returning="week")
+        runs = ((number, n, *_week_run(run)) for n, run in enumerate(week.get("runs", [])))
+        write.copy_rows(db, "week_runs", ("week", *write.WEEK_RUNS), runs)
+        lines = ((number, n, *_change(db, entry)) for n, entry in enumerate(changes))
+        write.copy_rows(db, "changes", ("week", "position", "series", "measurement", "state", "change"), list(lines))
+    return True
 
 
-def add_fact_sets(db: Database, facts: Mapping[str, str]) -> None:
-    """By their digests; those that are there stay."""
-    query = "INSERT INTO fact_sets (fact_set, facts) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-    with db.cursor() as cursor:
-        cursor.executemany(query, facts.items())
+def _week_run(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    said = (run.get("dag_run_id") or "", run["state"], text(run["reason"]))
+    return (run["experiment"], run["run_id"], *said)
 
 
-def copy_into(table: str, columns: Iterable[str]) -> sql.Composed:
-    names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    return sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+def _change(db: Database, entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    """An entry of ``changes.json``: series, change, and what facts differ."""
+    series = entry["series"]
+    return _series_of(db, series), series["measurement"], entry["change"]["state"], as_json(entry)
 
 
-def copy_rows(db: Database, table: str, columns: Iterable[str], rows: Iterable[Row]) -> None:
-    with db.cursor() as cursor, cursor.copy(copy_into(table, columns)) as copy:
-        for row in rows:
-            copy.write_row(row)
+def _series_of(db: Database, said: Mapping[str, Any]) -> int:
+    key = (said["platform"], said["sweep"], as_json(said["levels"]))
+    return write.series_ids(db, said["experiment"], said["scale"], [key])[key]
 
 
-def _copy_of_run(db: Database, run: int, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    copy_rows(db, table, ("run", *columns), ((run, *row) for row in rows))
+# What belongs to no run.
 
 
-def series_ids(db: Database, experiment: str, scale: str, keys: Sequence[SeriesKey]) -> dict[SeriesKey, int]:
-    """The series of these results; those that are new are made."""
-    wanted = list(dict.fromkeys(keys))
-    platforms, sweeps, levels = (list(column) for column in zip(*wanted, strict=True)) if wanted else ([], [], [])
-    given = {"experiment": experiment, "scale": scale, "platforms": platforms, "sweeps": sweeps, "levels": levels}
-    db.execute(MAKE_SERIES, given)
-    numbers = dict(db.execute(FIND_SERIES, given).fetchall())
-    return {key: numbers[number] for number, key in enumerate(wanted, 1)}
+def load_baselines(db: Database, store: Store) -> int:
+    """How many were new: levels that people accepted as the new normal."""
+    known = {key for (key,) in db.execute("SELECT object FROM baselines")}
+    new = [key for key in store.keys(BASELINES) if key not in known]
+    found = [(key, json.loads(store.get(key) or b"{}")) for key in new]
+    with writing(db):
+        for key, said in found:
+            row = {name: said[name] for name in ("measurement", "from_run_id", "accepted_by", "accepted_at", "note")}
+            db.execute(ADD_BASELINE, {**row, "series": _series_of(db, said), "object": key})
+    return len(new)
 
 
-MAKE_SERIES = """
-INSERT INTO series (experiment, scale, platform, sweep, levels)
-SELECT %(experiment)s, %(scale)s, asked.*
-FROM unnest(%(platforms)s::text[], %(sweeps)s::text[], %(levels)s::jsonb[]) AS asked
+ADD_BASELINE = """
+INSERT INTO baselines (series, measurement, from_run_id, accepted_by, accepted_at, note, object)
+VALUES (%(series)s, %(measurement)s, %(from_run_id)s, %(accepted_by)s, %(accepted_at)s, %(note)s, %(object)s)
 ON CONFLICT DO NOTHING"""
-FIND_SERIES = """
-SELECT number, series
-FROM unnest(%(platforms)s::text[], %(sweeps)s::text[], %(levels)s::jsonb[]) WITH ORDINALITY
-    AS asked (platform, sweep, levels, number)
-JOIN series USING (platform, sweep, levels)
-WHERE experiment = %(experiment)s AND scale = %(scale)s"""
-
-NEWEST_OF_SERIES = """
-INSERT INTO series_measurements AS standing
-SELECT series, measurement, unit, better, is_plotted, label, started_at, run_id
-FROM result_measurements JOIN results USING (run, series) JOIN runs USING (run)
-WHERE run = %(run)s
-ON CONFLICT (series, measurement) DO UPDATE SET
-    unit = excluded.unit, better = excluded.better, is_plotted = excluded.is_plotted, label = excluded.label,
-    last_at = excluded.last_at, last_run_id = excluded.last_run_id
-WHERE (excluded.last_at, excluded.last_run_id) >= (standing.last_at, standing.last_run_id)"""
 
 
-def _forget(db: Database, archive: RunArchive) -> None:
-    """A run whose manifest is another now, and what only it knew."""
-    query = "SELECT array_agg(series) FROM results JOIN runs USING (run) WHERE experiment = %s AND run_id = %s"
-    (touched,) = db.execute(query, [archive.experiment, archive.run_id]).fetchone() or (None,)
-    db.execute("DELETE FROM runs WHERE experiment = %s AND run_id = %s", [archive.experiment, archive.run_id])
-    for statement in FORGET_WHAT_ONLY_IT_KNEW:
-        db.execute(statement, {"touched": touched or []})
+def load_published(db: Database, catalog: Catalog) -> None:
+    """The papers' numbers as this version of clusterbench has them."""
+    columns = ("sweep", "measurement", "platform", "ratio_to", "levels", "value", "unit", "qualifier", "source")
+    rows = list(_published(catalog))
+    with writing(db):
+        db.execute("DELETE FROM published_values")
+        write.copy_rows(db, "published_values", ("experiment", "position", *columns), rows)
 
 
-FORGET_WHAT_ONLY_IT_KNEW = (
-    "DELETE FROM series_measurements WHERE series = ANY(%(touched)s)",
+def _published(catalog: Catalog) -> Iterator[tuple[Any, ...]]:
+    for path in catalog.experiment_files:
+        try:
+            experiment = catalog.read_experiment(path)
+            values = catalog.published(experiment.published).values if experiment.published else []
+        except SpecError:  # it is told where DAGs are made
+            continue
+        for position, value in enumerate(values):
+            cell = (value.sweep, value.measurement, value.platform, value.ratio_to, as_json(value.levels))
+            yield experiment.experiment, position, *cell, value.value, value.unit, value.qualifier, value.source
+
+
+# All that is missing.
+
+
+@dataclass
+class Counted:
+    """What became of the archives that were looked at; ``problems``: run -> why it could not be loaded."""
+
+    loaded: int = 0
+    unfinished: int = 0
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def add(self, other: Counted) -> None:
+        self.loaded += other.loaded
+        self.unfinished += other.unfinished
+        self.problems |= other.problems
+
+    def __str__(self) -> str:
+        said = [f"loaded {plural(self.loaded, 'run')}", f"{self.unfinished or 'none'} not finished"]
+        return ", ".join(said + ([f"{len(self.problems)} could not be loaded"] if self.problems else []))
+
+
+def catch_up(db: Database, store: Store, catalog: Catalog) -> Counted:
+    """Load every finished run and week that is not there, baselines and published values.
+
+    One that cannot be read is told in the log and does not keep the others out.
     """
-INSERT INTO series_measurements
-SELECT DISTINCT ON (series, measurement) series, measurement, unit, better, is_plotted, label, started_at, run_id
-FROM result_measurements JOIN results USING (run, series) JOIN runs USING (run)
-WHERE series = ANY(%(touched)s)
-ORDER BY series, measurement, started_at DESC, run_id DESC""",
-    """
-DELETE FROM series WHERE series = ANY(%(touched)s)
-AND NOT EXISTS (SELECT FROM results WHERE results.series = series.series)
-AND NOT EXISTS (SELECT FROM changes WHERE changes.series = series.series)
-AND NOT EXISTS (SELECT FROM baselines WHERE baselines.series = series.series)""",
-    "DELETE FROM fact_sets WHERE fact_set NOT IN (SELECT fact_set FROM run_platforms)",
-)
+    load_published(db, catalog)
+    load_baselines(db, store)
+    counted = Counted()
+    for archive in missing(db, store):
+        load_counted(db, archive, catalog, counted)
+    return counted
+
+
+def missing(db: Database, store: Store) -> list[RunArchive]:
+    """Runs and weeks of the archive that are not in the database, finished or not; the oldest first."""
+    known = set(db.execute("SELECT experiment, run_id FROM runs").fetchall())
+    known |= {(WEEKLY, run_id) for (run_id,) in db.execute("SELECT run_id FROM weeks")}
+    names = [name for name in store.folders("") if not name.startswith("_")]
+    found = [(name, run_id) for name in names for run_id in store.folders(f"{name}/") if (name, run_id) not in known]
+    return [RunArchive(store, name, run_id) for name, run_id in sorted(found, key=lambda run: run[1])]
+
+
+def load_counted(
+    db: Database, archive: RunArchive, catalog: Catalog, counted: Counted, say: Callable[[str], None] = log.info
+) -> None:
+    name = f"{archive.experiment}/{archive.run_id}"
+    try:
+        if archive.store.get(archive.prefix + MANIFEST) is None:
+            counted.unfinished += 1
+        elif load_any(db, archive, catalog):
+            counted.loaded += 1
+            say(f"{name}: loaded")
+    except (HistoryError, ArchiveError) as problem:
+        log.warning("%s", problem)
+        counted.problems[name] = str(problem)
+
+
+def load_any(db: Database, archive: RunArchive, catalog: Catalog) -> bool:
+    """A run, or a weekly one."""
+    return load_week(db, archive) if archive.experiment == WEEKLY else load_run(db, archive, catalog)

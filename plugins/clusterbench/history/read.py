@@ -16,7 +16,7 @@ from clusterbench.report.facts_compared import Side
 from clusterbench.statistics import Result, Summary
 from clusterbench.validation import Verdict
 
-SERIES_AT_ONCE = 200
+SERIES_AT_ONCE = 100
 """Of ``points_of_many``: 260 points of each are in memory at a time."""
 
 # Runs.
@@ -35,8 +35,9 @@ WHERE run IN (
 
 
 def _run_row(row: tuple[Any, ...]) -> RunRow:
-    first, platforms, counted, opened, url = row[:7], row[7], row[8:11], row[11], row[12]
-    return RunRow(*first, tuple(platforms), *counted, opened.get("started_by") or {}, opened.get("choices") or {}, url)
+    opened = row[11]
+    said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
+    return RunRow(*said)
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
@@ -99,7 +100,7 @@ def results(db: Database, experiment: str, run_id: str) -> list[Result]:
         FROM runs JOIN results USING (run) JOIN series USING (series)
         WHERE runs.experiment = %(experiment)s AND run_id = %(run_id)s ORDER BY position"""
     return [
-        Result(*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {}))
+        Result(*[*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {})])
         for row in db.execute(query, given).fetchall()
     ]
 
@@ -160,7 +161,7 @@ def series(  # noqa: PLR0917  (each narrows down, and all are given by name)
     conditions += ["is_plotted"] * plotted_only
     query = " ".join([SERIES, "WHERE", " AND ".join(conditions) or "true", IN_THEIR_ORDER])
     found = db.execute(query, {**given, "run_id": run_id})
-    return [Series(*row[:6], _in_order(row[6]), *row[7:]) for row in found]
+    return [Series(*[*row[:6], _in_order(row[6]), *row[7:]]) for row in found]
 
 
 def points(db: Database, series_id: int, measurement: str, limit: int = 260) -> list[Point]:
@@ -183,19 +184,15 @@ _RunOnPlatform = tuple[str, datetime, bool, str]
 """Run id, when, whether it is valid, and the platform's facts: the same for thousands of points."""
 
 POINTS = """
-SELECT number, run, platform, planned, coalesce(n, 0), median, low_95, high_95
+SELECT number, results.run, platform, planned, coalesce(n, 0), median, low_95, high_95
 FROM unnest(%(series)s::int[], %(measurements)s::text[]) WITH ORDINALITY AS asked (series, measurement, number)
 JOIN series ON series.series = asked.series
-CROSS JOIN LATERAL (
-    SELECT run, started_at, run_id, results.planned FROM results JOIN runs USING (run)
-    WHERE results.series = asked.series AND started_at <= %(until)s
-    ORDER BY started_at DESC, run_id DESC LIMIT %(limit)s
-) AS newest
+JOIN results ON results.series = asked.series
 LEFT JOIN LATERAL (
-    SELECT n, median, low_95, high_95 FROM result_measurements AS m
-    WHERE m.series = asked.series AND m.measurement = asked.measurement AND m.run = newest.run
-) AS found ON true
-ORDER BY number, started_at, run_id"""
+    SELECT run, n, median, low_95, high_95 FROM result_measurements AS m
+    WHERE m.series = asked.series AND m.measurement = asked.measurement OFFSET 0
+) AS found ON found.run = results.run"""
+"""Read from two indexes alone. Runs are few, and looked up once instead of for every point."""
 
 
 def _points(
@@ -207,14 +204,15 @@ def _points(
 ) -> list[list[Point]]:
     """Of each of ``asked`` (series, measurement); ``known`` is filled with runs as they turn up."""
     names = {"series": [series for series, _ in asked], "measurements": [name for _, name in asked]}
-    rows = db.execute(POINTS, {**names, "until": until or "infinity", "limit": limit}).fetchall()
+    rows = db.execute(POINTS, names, binary=True).fetchall()
     _learn(db, {row[1] for row in rows} - {run for run, _ in known}, known)
     found: list[list[Point]] = [[] for _ in asked]
     for number, in_run, platform, planned, n, median, low, high in rows:
         run_id, at, is_valid, fact_set = known[in_run, platform]
         bounds = None if low is None else (low, high)
-        found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set))
-    return found
+        if until is None or at <= until:
+            found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set))
+    return [sorted(of_one, key=lambda point: (point.started_at, point.run_id))[-limit:] for of_one in found]
 
 
 def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:
@@ -267,5 +265,12 @@ def week(db: Database, run_id: str) -> Week | None:
     return Week(_week_row(found), tuple(change for (change,) in db.execute(query, [run_id])))
 
 
+def week_before(db: Database, scale: str, started_at: datetime) -> Week | None:
+    """The last weekly run at that scale before that time."""
+    query = "SELECT run_id FROM weeks WHERE scale = %s AND started_at < %s ORDER BY started_at DESC LIMIT 1"
+    found = db.execute(query, [scale, started_at]).fetchone()
+    return week(db, found[0]) if found else None
+
+
 def _week_row(row: tuple[Any, ...]) -> WeekRow:
-    return WeekRow(*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6])
+    return WeekRow(*[*row[:5], tuple(WeekRun(**one) for one in row[5]), row[6]])

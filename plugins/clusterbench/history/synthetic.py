@@ -101,20 +101,22 @@ class Synthetic:
         bases = np.array([base for *_, base in MEASUREMENTS])[None, None, :, None]
         by_cell = (1 + np.arange(self.count) / 10)[None, :, None, None]
         of_run = chance.normal(1, NOISE_RUNS, (*size[:3], 1))
-        return bases * by_cell * self._shifts(week) * of_run * chance.normal(1, NOISE_REPETITIONS, size)
+        values = bases * by_cell * self._shifts(week) * of_run * chance.normal(1, NOISE_REPETITIONS, size)
+        return np.asarray(values, dtype=float)
 
     def _shifts(self, week: int) -> NDArray[np.float64]:
         slower = {"noise": 1.0, "slowdown": SHIFT, "facts": 1 / SHIFT}
         since = {"noise": self.weeks, "slowdown": self.weeks * 3 // 4, "facts": self.weeks // 2}
         factors = [[_shift(shape_of(p, cell), week, since, slower) for cell in range(self.count)] for p in PLATFORMS]
         signs = np.array([{"lower": 1, "higher": -1, "neither": 0}[better] for _, _, better, _ in MEASUREMENTS])
-        return np.array(factors)[:, :, None, None] ** signs[None, None, :, None]
+        return np.asarray(np.array(factors)[:, :, None, None] ** signs[None, None, :, None], dtype=float)
 
     def failed(self, week: int, experiment: int) -> NDArray[np.bool_]:
         """By platform, cell and repetition."""
         count = len(PLATFORMS) * self.count * REPETITIONS
         numbers = np.arange(count) + (week * len(EXPERIMENTS) + experiment) * count
-        return (numbers % FAILED_EVERY == FAILED_EVERY - 1).reshape(len(PLATFORMS), self.count, REPETITIONS)
+        lost = numbers % FAILED_EVERY == FAILED_EVERY - 1
+        return np.asarray(lost, dtype=bool).reshape(len(PLATFORMS), self.count, REPETITIONS)
 
 
 def _shift(shape: Shape, week: int, since: dict[str, int], slower: dict[str, float]) -> float:
@@ -197,7 +199,7 @@ TELEMETRY = "{" + ", ".join(f'"{r}": {{"hosts": 1, "mean": {{{MEANS}}}}}' for r 
 
 
 def trial_lines(made: Synthetic, week: int, experiment: int, run: int) -> Iterator[str]:
-    """In the order of ``load.TRIALS``, after the run."""
+    """In the order of ``write.TRIALS``, after the run."""
     values, failed = made.values(week, experiment), made.failed(week, experiment)
     began = made.started_at(week, experiment).timestamp()
     for platform, cell in made.cells:
@@ -217,7 +219,7 @@ def trial_lines(made: Synthetic, week: int, experiment: int, run: int) -> Iterat
 
 
 def result_lines(made: Synthetic, week: int, experiment: int, run: int, series: list[int]) -> Iterator[str]:
-    """Run, series, then in the order of ``load.RESULTS``. ``series``: of each of the cells."""
+    """Run, series, then in the order of ``write.RESULTS``. ``series``: of each of the cells."""
     failed = made.failed(week, experiment).sum(axis=2)
     for position, (platform, cell) in enumerate(made.cells):
         lost = int(failed[platform, cell.number])
@@ -228,7 +230,7 @@ def result_lines(made: Synthetic, week: int, experiment: int, run: int, series: 
 
 
 def measurement_lines(made: Synthetic, week: int, experiment: int, run: int, series: list[int]) -> Iterator[str]:
-    """Run, series, then in the order of ``load.MEASUREMENTS``. The interval is that of three values: all of them."""
+    """Run, series, then in the order of ``write.MEASUREMENTS``. The interval is that of three values: all of them."""
     values = made.values(week, experiment)
     for position, (platform, cell) in enumerate(made.cells):
         completed = values[platform, cell.number][:, ~made.failed(week, experiment)[platform, cell.number]]

@@ -38,7 +38,7 @@ _COMMANDS = {
     "triggerer": ["triggerer", "--skip-serve-logs"],
 }
 COMPONENTS = tuple(_COMMANDS)
-API_SERVER = "api-server"
+API_SERVER, SCHEDULER = "api-server", "scheduler"
 
 
 class Airflow:
@@ -157,7 +157,7 @@ class AirflowComponent(RecordedServer):
         return self.airflow.dir / f"{self.name}.log"
 
     def prepare(self) -> str:
-        return fingerprint(self.airflow.configuration(), *_COMMANDS[self.name])
+        return fingerprint(self.airflow.configuration(), *self._command())
 
     def claim(self) -> None:
         """The port is in airflow.cfg, so `Airflow.prepare` has chosen it for all of them."""
@@ -169,13 +169,18 @@ class AirflowComponent(RecordedServer):
 
     def start(self, fingerprint: str) -> Record:
         return processes.spawn(
-            [airflow_program(), *_COMMANDS[self.name]],
+            self._command(),
             account=self.account,
             environment=self.airflow.process_environment(),
             log_file=self.log_file,
             cwd=self.airflow.dir,
             fingerprint=fingerprint,
         )
+
+    def _command(self) -> list[str]:
+        """The scheduler is the parent of the tasks, which begin with what it has imported."""
+        preloaded = [sys.executable, "-m", "clusterbench.lab.airflow_preloaded"]
+        return [*(preloaded if self.name == SCHEDULER else [airflow_program()]), *_COMMANDS[self.name]]
 
     def is_ready(self) -> bool:
         """Healthy, by a heartbeat of this process: the one before it counts as healthy for 30 s after its death."""

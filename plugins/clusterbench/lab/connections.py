@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from clusterbench.errors import LabError
 from clusterbench.lab.account import write_private
 from clusterbench.lab.layout import BUCKET, DATABASE, HISTORY, Layout
 from clusterbench.lab.postgres import Postgres
@@ -25,11 +26,22 @@ def write_connections(
         "password": s3.credentials.history_password,
         "schema": HISTORY,
     }
-    text = json.dumps(connections, indent=2) + "\n"
+    text = json.dumps(connections | _own(layout), indent=2) + "\n"
     # Tasks may be reading it: it is replaced in one step, and only when something changed.
     path = layout.connections_file
     if not path.exists() or path.read_text() != text:
         write_private(path, text)
+
+
+def _own(layout: Layout) -> dict[str, Any]:
+    """What somebody added: a mail server, a webhook (docs/operate.md)."""
+    path = layout.connections_file.with_name("own_connections.json")
+    try:
+        return dict(json.loads(path.read_text()))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise LabError(f"{path}: is no JSON object: {error}") from None
 
 
 def _ssh(layout: Layout, host: SshHost) -> dict[str, Any]:

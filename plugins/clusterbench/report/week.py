@@ -36,6 +36,8 @@ class Judged:
     points: tuple[Point, ...] = ()
     since_dag_run_id: str = ""
     """Airflow's id of the first run of the new level."""
+    is_known: bool = False
+    """Whether last week's report told of it, too: it has not been mended, nor accepted, since."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 
@@ -95,9 +97,9 @@ class Week:
 
     @cached_property
     def by_state(self) -> dict[str, list[Judged]]:
-        """Those with the largest change first."""
+        """What last week's report did not tell first, and of these the largest change."""
         found: dict[str, list[Judged]] = {}
-        for one in sorted(self.judged, key=lambda each: -abs(each.change.change_percent or 0)):
+        for one in sorted(self.judged, key=lambda each: (each.is_known, -abs(each.change.change_percent or 0))):
             found.setdefault(one.change.state, []).append(one)
         return found
 

@@ -14,8 +14,6 @@ from clusterbench.connections import Connections
 from clusterbench.durability import archived
 from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.history.model import Series
-from clusterbench.regression import Change
-from clusterbench.report.facts_compared import Difference
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.labels import labelled
 from clusterbench.report.week import Judged, Ran, Week
@@ -101,16 +99,19 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
 
 def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran, Gathered | None]]) -> Judged:
     """One of ``changes.json``. Where the number is missing, the week's own archive says why."""
-    series = Series(**entry["series"])
+    from clusterbench.regressions import SeriesChange  # noqa: PLC0415  psycopg
+
+    told = SeriesChange.from_json(entry)
+    series = told.series
     run = next((run for ran, run in runs if run and ran.experiment == series.experiment), None)
     cell = (series.platform, series.sweep, dict(series.levels))
     found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
     return Judged(
         series,
         _title_of(series, catalog),
-        Change.from_json(entry["change"]),
-        tuple(Difference(**one) for one in entry["differences"]),
-        entry.get("facts_run_id"),
+        told.change,
+        told.differences,
+        told.facts_run_id,
         why=found.reasons[0] if found and found.reasons else "",
     )
 

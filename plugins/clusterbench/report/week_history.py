@@ -10,6 +10,7 @@ import psycopg
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
+from clusterbench.regressions import SeriesChange
 from clusterbench.report.sparkline import RUNS_MAX
 from clusterbench.report.week import SHOWN_MAX, Before, Judged, Ran, Week
 from clusterbench.report.week_said import WORDS
@@ -19,8 +20,8 @@ from clusterbench.runs import asked_at
 def with_history(db: Database, week: Week) -> Week:
     """With the runs before, and the points of what the page draws. An error of the database is said on the page."""
     try:
-        ran = [_ran_before(db, one) for one in week.ran]
-        return replace(week, ran=ran, judged=_with_points(db, week))
+        told = _told_before(db, replace(week, ran=[_ran_before(db, one) for one in week.ran]))
+        return replace(told, judged=_with_points(db, told))
     except psycopg.Error as error:
         return replace(week, without_history=str(error).strip().partition("\n")[0])
 
@@ -55,6 +56,15 @@ def _with_points(db: Database, week: Week) -> list[Judged]:
         else one
         for one in week.judged
     ]
+
+
+def _told_before(db: Database, week: Week) -> Week:
+    """Of what got worse or better, what last week's report told, too."""
+    former = read.week_before(db, week.scale, week.started_at)
+    found = map(SeriesChange.from_json, former.changes if former else ())
+    told = {(_key(one.series), one.change.state) for one in found if one.change.state in WORDS}
+    judged = [replace(one, is_known=(_key(one.series), one.change.state) in told) for one in week.judged]
+    return replace(week, judged=judged)
 
 
 def _key(series: Series) -> tuple[str, ...]:

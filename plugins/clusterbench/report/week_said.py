@@ -1,4 +1,4 @@
-"""The week in sentences: for the page, the mail and its subject. Pure."""
+"""The week in sentences: for the page and the mail. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _results(week: Week) -> str:
         return "no result was compared with earlier weeks"
     if len(week.of("too_few")) == len(week.judged):
         return f"{plural(len(week.judged), 'result')}, none judged yet for want of earlier runs"
-    parts = [f"{len(week.of(state))} got {verb(week.of(state), state)}" for state in WORDS if week.of(state)]
+    parts = [_changed(week.of(state), state) for state in WORDS if week.of(state)]
     if still := len(week.of("no_change")):
         parts.append(f"{still} {'shows' if still == 1 else 'show'} no change")
     if missing := len(week.of("no_number")):
@@ -56,6 +56,12 @@ def _results(week: Week) -> str:
     noun = "result" if count == "1" else "results"
     first = f"{count} {noun} {rest}" if week.of("regression") else f"nothing got slower: {count} {noun} {rest}"
     return ", ".join([first, *parts[1:]])
+
+
+def _changed(found: Sequence[Judged], state: State) -> str:
+    known = sum(one.is_known for one in found)
+    said = "" if not known else " (told last week, too)" if known == len(found) else f" ({known} told last week, too)"
+    return f"{len(found)} got {verb(found, state)}{said}"
 
 
 def _experiments(ran: Sequence[Ran]) -> str:
@@ -128,7 +134,9 @@ def since(one: Judged) -> str:
     when = _day_since(one)
     said = f"since the run of {when}" if when else f"since run {one.change.at_run_id}"
     runs = one.change.runs_after
-    return f"{said}, {'this week' if runs == 1 else f'{runs} runs at the new level'}" if runs else said
+    if runs:
+        said += f", {'this week' if runs == 1 else f'{runs} runs at the new level'}"
+    return f"{said} (told last week, too)" if one.is_known else said
 
 
 def certainty(one: Judged) -> str:
@@ -147,7 +155,7 @@ def chance(one: Judged) -> str:
     if p >= 0.5:
         return f"Noise alone does this as often as not (p = {number(p, 2)})."
     odds = f"less than once in {_round(1e6)}" if p < 1e-6 else f"about once in {_round(1 / p)}"
-    return f"Noise alone would look like this {odds} times (p {_p(p)})."
+    return f"Noise alone would look like this {odds} results (p {_p(p)})."
 
 
 def _p(p: float) -> str:
@@ -195,7 +203,8 @@ def common(found: Sequence[Judged]) -> str:
     (platform, when), count = seen.most_common(1)[0]
     if count < COMMON_MIN or 2 * count <= len(found):
         return ""
-    return f"{count} of these {len(found)} are on {platform} and began on {when}: look for one cause first."
+    which = f"All {count}" if count == len(found) else f"{count} of these {len(found)}"
+    return f"{which} are on {platform} and began on {when}: look for one cause first."
 
 
 def _day_since(one: Judged) -> str:
@@ -260,17 +269,6 @@ def few(week: Week) -> str:
 
 
 # The mail.
-
-
-def subject(week: Week) -> str:
-    """Short, the worst first: what a list of mails shows of it."""
-    worse, missing = week.of("regression"), week.of("no_number")
-    failed = sum(one.is_valid is not True for one in week.ran)
-    parts = [f"{plural(len(worse), 'result')} got {verb(worse, 'regression')}"] if worse else []
-    parts += [f"{plural(len(missing), 'result')} missing"] if missing else []
-    parts += [f"{failed} of {plural(len(week.ran), 'experiment')} not valid"] if failed else []
-    quiet = "no change shown" if week.of("no_change") else "nothing to compare with yet"
-    return f"clusterbench: {', '.join(parts) or quiet} ({title(week)[0].lower()}{title(week)[1:]})"
 
 
 def text(week: Week) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterbench.regression import State
+from clusterbench.regression import FALSE_SHARE, State
 from clusterbench.report import week_said as said
 from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
@@ -12,7 +12,7 @@ from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
 from clusterbench.report.week_gather import gather_week, week_of
 from clusterbench.ui import addresses
 
-__all__ = ["gather_week", "render_week", "subject_of_week", "text_of_week", "week_of"]
+__all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
 
 TEMPLATE = "weekly.html.j2"
 REASON_MAX = 300
@@ -34,6 +34,8 @@ def render_week(week: Week) -> str:
             runs=[_run(week, ran) for ran in week.ran],
             has_invalid=any(ran.is_valid is False for ran in week.ran),
             few=said.few(week),
+            compared=len(week.judged) - len(week.of("too_few")),
+            share_by_chance=round(FALSE_SHARE * 100),
             left_out=said.left_out(week),
             link=week.link("weekly", week.dag_run_id),
         )
@@ -43,10 +45,6 @@ def render_week(week: Week) -> str:
 def text_of_week(week: Week) -> str:
     """The plain-text mail, below 4 kB. Pure."""
     return said.text(week)
-
-
-def subject_of_week(week: Week) -> str:
-    return said.subject(week)
 
 
 def _section(week: Week, state: State) -> dict[str, Any]:

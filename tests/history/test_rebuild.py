@@ -1,0 +1,170 @@
+"""All of it again from object storage: the same content, without readers ever seeing a half of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+from tests.history.conftest import KEY_VALUE, RETAIL, History, made
+from tests.history.content import content
+
+from clusterbench import cli, steps
+from clusterbench.archive import RunArchive
+from clusterbench.errors import HistoryError
+from clusterbench.history import database, load, read, rebuild
+from clusterbench.lab import Lab
+
+BROKEN, UNFINISHED = "20261104T000000Z-bbbbbb", "20261105T000000Z-cccccc"
+WEEK = "20261106T000000Z-dddddd"
+
+
+@pytest.fixture(scope="module")
+def whole(lab: Lab) -> History:
+    """Two runs, a week with a change, and a level that was accepted; a run that is spoilt, and one that goes on."""
+    history = made(lab, "history_rebuilt")
+    history.put_sealed("key_value", KEY_VALUE, "key_value/s1")
+    history.put_sealed("retail", RETAIL, "retail/l1")
+    history.put("key_value", UNFINISHED, "key_value/s1")
+    history.overwrite(history.put_sealed("key_value", BROKEN, "key_value/s1"), "results.json", b"{}")
+    _put_week(history)
+    return history
+
+
+def _put_week(history: History) -> None:
+    result = history.archive("retail", RETAIL).need_json("results.json")["results"][0]
+    cell = {name: result[name] for name in ("platform", "sweep", "levels")} | {
+        "experiment": "retail",
+        "scale": "laptop",
+    }
+    change = {"series": cell | {"measurement": "response_time_s"}, "change": {"state": "regression", "says": "slower"}}
+    week = history.archive("weekly", WEEK)
+    week.put_json("run.json", {"choices": {"scale": "laptop"}, "started_by": {"dag_run_id": "scheduled__1"}})
+    ran = {"experiment": "retail", "dag_run_id": "weekly__1", "run_id": RETAIL, "state": "success", "reason": ""}
+    lost = {"experiment": "smoke", "dag_run_id": "", "run_id": None, "state": "not started", "reason": "no room"}
+    week.put_json("week.json", {"runs": [ran, lost], "scale": "laptop"})
+    week.put_json("changes.json", {"changes": [{**change, "differences": []}]})
+    week.seal({"valid": False, "started_by": {}})
+    said = {
+        "from_run_id": RETAIL,
+        "accepted_by": "ada",
+        "accepted_at": "2026-11-07T10:00:00+00:00",
+        "note": "new disks",
+    }
+    baseline = cell | {"measurement": "response_time_s"} | said
+    history.store.put_new("_baselines/retail/0123.json", json.dumps(baseline).encode())
+
+
+def test_what_is_missing_is_loaded_and_a_rebuild_gives_the_same(whole: History) -> None:
+    with whole.connect() as db:
+        counted = load.catch_up(db, whole.store, whole.catalog)
+        assert str(counted) == "loaded 3 runs, 1 not finished, 1 could not be loaded"
+        (problem,) = counted.problems.values()
+        assert "results.json: was changed after the run" in problem
+        before = content(db)
+        assert load.catch_up(db, whole.store, whole.catalog).loaded == 0
+        assert content(db) == before
+    again = rebuild.rebuild(whole.connection, whole.store, whole.catalog)
+    assert (str(again), list(again.problems)) == (str(counted), [f"key_value/{BROKEN}"])
+    with whole.connect() as db:
+        assert content(db) == before
+        assert all(before[table] for table in before)
+        schemas = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'history%'"
+        assert db.execute(schemas).fetchall() == [("history",)]
+
+
+def test_a_week_and_what_was_accepted_in_it_are_told(whole: History) -> None:
+    with database.for_loading(whole.connection) as db:
+        load.catch_up(db, whole.store, whole.catalog)
+        (row,) = read.weeks(db)
+        assert [(run.experiment, run.run_id, run.reason) for run in row.runs] == [
+            ("retail", RETAIL, ""),
+            ("smoke", None, "no room"),
+        ]
+        assert (row.run_id, row.changes, row.dag_run_id) == (WEEK, {"regression": 1}, "scheduled__1")
+        week = read.week(db, WEEK)
+        assert week is not None
+        (change,) = week.changes
+        assert change["change"]["says"] == "slower"
+        (one,) = [
+            one for one in read.series(db, "retail") if one.levels == change["series"]["levels"]
+            and (one.platform, one.sweep, one.measurement)
+            == tuple(change["series"][name] for name in ("platform", "sweep", "measurement"))
+        ]  # fmt: skip
+        (baseline,) = read.baselines(db, one.id, "response_time_s")
+        assert (baseline.from_run_id, baseline.accepted_by, baseline.note) == (RETAIL, "ada", "new disks")
+        assert read.baselines(db, one.id, "throughput_mb_per_s") == []
+
+
+def test_readers_see_all_of_the_old_or_all_of_the_new(whole: History) -> None:
+    with whole.connect() as db:
+        load.catch_up(db, whole.store, whole.catalog)
+    seen: set[tuple[int, int]] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        with whole.connect() as reader:
+            while not done.is_set():
+                seen.add((len(read.latest(reader)), len(read.series(reader, plotted_only=False))))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        rebuild.rebuild(whole.connection, whole.store, whole.catalog)
+    finally:
+        done.set()
+        looking.join()
+    assert seen == {(2, 110 + 48)}
+
+
+def test_a_second_rebuild_is_told_that_there_is_one(whole: History) -> None:
+    with whole.connect() as db:
+        db.execute(f"SELECT pg_advisory_lock({rebuild.REBUILDERS})")
+        with pytest.raises(HistoryError, match="is being rebuilt by somebody else; wait for that one"):
+            rebuild.rebuild(whole.connection, whole.store, whole.catalog)
+
+
+@pytest.fixture
+def command(whole: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """``clusterbench history …``: its status and what it printed."""
+    archive = {"conn_type": "aws", "login": whole.lab.parts.credentials.s3_access_key}
+    archive["password"] = whole.lab.parts.credentials.s3_secret_key
+    where = {"endpoint_url": whole.store.endpoint, "bucket": whole.store.bucket, "prefix": whole.store.prefix}
+    known = whole.connection
+    history = {"host": known.host, "port": known.port, "login": known.login, "password": known.password}
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTERBENCH_ARCHIVE", json.dumps(archive | {"extra": where}))
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTERBENCH_HISTORY", json.dumps(history | {"schema": known.schema}))
+    monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(whole.lab.lab_dir))
+
+    def call(*arguments: str) -> str:
+        status = cli.main(["history", *arguments])
+        printed = capsys.readouterr()
+        return f"{status} {printed.out}{printed.err}"
+
+    return call
+
+
+def test_command_line_loads_tells_and_rebuilds(whole: History, command: Callable[..., str]) -> None:
+    rebuilt = command("rebuild")
+    assert rebuilt.startswith("1 ")
+    assert f"key_value/{KEY_VALUE}: loaded\n" in rebuilt
+    assert "could not be loaded\n" in rebuilt and f"{BROKEN}/results.json: was changed after the run" in rebuilt
+    told = command("status")
+    assert told.startswith("0 history database 'history_rebuilt' at ")
+    assert f"key_value            smoke         1 runs, the newest {KEY_VALUE}" in told
+    assert f"not loaded: key_value/{BROKEN}\nload them with: clusterbench history load" in told
+    assert command("load", KEY_VALUE) == f"0 key_value/{KEY_VALUE}: was loaded before\n"
+    assert "could not be loaded" in command("load")
+    assert "1 clusterbench: " in (said := command("load", UNFINISHED)) and "is not finished" in said
+    assert command("migrate").endswith(f"tables of version {database.NEWEST}\n")
+
+
+def test_step_of_a_run_loads_it(whole: History) -> None:
+    run = steps.Run.__new__(steps.Run)
+    run.catalog, run.connections = whole.catalog, lambda _: whole.connection
+    run.archive = RunArchive(whole.store, "retail", "20261107T000000Z-eeeeee")
+    whole.put_sealed("retail", run.archive.run_id, "retail/l1")
+    steps.load_history(run)
+    with whole.connect() as db:
+        assert read.run(db, "retail", run.archive.run_id)
