@@ -92,9 +92,8 @@ def fill(db: Database, weeks: int = WEEKS, scale: str = "laptop") -> None:
     """All runs, and the last two weekly runs with what they found."""
     for number in range(weeks):
         for place, one in enumerate(ALL):
-            write.add_run(
-                db, _run(one, LAST - timedelta(weeks=weeks - 1 - number, minutes=-40 * place), weeks - number, scale)
-            )
+            started = LAST - timedelta(weeks=weeks - 1 - number) + place * APART
+            write.add_run(db, _run(one, started, weeks - number, scale))
     for ago in (1, 0):
         _week(db, LAST - timedelta(weeks=ago) + MOMENT, scale)
 

@@ -27,4 +27,4 @@ if __name__ == "__main__":
     for library in LIBRARIES:
         with contextlib.suppress(ImportError):  # the task that needs it says so
             importlib.import_module(library)
-    sys.exit(main())
+    sys.exit(main())  # type: ignore[no-untyped-call]
