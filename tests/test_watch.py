@@ -41,3 +41,38 @@ def test_waiting_and_failures_are_said_once_with_the_place_of_their_log(monkeypa
         "1/1 db1: 1 client: FAILED",
         "its log: http://airflow/dags/smoke/runs/r1/tasks/db1.trials/mapped/0",
     ]
+
+
+def test_platforms_that_were_not_chosen_have_no_lines(monkeypatch: Any) -> None:
+    monkeypatch.setattr(watch, "POLL_S", 0)
+    left_out = [task(f"db2.{name}", "skipped") for name in ("take_cluster", "generate_data", "release_cluster")]
+    measured = [task("db1.trials", "skipped", 0, "ORCA"), task("load_history", "skipped")]
+    out = io.StringIO()
+    watch.follow(cast(AirflowApi, Told([*left_out, *measured])), "smoke", "r1", out)
+    said = [line.split("] ")[-1].strip() for line in out.getvalue().splitlines()]
+    assert said == ["1/1 db1: ORCA: skipped", "load_history: skipped"]
+
+
+def test_runs_that_a_run_has_started_are_followed_until_they_are_over(monkeypatch: Any) -> None:
+    monkeypatch.setattr(watch, "POLL_S", 0)
+    of_week = [
+        [task("retail.start", "success"), task("retail.finished", "running")],
+        [task("retail.start", "success"), task("retail.finished", "running")],
+        [task("retail.start", "success"), task("retail.finished", "failed")],
+    ]
+    of_retail = [[task("open_run", "success"), task("conclude", state)] for state in ("scheduled", "failed")]
+
+    class Both(Told):
+        def task_instances(self, dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
+            return (self.answers if dag_id == "weekly" else of_retail).pop(0)
+
+    out = io.StringIO()
+    assert watch.follow(cast(AirflowApi, Both(*of_week)), "weekly", "w1", out, lambda _: [("retail", "r1")]) == "failed"
+    assert [line.split("] ")[-1].strip() for line in out.getvalue().splitlines()] == [
+        "retail, open_run: done",
+        "retail.start: done",
+        "retail, conclude: FAILED",
+        "its log: http://airflow/dags/retail/runs/r1/tasks/conclude",
+        "retail.finished: FAILED",
+        "its log: http://airflow/dags/weekly/runs/w1/tasks/retail.finished",
+    ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import Store
 from clusterbench.changes import QUESTION_DAYS, Found, regressions
+from clusterbench.connections import HISTORY
 from clusterbench.errors import ArchiveError
 from clusterbench.report.words import plural
 
@@ -185,7 +186,7 @@ def _accept(store: Store, found: Found, answer: Answer) -> None:
 def _load(run: Run) -> None:
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.opened(run.connections(database.CONNECTION_ID)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         load.load_baselines(db, run.archive.store)
 
 

@@ -203,9 +203,12 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.watch import follow  # noqa: PLC0415
 
     catalog = Catalog(project_root())
+    of_week = cli_weekly.chosen(options)
     if options.experiment == WEEKLY:
-        AirflowApi.from_environment(lab_dir()).ensure_pools(_pool_names(catalog))
-        return cli_weekly.run_week(options, lambda archive: _print_results(*_results_of(archive)))
+        api = AirflowApi.from_environment(lab_dir())
+        api.ensure_pools(_pool_names(catalog))
+        show = lambda archive: _print_results(*_results_of(archive))  # noqa: E731
+        return cli_weekly.run_week(api, of_week, show, wait=not options.no_wait)
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words

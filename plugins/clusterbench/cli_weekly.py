@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from clusterbench.connections import local_connections
 from clusterbench.errors import SpecError, suggest
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.runs import WEEKLY, run_id_from, run_started_by
-from clusterbench.watch import ENDED, Tasks, follow
+from clusterbench.watch import Tasks, follow
 from clusterbench.weekly import runs_of
 
 NOT_OF_A_WEEK = ("platform", "sweep", "concurrency", "repetitions", "seed")
@@ -30,12 +30,11 @@ def add_to(run: argparse.ArgumentParser) -> None:
     run.add_argument("--only", action="append", metavar="NAME", help="of 'weekly': may be given several times")
 
 
-def run_week(options: argparse.Namespace, show: Show) -> int:
+def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bool) -> int:
     """``show`` prints the results of an experiment's archive. Exit status 0 only where all is valid."""
-    api = AirflowApi.from_environment(lab_dir())
-    dag_run_id = api.trigger(WEEKLY, _chosen(options))
+    dag_run_id = api.trigger(WEEKLY, chosen)
     print(f"started {WEEKLY}: {api.url}/dags/{WEEKLY}/runs/{dag_run_id}")
-    if options.no_wait:
+    if not wait:
         return OK
     state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
     asked = datetime.fromisoformat(api.dag_run(WEEKLY, dag_run_id)["run_after"])
@@ -43,7 +42,12 @@ def run_week(options: argparse.Namespace, show: Show) -> int:
     return show_end(RunArchive(store, WEEKLY, run_id_from(asked, dag_run_id)), state, show)
 
 
-def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """Of a weekly run. Raises SpecError for a choice of the one given to the other."""
+    if options.experiment != WEEKLY:
+        if options.part or options.only:
+            raise SpecError([f"--part and --only are choices of 'weekly', not of {options.experiment!r}"])
+        return {}
     for name in NOT_OF_A_WEEK:
         if getattr(options, name) is not None:
             raise SpecError([f"--{name} is a choice of one experiment; a weekly run has --scale, --part and --only"])
@@ -51,19 +55,14 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
     for name in options.only or []:
         if name not in known:
             raise SpecError([f"--only: unknown experiment {name!r}{suggest(name, known)}"])
-    chosen = {"scale": options.scale, "extent": "part" if options.part else None, "experiments": options.only}
-    return {name: value for name, value in chosen.items() if value is not None}
+    given = {"scale": options.scale, "extent": "part" if options.part else None, "experiments": options.only}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _started(tasks: Tasks, dag_run_id: str) -> list[tuple[str, str]]:
-    """The runs of experiments that the week has started; once its ``finished`` has ended there is no more to see."""
-    begun = [task["task_id"].removesuffix(".start") for task in tasks if _is(task, ".start", ("success",))]
-    ended = [task["task_id"].removesuffix(".finished") for task in tasks if _is(task, ".finished", ENDED)]
-    return [(name, run_started_by(dag_run_id)) for name in begun if name not in ended]
-
-
-def _is(task: dict[str, Any], suffix: str, states: tuple[str, ...]) -> bool:
-    return str(task["task_id"]).endswith(suffix) and task["state"] in states
+    """The runs of experiments that the week has started."""
+    begun = [str(task["task_id"]) for task in tasks if task["state"] == "success"]
+    return [(name.removesuffix(".start"), run_started_by(dag_run_id)) for name in begun if name.endswith(".start")]
 
 
 def show_end(week: RunArchive, state: str, show: Show) -> int:

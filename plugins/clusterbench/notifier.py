@@ -7,6 +7,7 @@ while the words of a failed trial come from anywhere. Their hooks do the work.
 from __future__ import annotations
 
 import smtplib
+import time
 from collections.abc import Callable
 from email.message import EmailMessage
 from typing import Any, cast
@@ -21,6 +22,8 @@ from clusterbench.message import Message
 
 SMTP, WEBHOOK = "clusterbench_smtp", "clusterbench_webhook"
 TIMEOUT_S = 30
+TRIES, PAUSE_S = 3, 10.0
+"""Of each way by itself: were the task tried again, those who got the mail would get it again."""
 
 
 class NotificationError(ClusterbenchError):
@@ -44,12 +47,23 @@ class PeopleNotifier(BaseNotifier):
             )  # fmt: skip
         problems = []
         for conn_id, connection in there.items():
-            try:
-                self.log.info("%s", ways[conn_id](connection, self.message))
-            except Exception as error:  # libraries of mail and HTTP raise what they like
-                problems.append(f"connection {conn_id!r}: {_said(error, connection)}")
+            problem = self._try(ways[conn_id], connection)
+            problems += [f"connection {conn_id!r}: {problem}"] if problem else []
         if problems:
             raise NotificationError("somebody was not told: " + "; ".join(problems))
+
+    def _try(self, way: Callable[[Any, Message], str], connection: Any) -> str:
+        """What went wrong the last time; empty once it is done."""
+        problem = ""
+        for number in range(TRIES):
+            if number:
+                time.sleep(PAUSE_S)
+            try:
+                self.log.info("%s", way(connection, self.message))
+                return ""
+            except Exception as error:  # libraries of mail and HTTP raise what they like
+                problem = _said(error, connection)
+        return problem
 
 
 def by_mail(connection: Any, message: Message) -> str:

@@ -16,7 +16,7 @@ from clusterbench import __version__
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import is_offered
 from clusterbench.changes import Found, broken
-from clusterbench.connections import Connections
+from clusterbench.connections import HISTORY, Connections
 from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
@@ -165,7 +165,7 @@ def load_history(run: Run) -> str:
     """What of the archive the history database lacks: runs, weeks, baselines, published values. Returns how much."""
     from clusterbench.history import database, load  # noqa: PLC0415  psycopg, which no DAG needs
 
-    with database.for_loading(run.connections(database.CONNECTION_ID)) as db:
+    with database.for_loading(run.connections(HISTORY)) as db:
         return str(load.catch_up(db, run.archive.store, run.catalog))
 
 
@@ -173,7 +173,7 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
     """For a weekly run that measures nothing: the last finished run of each experiment at that scale."""
     from clusterbench.history import database, read  # noqa: PLC0415
 
-    with database.opened(connections(database.CONNECTION_ID)) as db:
+    with database.opened(connections(HISTORY)) as db:
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
         WeekRun(row.experiment, row.dag_run_id, row.run_id, "success" if row.is_valid else "failed",
@@ -200,7 +200,7 @@ def _changes(run: Run) -> list[dict[str, Any]]:
     from clusterbench.history import database  # noqa: PLC0415
 
     runs = runs_of(run.archive.need_json("week.json"))
-    with database.opened(run.connections(database.CONNECTION_ID)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         found = regressions.of_week(db, run.catalog, {one.experiment: one.run_id for one in runs if one.run_id})
     return [change.as_json() for change in found]
 
@@ -223,7 +223,7 @@ def seal(run: Run) -> str:
     changes = (run.archive.get_json("changes.json") or {}).get("changes")
     valid = changes is not None and not problems(week, [Found.of(entry) for entry in changes])
     run.archive.seal({"valid": valid, "started_by": opened["started_by"]})
-    with database.opened(run.connections(database.CONNECTION_ID)) as db:
+    with database.opened(run.connections(HISTORY)) as db:
         load.load_week(db, run.archive)
     return run.archive.url
 

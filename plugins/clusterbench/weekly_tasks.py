@@ -167,7 +167,7 @@ def archive_week() -> str:
     return str(do("archive_week", weekly.seal))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", retries=0)
 def tell() -> None:
     """The report by mail and to a webhook: every week, so that silence means that something is wrong."""
     from clusterbench.notifier import PeopleNotifier  # noqa: PLC0415  providers that no DAG needs

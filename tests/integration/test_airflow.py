@@ -13,17 +13,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 from tests.integration.helpers import archive_of, store_of
 from tests.lab.looking import secrets_of
+from tests.people import People, listening
 
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.archive import RunArchive
+from clusterbench.baselines import KEEP
+from clusterbench.bench_history import fill
 from clusterbench.catalog import Catalog
+from clusterbench.changes import Found, regressions
 from clusterbench.compare_read import read_run
 from clusterbench.connections import HISTORY, Connections, from_file
 from clusterbench.errors import AirflowApiError
@@ -32,7 +38,7 @@ from clusterbench.history import read
 from clusterbench.lab import Lab
 from clusterbench.lab.layout import DATABASE_HOSTS
 from clusterbench.paths import project_root
-from clusterbench.runs import run_id_from
+from clusterbench.runs import run_id_from, run_started_by
 from clusterbench.watch import follow
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
@@ -441,7 +447,35 @@ def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(
     assert archive.trials() == []
 
 
-def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, lab_with_airflow: Lab) -> None:
+@pytest.fixture(scope="module")
+def people(lab_with_airflow: Lab) -> Iterator[People]:
+    """Who is told: a mail server and a webhook, whose connections the lab has for as long as these tests last."""
+    file = lab_with_airflow.lab_dir / "connections.json"
+    before = file.read_text()
+    with listening() as servers:
+        file.write_text(json.dumps({**json.loads(before), **servers.connections()}))
+        try:
+            yield servers
+        finally:
+            file.write_text(before)
+
+
+def week_of(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchive:
+    asked = datetime.fromisoformat(api.dag_run("weekly", dag_run_id)["run_after"])
+    return archive_of(there, "weekly", run_id_from(asked, dag_run_id))
+
+
+def states_of(api: AirflowApi, dag_id: str, dag_run_id: str) -> dict[str, str]:
+    return {task["task_id"]: task["state"] for task in api.task_instances(dag_id, dag_run_id)}
+
+
+def mails_about(people: People, words: str) -> list[EmailMessage]:
+    return [mail for mail in people.mails if words in mail["subject"]]
+
+
+def test_weekly_runs_every_experiment_fails_when_one_did_and_says_so(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections, people: People
+) -> None:
     """With every database and the NameNode's host down: all experiments fail, and all were tried."""
     down = (*(f"{host}_postgres" for host in DATABASE_HOSTS), "master")
     for server in down:
@@ -452,9 +486,115 @@ def test_weekly_runs_every_experiment_and_fails_when_one_did(api: AirflowApi, la
     finally:
         for server in down:
             lab_with_airflow.start_server(server)
-    states = {task["task_id"]: task["state"] for task in api.task_instances("weekly", dag_run_id)}
+    states = states_of(api, "weekly", dag_run_id)
     experiments = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
     assert len(experiments) >= 5
-    assert states == {**dict.fromkeys(experiments, "failed"), "all_valid": "upstream_failed"}
-    archived = store_of(from_file(lab_with_airflow.lab_dir / "connections.json")).folders("")
-    assert set(experiments) <= set(archived)
+    for name in experiments:
+        assert (states[f"{name}.start"], states[f"{name}.finished"]) == ("success", "failed")
+    done = ("load_history", "note_week", "weekly_report", "archive_week", "tell")
+    assert {name: states[name] for name in done} == dict.fromkeys(done, "success")
+    assert states["conclude"] == "failed"
+
+    week = week_of(api, there, dag_run_id)
+    assert week.verify() == [] and week.need_json("manifest.json")["valid"] is False
+    runs = week.need_json("week.json")["runs"]
+    assert [run["experiment"] for run in runs] == experiments
+    for run in runs:
+        assert run["state"] == "failed" and run["reason"]
+        opened = archive_of(there, run["experiment"], run["run_id"]).need_json("run.json")
+        assert opened["started_by"]["dag_run_id"] == run["dag_run_id"]
+
+    said = f"{len(experiments)} of {len(experiments)} experiments failed"
+    (mail,) = mails_about(people, said)
+    text = mail.get_body(("plain",))
+    assert text is not None and all(name in text.get_content() for name in experiments)
+    (report,) = mail.iter_attachments()
+    assert report.get_content() == (week.store.get(f"{week.prefix}report.html") or b"").decode()
+    (posted,) = [body for path, body in people.posted if said in body["text"]]
+    assert posted["failed"] == experiments and dag_run_id in posted["url"]
+    (late,) = mails_about(people, "not finished after 0.01 hours")
+    assert dag_run_id in str(late.get_body(("plain",)))
+
+
+@pytest.fixture
+def slower(there: Connections) -> Iterator[None]:
+    """Half a year of runs that nobody measured, of which some got slower, for as long as a test lasts."""
+    with history.for_loading(there(HISTORY)) as db:
+        fill(db, weeks=24, trials=48, seed=1)
+        try:
+            yield
+        finally:
+            db.execute("DELETE FROM runs WHERE clusterbench = 'synthetic'")
+            db.execute("DELETE FROM weeks WHERE url LIKE 's3://synthetic/%'")
+
+
+def test_regression_fails_the_week_and_what_a_person_answers_is_the_baseline(
+    api: AirflowApi, there: Connections, people: People, slower: None
+) -> None:
+    """A weekly run that measures nothing judges what was measured last."""
+    dag_run_id = api.trigger("weekly", {"scale": "laptop", "experiments": []})
+    assert follow(api, "weekly", dag_run_id, io.StringIO()) == "failed"
+    states = states_of(api, "weekly", dag_run_id)
+    assert {name for name, state in states.items() if state == "failed"} == {"regressions", "conclude"}
+    week = week_of(api, there, dag_run_id)
+    worse = regressions(map(Found.of, week.need_json("changes.json")["changes"]))
+    assert worse and mails_about(people, f"{len(worse)} regression")
+    log = api.log("weekly", dag_run_id, {"task_id": "regressions", "map_index": -1, "try_number": 1})
+    assert all(one.line in log for one in worse), "the task names each"
+
+    asking = run_started_by(dag_run_id)
+    questions = wait_for_questions(api, asking)
+    assert len(questions) == len({(one.experiment, one.platform) for one in worse})
+    first = questions[0]
+    assert "slower" in first["body"] and first["options"][:1] == [KEEP]
+    asked = first["options"][1:2] if len(first["options"]) == 2 else first["options"][2:3]
+    answer(api, asking, first, asked)
+    (baseline,) = new_baselines(there)
+    assert baseline["accepted_by"] == "admin"
+    one = next(one for one in worse if one.series_id == series_of(baseline))
+    assert baseline["from_run_id"] == one.at_run_id
+    with history.opened(there(HISTORY)) as db:
+        kept = db.execute("SELECT accepted_by, from_run_id FROM baselines").fetchall()
+    assert kept == [("admin", one.at_run_id)]
+    for question in questions[1:]:
+        answer(api, asking, question, [KEEP])
+    assert follow(api, "baselines", asking, io.StringIO()) == "success"
+
+
+def wait_for_questions(api: AirflowApi, dag_run_id: str) -> list[dict[str, Any]]:
+    path = f"/dags/baselines/dagRuns/{quote(dag_run_id, safe='')}/hitlDetails"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        tasks = [task for task in api.task_instances("baselines", dag_run_id) if task["task_id"] == "question"]
+        found = list(api.call("GET", path)["hitl_details"])
+        if tasks and all(task["state"] == "awaiting_input" for task in tasks) and len(found) == len(tasks):
+            return found
+        time.sleep(0.5)
+    raise AssertionError("nobody was asked")
+
+
+def answer(api: AirflowApi, dag_run_id: str, question: dict[str, Any], chosen: list[str]) -> None:
+    """As the UI does it, and until it has been taken notice of."""
+    index = question["task_instance"]["map_index"]
+    path = f"/dags/baselines/dagRuns/{quote(dag_run_id, safe='')}/taskInstances/question/{index}/hitlDetails"
+    api.call("PATCH", path, json={"chosen_options": chosen, "params_input": {}})
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        states = {task["map_index"]: task["state"] for task in api.task_instances("baselines", dag_run_id)}
+        if states[index] == "success":
+            return
+        assert states[index] != "failed"
+        time.sleep(0.5)
+    raise AssertionError("the answer was not taken")
+
+
+def new_baselines(there: Connections) -> list[dict[str, Any]]:
+    store = store_of(there)
+    return [json.loads(store.get(key) or b"") for key in store.keys("_baselines/")]
+
+
+def series_of(baseline: dict[str, Any]) -> str:
+    names = ("experiment", "scale", "platform", "sweep", "levels", "measurement")
+    return Found(
+        **{name: baseline[name] for name in names}, label="", state="", says="", at_run_id="", facts=()
+    ).series_id
