@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from airflow.configuration import conf
 from airflow.plugins_manager import AirflowPlugin
@@ -27,10 +27,6 @@ LOGIN = "/api/v2/auth/login"
 """Leads on to the login page of whatever auth manager there is, and back with ``next``."""
 WARM_AFTER_S = 20.0
 """The API server is up then, and imports nothing itself any more."""
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="{}" stroke-width="2" '
-    'stroke-linecap="round" stroke-linejoin="round"><path d="M3 3v18h18M7 15l4-5 4 3 5-7"/></svg>'
-)
 
 
 @cache
@@ -99,10 +95,6 @@ def warm() -> None:
         app.warm()
 
 
-def icon(colour: str) -> str:
-    return f"data:image/svg+xml,{quote(ICON.format(colour))}"
-
-
 if "api-server" in sys.argv:
     starter = threading.Timer(WARM_AFTER_S, warm)
     starter.daemon = True
@@ -115,8 +107,6 @@ class ClusterbenchUI(AirflowPlugin):
     external_views = [
         {
             "name": "Results",
-            "icon": icon("#3f3f46"),
-            "icon_dark_mode": icon("#d4d4d8"),
             "href": f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{PREFIX}/",
             "destination": "nav",
             "nav_top_level": True,

@@ -8,11 +8,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from otava.analysis import compute_change_points
 from scipy.stats import binom
 
 from clusterbench.bench_regression import (
     FALSE_MAX,
     FOUND_MIN,
+    LEVEL,
     NOISES,
     YEAR,
     false_alarms,
@@ -22,7 +24,7 @@ from clusterbench.bench_regression import (
     verdicts,
 )
 from clusterbench.history.model import Baseline, Point
-from clusterbench.regression import WINDOW, Change, Policy, among, change_points, judge
+from clusterbench.regression import P_OTAVA, WINDOW, Change, Policy, _is_split, among, change_points, judge
 
 POLICY = Policy()
 
@@ -67,6 +69,16 @@ def test_it_is_told_by_how_much_and_since_when() -> None:
     covered = [one.interval_95_percent for one in regressions if one.interval_95_percent]
     assert sum(low <= 5 <= high for low, high in covered) >= 0.85 * len(regressions)
     assert sum(one.at_run_id == "run026" for one in regressions) >= 0.8 * len(regressions)
+
+
+def test_a_series_that_otava_is_not_asked_about_is_one_in_which_it_finds_nothing() -> None:
+    chance = np.random.default_rng(6)
+    made = [LEVEL * np.exp(lognormal(chance, 40) + np.repeat([0, chance.choice([0, 0.03])], 20)) for _ in range(150)]
+    asked = [_is_split(numbers) for numbers in made]
+    assert 40 < sum(asked) < 110
+    for numbers, is_asked in zip(made, asked, strict=True):
+        found, _ = compute_change_points(numbers.tolist(), window_len=80, max_pvalue=P_OTAVA, min_magnitude=0)
+        assert is_asked or not found
 
 
 # Each state.

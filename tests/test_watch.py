@@ -43,6 +43,16 @@ def test_waiting_and_failures_are_said_once_with_the_place_of_their_log(monkeypa
     ]
 
 
+def test_platforms_that_were_not_chosen_have_no_lines(monkeypatch: Any) -> None:
+    monkeypatch.setattr(watch, "POLL_S", 0)
+    left_out = [task(f"db2.{name}", "skipped") for name in ("take_cluster", "generate_data", "release_cluster")]
+    measured = [task("db1.trials", "skipped", 0, "ORCA"), task("load_history", "skipped")]
+    out = io.StringIO()
+    watch.follow(cast(AirflowApi, Told([*left_out, *measured])), "smoke", "r1", out)
+    said = [line.split("] ")[-1].strip() for line in out.getvalue().splitlines()]
+    assert said == ["1/1 db1: ORCA: skipped", "load_history: skipped"]
+
+
 def test_runs_that_a_run_has_started_are_followed_until_they_are_over(monkeypatch: Any) -> None:
     monkeypatch.setattr(watch, "POLL_S", 0)
     of_week = [

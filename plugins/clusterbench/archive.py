@@ -101,10 +101,8 @@ class Store:
                 return None  # so AWS answers to who may list below a prefix only
             raise self._explain("read", key, error) from None
 
-    def stream(self, key: str) -> Iterator[bytes] | None:
-        """The object piece by piece, so that its size does not matter; None when there is no such object."""
-        if key not in self.keys(key):
-            return None
+    def stream(self, key: str) -> Iterator[bytes]:
+        """An object that is there, piece by piece, so that its size does not matter."""
         try:
             return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].iter_chunks(CHUNK_BYTES)
         except (ClientError, BotoCoreError) as error:

@@ -6,8 +6,8 @@ done on logarithms, so that a change is a ratio.
 1. Otava's change points cut the series into levels: what has lasted for a while. Of few new runs they either miss a 5 %
    step at 2 % noise or find steps in noise (docs/regression.md has the rates of both), so
 2. the last two to five runs are tested against the level before them: Student's t with Johnson's correction for skew,
-   as response times have a tail to the right, and three runs of the tail are no new level. Runs that do not agree
-   among themselves are no level either, nor is one run alone; two must lie beyond all of the level before.
+   as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
+   agree among themselves nor lie beyond all of the level before are none either. Two must do both; one alone is none.
 3. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
    the threshold counts as soon as it is seen, and one that is shown to be smaller is no regression.
 
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW = RUNS_MAX
-"""Runs looked at: two years of weeks."""
+"""Runs looked at: a year and a half of weeks."""
 P_MAX = {2: 0.0003, 3: 0.0035, 4: 0.0006, 5: 0.0006}
 """By the number of new runs, two-sided. Most of the allowance is for three: with these the judge ever says "regression"
 in 5 of 100 years of pure noise."""
 P_MAX_LEVEL = 0.0003
-"""For otava's change points, which are the largest of many possible ones. Otava itself is asked for more of them, a
-year of weeks at a time, as levels that go up and down again hide each other from it."""
-P_OTAVA, YEAR = 0.001, 52
+"""For otava's change points, which are the largest of many possible ones."""
+P_OTAVA = 0.001
+"""What otava itself is asked for: more of them, as levels that go up and down again hide each other from it."""
+ROUNDING = 1e-6
 RANGE_MAX = {2: 2.5, 3: 3.2, 4: 3.5, 5: 3.8}
 """Standard deviations between the lowest and the highest of the new runs; beyond it they are no level."""
 P_SEEN = 0.01
@@ -160,7 +161,8 @@ def judge(points: Sequence[Point], better: Better, policy: Policy, baseline: Bas
     step = next((one for one in steps if one.counts(policy)), None)
     invalid = "" if since[-1].is_valid else " The last run is not valid and not counted."
     if step is None:
-        seen = min(steps, key=lambda one: one.p, default=_test(values[:-3], values[-3:], len(values) - 3))
+        steps = steps or [_test(values[:-3], values[-3:], len(values) - 3)]
+        seen = min(steps, key=lambda one: one.p)
         return _change("no_change", seen, counted, _nothing(seen, policy, len(counted)) + invalid)
     state = _state(step, better)
     says = _sentence(step, better, counted[step.at])
@@ -261,10 +263,10 @@ def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_S
 
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    """Whether the new runs agree among themselves; two of them must lie beyond all that were before."""
-    if right.max() - right.min() > RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN):
-        return False
-    return len(right) > 2 or right.min() > left.max() or right.max() < left.min()
+    """Whether the new runs agree among themselves, or lie beyond all that were before; two of them must do both."""
+    agree = right.max() - right.min() <= RANGE_MAX[len(right)] * max(left.std(ddof=1), NOISE_MIN)
+    beyond = right.min() > left.max() or right.max() < left.min()
+    return bool(agree and beyond if len(right) == 2 else agree or beyond)
 
 
 def _levels(values: NDArray[Any], policy: Policy) -> list[int]:
@@ -272,13 +274,35 @@ def _levels(values: NDArray[Any], policy: Policy) -> list[int]:
     import numpy as np  # noqa: PLC0415
     from otava.analysis import compute_change_points  # noqa: PLC0415
 
+    numbers = np.exp(values)
+    if not _is_split(numbers):
+        return []
     found, _ = compute_change_points(
-        np.exp(values).tolist(),
-        window_len=YEAR,
+        numbers.tolist(),
+        window_len=2 * len(values),  # at once: a window of its own takes three times as long
         max_pvalue=P_OTAVA,
         min_magnitude=policy.threshold_percent / 100 / 2,
     )
     return [point.index for point in found if len(values) - point.index > max(P_MAX)]
+
+
+def _is_split(numbers: NDArray[Any]) -> bool:
+    """Whether any cut in two passes the first of otava's tests, or else it finds nothing: most series are not for it.
+
+    As there: Student's t of 10 times the p asked for, with variances that are divided by n.
+    """
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    n = len(numbers)
+    left = np.arange(1, n)
+    sums, squares = np.cumsum(numbers), np.cumsum(numbers**2)
+    means = sums[:-1] / left, (sums[-1] - sums[:-1]) / (n - left)
+    variances = squares[:-1] / left - means[0] ** 2, (squares[-1] - squares[:-1]) / (n - left) - means[1] ** 2
+    pooled = ((left - 1) * variances[0] + (n - left - 1) * variances[1]) / (n - 2)
+    error = np.sqrt(np.maximum(pooled, 0) * (1 / left + 1 / (n - left)))
+    limit = (1 - ROUNDING) * stdtrit(n - 2, 1 - 10 * P_OTAVA / 2)
+    return bool((np.abs(means[1] - means[0]) >= limit * error).any())
 
 
 def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _Step:

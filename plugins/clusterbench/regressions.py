@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -72,20 +72,27 @@ def _judged(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Serie
         experiment = catalog.experiment(run.experiment)
     except SpecError:
         experiment = None  # its file is gone or wrong; its history is not
-    listed = read.series(db, run.experiment, run.scale, run_id=run.run_id, plotted_only=False)
-    plotted = {(one.id, one.measurement) for one in read.series(db, run.experiment, run.scale, run_id=run.run_id)}
-    policies = {one.sweep: experiment.regression_of(one.sweep) if experiment else Regression() for one in listed}
-    named = {sweep: set(policy.measurements) for sweep, policy in policies.items()}
-    followed = [
-        one
-        for one in listed
-        if (one.measurement in named[one.sweep] if named[one.sweep] else (one.id, one.measurement) in plotted)
-    ]
+
+    def policy_of(sweep: str) -> Regression:
+        return experiment.regression_of(sweep) if experiment else Regression()
+
     accepted = read.baselines_of(db, run.experiment)
+    followed = _followed(db, run, policy_of)
     for series, points in read.points_of_many(db, followed, run.started_at, POINTS):
         if points:
             baseline = _latest(accepted.get((series.id, series.measurement), ()), points)
-            yield series, points, judge(points, series.better, Policy.of(policies[series.sweep]), baseline)
+            yield series, points, judge(points, series.better, Policy.of(policy_of(series.sweep)), baseline)
+
+
+def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression]) -> list[Series]:
+    """What the report draws, but for sweeps of which it is said what is followed."""
+    drawn = read.series(db, run.experiment, run.scale, run_id=run.run_id)
+    named = {sweep: policy_of(sweep).measurements for sweep in {one.sweep for one in drawn}}
+    found = [one for one in drawn if not named[one.sweep]]
+    if len(found) < len(drawn):
+        everything = read.series(db, run.experiment, run.scale, run_id=run.run_id, plotted_only=False)
+        found += [one for one in everything if one.measurement in named.get(one.sweep, ())]
+    return found
 
 
 def _latest(accepted: Sequence[Baseline], points: Sequence[Point]) -> Baseline | None:

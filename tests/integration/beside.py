@@ -13,10 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_SLOW = [
-    *("airflow.sdk", "airflow.dag_processing.dagbag", "airflow.models.dagrun", "airflow.providers.standard"),
-    *("great_expectations", "pandas", "matplotlib.pyplot", "scipy.stats", "duckdb", "boto3", "asyncssh", "psycopg"),
-]
 LIMIT_S = 500
 """What is waited for comes long before, or never."""
 
@@ -24,7 +20,7 @@ LIMIT_S = 500
 def clusterbench(arguments: Sequence[str], project: Path, environment: Mapping[str, str], printed: Path) -> int:
     """The exit status of ``clusterbench …`` of the ``project``; what it prints is in the file ``printed``."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_SLOW)
+    context.set_forkserver_preload(["tests.integration.preloaded"])
     process = context.Process(target=_command, args=(list(arguments), project, dict(environment), printed))
     process.start()
     process.join(LIMIT_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from project import FIXTURES
 
-from clusterbench.spec import SCALES, Experiment
+from clusterbench.spec import SCALES, Experiment, Regression
 from clusterbench.spec.loading import load
 
 
@@ -42,6 +42,15 @@ def test_what_is_not_said_has_a_default(smallest: Experiment) -> None:
     assert (smallest.default_scale, smallest.published, smallest.settings) == ("laptop", None, {})
     assert smallest.failures_are_findings is False
     assert smallest.sweeps["lookups"].timeout_s == 3600
+
+
+def test_a_sweep_is_judged_as_the_experiment_says_but_for_what_it_says_itself(
+    smallest: Experiment, every_key: Experiment
+) -> None:
+    own = every_key.regression_of("lookups")
+    assert (own.threshold_percent, own.runs_min, own.measurements) == (10, 12, ["latency_ms_p99"])
+    assert every_key.regression_of("one that is no more") == every_key.regression
+    assert smallest.regression_of("lookups") == Regression()
 
 
 def test_what_is_said_holds(every_key: Experiment) -> None:

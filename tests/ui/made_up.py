@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from clusterbench.history import load, read
+from clusterbench.history import read, write
 from clusterbench.history.database import Database
 from clusterbench.history.rows import RunRows
 from clusterbench.regression import Change, Policy, judge
@@ -21,6 +21,8 @@ from clusterbench.runs import run_id_from
 from clusterbench.workloads import measurement_kinds
 
 LAST = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+APART, MOMENT = timedelta(minutes=40), timedelta(minutes=1)
+"""Between the experiments of a week; and the weekly run is the newest of its second."""
 WEEKS = 44
 REPETITIONS = 5
 SLOWER_SINCE = 2
@@ -86,20 +88,25 @@ TERASORT = Measured(
 ALL = (KEY_VALUE, RETAIL, TERASORT)
 
 
-def fill(db: Database, weeks: int = WEEKS) -> None:
+def fill(db: Database, weeks: int = WEEKS, scale: str = "laptop") -> None:
     """All runs, and the last two weekly runs with what they found."""
     for number in range(weeks):
         for place, one in enumerate(ALL):
-            load._write(db, _run(one, LAST - timedelta(weeks=weeks - 1 - number, minutes=-40 * place), weeks - number))
+            started = LAST - timedelta(weeks=weeks - 1 - number) + place * APART
+            write.add_run(db, _run(one, started, weeks - number, scale))
     for ago in (1, 0):
-        _week(db, LAST - timedelta(weeks=ago))
+        _week(db, LAST - timedelta(weeks=ago) + MOMENT, scale)
+
+
+def newest_week() -> str:
+    return run_id_of("weekly", LAST + MOMENT)
 
 
 def run_id_of(experiment: str, started: datetime) -> str:
     return run_id_from(started, f"{experiment} {started.isoformat()}")
 
 
-def _run(one: Measured, started: datetime, back: int) -> RunRows:
+def _run(one: Measured, started: datetime, back: int, scale: str) -> RunRows:
     """``back``: 1 for the newest run."""
     chance = random.Random(f"{one.experiment} {started.isoformat()}")
     is_valid, run_id = not (one is RETAIL and back == INVALID), run_id_of(one.experiment, started)
@@ -141,7 +148,7 @@ def _run(one: Measured, started: datetime, back: int) -> RunRows:
             "experiment": one.experiment,
             "run_id": run_id,
             "title": one.title,
-            "scale": "laptop",
+            "scale": scale,
             "seed": 7,
             "is_valid": is_valid,
             "started_at": started,
@@ -149,7 +156,7 @@ def _run(one: Measured, started: datetime, back: int) -> RunRows:
             "planned": len(trials),
             "completed": sum(trial[9] == "completed" for trial in trials),
             "dag_run_id": f"scheduled__{started.isoformat()}",
-            "opened": json.dumps(_opened(one)),
+            "opened": json.dumps(_opened(one, scale)),
             "durability": json.dumps({"platforms": {}, "cells": {}, "settings": {}}),
             "clusterbench": "0.9",
             "url": f"s3://clusterbench/{one.experiment}/{run_id}/",
@@ -165,8 +172,8 @@ def _run(one: Measured, started: datetime, back: int) -> RunRows:
     )
 
 
-def _opened(one: Measured) -> dict[str, Any]:
-    choices = {"scale": "laptop", "seed": 7, "platforms": list(one.platforms), "sweeps": [one.sweep]}
+def _opened(one: Measured, scale: str) -> dict[str, Any]:
+    choices = {"scale": scale, "seed": 7, "platforms": list(one.platforms), "sweeps": [one.sweep]}
     return {"choices": choices, "started_by": {"dag_id": one.experiment, "how": "scheduled"}, "clusterbench": "0.9"}
 
 
@@ -248,24 +255,24 @@ def _entry(change: Change, *, platform_is_vm4: bool) -> dict[str, Any]:
     return {"change": change.as_json(), "differences": [{**kernel, "decides": True}] if moved else []}
 
 
-def _week(db: Database, started: datetime) -> None:
+def _week(db: Database, started: datetime, scale: str) -> None:
     query = """
         INSERT INTO weeks (run_id, scale, started_at, dag_run_id, url, manifest_sha256)
-        VALUES (%s, 'laptop', %s, %s, %s, '') RETURNING week"""
+        VALUES (%s, %s, %s, %s, %s, '') RETURNING week"""
     run_id = run_id_of("weekly", started)
     row = db.execute(
-        query, [run_id, started, f"scheduled__{started}", f"s3://clusterbench/weekly/{run_id}/"]
+        query, [run_id, scale, started, f"scheduled__{started}", f"s3://clusterbench/weekly/{run_id}/"]
     ).fetchone()
     assert row is not None
     for position, one in enumerate(ALL):
-        of = started + timedelta(minutes=40 * position)
+        of = started - MOMENT + position * APART
         db.execute(
             "INSERT INTO week_runs (week, position, experiment, run_id, dag_run_id, state, reason)"
             " VALUES (%s, %s, %s, %s, %s, 'success', '')",
             [row[0], position, one.experiment, run_id_of(one.experiment, of), f"scheduled__{of.isoformat()}"],
         )
     until = started + timedelta(days=1)
-    for position, (series, points) in enumerate(read.points_of_many(db, read.series(db), until=until)):
+    for position, (series, points) in enumerate(read.points_of_many(db, read.series(db, scale=scale), until=until)):
         change = judge(points, series.better, Policy())
         db.execute(
             "INSERT INTO changes (week, position, series, measurement, state, change) VALUES (%s, %s, %s, %s, %s, %s)",

@@ -199,8 +199,10 @@ class Counted:
         self.problems |= other.problems
 
     def __str__(self) -> str:
-        said = [f"loaded {plural(self.loaded, 'run')}", f"{self.unfinished or 'none'} not finished"]
-        return ", ".join(said + ([f"{len(self.problems)} could not be loaded"] if self.problems else []))
+        said = [f"loaded {plural(self.loaded, 'run')}"]
+        said += [f"{self.unfinished} not finished"] * bool(self.unfinished)
+        said += [f"{len(self.problems)} could not be loaded"] * bool(self.problems)
+        return ", ".join(said)
 
 
 def catch_up(db: Database, store: Store, catalog: Catalog) -> Counted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import sys
+import runpy
 
 LIBRARIES = (
     "great_expectations",
@@ -22,9 +22,7 @@ LIBRARIES = (
 )
 
 if __name__ == "__main__":
-    from airflow.__main__ import main
-
     for library in LIBRARIES:
         with contextlib.suppress(ImportError):  # the task that needs it says so
             importlib.import_module(library)
-    sys.exit(main())
+    runpy.run_module("airflow", run_name="__main__", alter_sys=True)

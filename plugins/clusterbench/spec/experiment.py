@@ -33,8 +33,8 @@ class CountByScale(Strict):
     full: Count
 
 
-RUNS_MAX = 104
-"""Two years of weekly runs: what a verdict looks back on."""
+RUNS_MAX = 78
+"""A year and a half of weekly runs: what a verdict looks back on."""
 
 
 class Regression(Strict):

@@ -133,7 +133,9 @@ def show_run(visit: Here, name: str, run_id: str, platform: str = "", number: in
 def show_report(visit: Here, name: str, run_id: str) -> Response:
     visit.must_read(name)
     with visit.history() as db:
-        return page("report_of_run.html.j2", visit, run=one_run.found_run(db, name, run_id))
+        run = one_run.found_run(db, name, run_id)
+    reports.must_exist(visit, name, run_id)
+    return page("report_of_run.html.j2", visit, run=run)
 
 
 @pages.get("/runs/{name}/{run_id}/report.html")
@@ -163,7 +165,9 @@ def show_weeks(visit: Here) -> Response:
 @pages.get("/weeks/{run_id}")
 def show_week(visit: Here, run_id: str) -> Response:
     with visit.history() as db:
-        return page("week.html.j2", visit, week=weeks.found(db, visit, run_id))
+        week = weeks.found(db, visit, run_id)
+    reports.must_exist(visit, weeks.DAG_ID, run_id)
+    return page("week.html.j2", visit, week=week)
 
 
 @pages.get("/weeks/{run_id}/report.html")

@@ -10,15 +10,20 @@ from clusterbench.ui.visit import NotShown, Visit
 REPORT = "report.html"
 
 
-def report(visit: Visit, experiment: str, run_id: str) -> Iterator[bytes]:
-    """Raises NotShown where there is none, before anything is sent."""
+def must_exist(visit: Visit, experiment: str, run_id: str) -> RunArchive:
     archive = RunArchive(visit.store(), experiment, run_id)
-    pieces = archive.store.stream(archive.prefix + REPORT)
-    if pieces is None:
+    key = archive.prefix + REPORT
+    if key not in archive.store.keys(key):
         raise NotShown(
             404,
             "No report",
-            f"{archive.url}{REPORT} is not in the archive. It can be made again from what is there: "
+            f"There is no {archive.url}{REPORT} in the archive. It can be made again from what is there: "
             f"clusterbench report {experiment}/{run_id}",
         )
-    return pieces
+    return archive
+
+
+def report(visit: Visit, experiment: str, run_id: str) -> Iterator[bytes]:
+    """Raises NotShown where there is none, before anything is sent."""
+    archive = must_exist(visit, experiment, run_id)
+    return archive.store.stream(archive.prefix + REPORT)

@@ -41,8 +41,8 @@ def render(name: str, root: str, airflow_root: str, **values: Any) -> str:
 
 
 def sentence(text: str) -> str:
-    """Its first letter large, all others as they are: names are among them."""
-    return text[:1].upper() + text[1:]
+    """Its first letter large, where it begins with a word: names and addresses stay as they are."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].rstrip(":,;").isalpha() else text
 
 
 def digits(value: float | None) -> str:
