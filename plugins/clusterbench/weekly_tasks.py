@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-POLL_S = 5
+POLL_S = 2
 ENDED = ("success", "failed")
 FAILED = ("failed", "upstream_failed")
 DEADLINE_HOURS = "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS"
