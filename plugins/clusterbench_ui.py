@@ -64,27 +64,12 @@ def may_read(user: Any, dag_ids: Collection[str]) -> set[str]:
 
 
 def connection(conn_id: str) -> Connection:
-    """As Airflow keeps it. The API server asks its own database, which a task may not."""
+    """The API server asks its own database, which a task may not."""
     from airflow.models.connection import Connection as Kept  # noqa: PLC0415
 
-    from clusterbench.connections import Connection  # noqa: PLC0415
-    from clusterbench.errors import ClusterbenchError  # noqa: PLC0415
+    from clusterbench.connections import from_airflow  # noqa: PLC0415
 
-    try:
-        found = Kept.get_connection_from_secrets(conn_id)
-    except Exception as error:  # the lookup raises a type of its own for every backend
-        raise ClusterbenchError(
-            f"unknown connection {conn_id!r}: add it in Airflow under Admin, Connections ({error})"
-        ) from None
-    return Connection(
-        id=conn_id,
-        host=found.host or "",
-        port=found.port,
-        login=found.login or "",
-        password=found.password or "",
-        schema=found.schema or "",
-        extra=found.extra_dejson,
-    )
+    return from_airflow(conn_id, Kept.get_connection_from_secrets)
 
 
 def warm() -> None:

@@ -62,6 +62,28 @@ def from_parts(conn_id: str, parts: dict[str, Any]) -> Connection:
     )
 
 
+def from_airflow(conn_id: str, look_up: Callable[[str], Any]) -> Connection:
+    """A connection as Airflow keeps it: in its database, in a secrets backend, or in the environment.
+
+    ``look_up`` is Airflow's own, which differs between a task and the API server.
+    """
+    try:
+        found = look_up(conn_id)
+    except Exception as error:  # the lookup raises a type of its own for every backend
+        raise ClusterbenchError(
+            f"unknown connection {conn_id!r}: add it in Airflow under Admin, Connections ({error})"
+        ) from None
+    return Connection(
+        id=conn_id,
+        host=found.host or "",
+        port=found.port,
+        login=found.login or "",
+        password=found.password or "",
+        schema=found.schema or "",
+        extra=found.extra_dejson,
+    )
+
+
 def from_file(path: Path) -> Connections:
     """Connections of a JSON file in the format of Airflow's local filesystem secrets backend."""
     try:

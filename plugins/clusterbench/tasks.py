@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from clusterbench.connections import HISTORY, Connection
+from clusterbench.connections import HISTORY, Connection, from_airflow
 from clusterbench.errors import (
     ArchiveError,
     ClusterbenchError,
@@ -50,22 +50,7 @@ WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 
 
 def airflow_connections(conn_id: str) -> Connection:
-    """A connection as Airflow keeps it: in its database, in a secrets backend, or in the environment."""
-    try:
-        found = BaseHook.get_connection(conn_id)
-    except Exception as error:  # the lookup raises a type of its own for every backend
-        raise ClusterbenchError(
-            f"unknown connection {conn_id!r}: add it in Airflow under Admin, Connections ({error})"
-        ) from None
-    return Connection(
-        id=conn_id,
-        host=found.host or "",
-        port=found.port,
-        login=found.login or "",
-        password=found.password or "",
-        schema=found.schema or "",
-        extra=found.extra_dejson,
-    )
+    return from_airflow(conn_id, BaseHook.get_connection)
 
 
 def current_run(context: Mapping[str, Any]) -> Run:
