@@ -78,7 +78,7 @@ def by_mail(connection: Any, message: Message) -> str:
     mail["Subject"], mail["From"], mail["To"] = message.subject, sender, ", ".join(recipients)
     mail.set_content(message.text)
     if message.report:
-        mail.add_attachment(message.report, maintype="text", subtype="html", filename="report.html")
+        mail.add_attachment(message.report.decode(), subtype="html", filename="report.html")
     with SmtpHook(SMTP) as hook:
         client = cast("smtplib.SMTP", hook._smtp_client)  # the hook's own method sends HTML only
         refused = client.send_message(mail)

@@ -17,7 +17,7 @@ MESSAGE = Message(
     "clusterbench week 2026-11-21: 1 regression",
     "smoke: slower by 8 %, {{ 7 * 7 }}, größer\n",
     {"text": "{{ 7 * 7 }}", "regressions": ["smoke"], "failed": [], "url": "http://airflow"},
-    b"<html>the report</html>",
+    "<html>the report – größer</html>".encode(),
 )
 
 
@@ -55,7 +55,7 @@ def test_mail_and_webhook_arrive_as_they_were_written(people: People) -> None:
     )
     (attached,) = mail.iter_attachments()
     assert attached.get_filename() == "report.html" and attached.get_content_type() == "text/html"
-    assert attached.get_content() == "<html>the report</html>"
+    assert attached.get_content().strip() == "<html>the report – größer</html>"
     assert people.posted == [(f"/{SECRET_PATH}", MESSAGE.webhook)]
 
 
