@@ -259,13 +259,16 @@ def few(week: Week) -> str:
     found = week.of("too_few")
     if not found:
         return ""
-    alike = Counter((one.series.experiment, one.change.says) for one in found)
+    alike: dict[str, Counter[str]] = {}
+    for one in found:
+        alike.setdefault(one.change.says.rstrip("."), Counter())[one.series.experiment] += 1
     said = "; ".join(
-        f"{count} of {experiment}: {says.rstrip('.')}" for (experiment, says), count in alike.most_common(FEW_SHOWN)
+        f"{says} ({', '.join(f'{experiment} {count}' for experiment, count in of.most_common())})"
+        for says, of in list(alike.items())[:FEW_SHOWN]
     )
     more = len(alike) - FEW_SHOWN
     rest = f"; and {more} more" if more > 0 else ""
-    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet. {said}{rest}."
+    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet: {said}{rest}."
 
 
 # The mail.
