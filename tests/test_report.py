@@ -380,3 +380,17 @@ def test_a_run_that_was_never_set_up_has_no_table_of_settings(run: Run) -> None:
     assert "Settings declared and read back" not in run(
         lambda folder: (folder / "platforms/lab_db1/conformance.json").unlink()
     )
+
+
+@pytest.mark.parametrize(
+    ("started_by", "said"),
+    [
+        ({"dag_id": "smoke", "dag_run_id": "manual__1", "how": "manual"}, "the button or the command line (manual__1)"),
+        ({"dag_run_id": "scheduled__1", "how": "scheduled"}, "the calendar (scheduled__1)"),
+        ({"dag_run_id": "b1", "how": "backfill"}, "backfill (b1)"),
+        ({"by": "a test"}, "a test"),
+        ({}, "not recorded"),
+    ],
+)
+def test_who_started_a_run_reads_well(started_by: dict[str, str], said: str) -> None:
+    assert words.said_by(started_by) == said

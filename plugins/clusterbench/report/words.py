@@ -17,6 +17,13 @@ THIN_SPACE = "\u202f"
 """Narrow and no-break, so that a number never falls apart at the end of a line."""
 ABSENT = "–"
 
+HOW = {
+    "manual": "the button or the command line",
+    "scheduled": "the calendar",
+    "operator_triggered": "another DAG, such as the weekly run",
+}
+"""Airflow's words for how a DAG run was started."""
+
 QUALIFIERS = {"exactly": "", "about": "≈", "at_least": "≥", "less_than": "<", "derived": "≈"}
 
 
@@ -145,7 +152,9 @@ def without_sweep(label: str) -> str:
 
 
 def said_by(started_by: Mapping[str, Any]) -> str:
-    """Who started the run: one word as it is, more with their names."""
+    """Who started the run: as Airflow tells it, one word as it is, or more with their names."""
+    if {"dag_run_id", "how"} <= set(started_by):
+        return f"{HOW.get(str(started_by['how']), started_by['how'])} ({started_by['dag_run_id']})"
     if set(started_by) == {"by"}:
         return str(started_by["by"])
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in started_by.items() if value) or "not recorded"
