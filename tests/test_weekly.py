@@ -102,7 +102,7 @@ def test_part_of_what_make_run_measures_is_what_it_was() -> None:
         },
         "tpcds_density": {"scale": "smoke", "platforms": ["lab_ideal", "lab_oversubscribed"], "sweeps": ["lite"]},
         "order_entry": {
-            "scale": "laptop", "sweeps": ["clients", "utilisation"], "concurrency": [4], "repetitions": 1
+            "scale": "laptop", "sweeps": ["clients"], "concurrency": [4], "repetitions": 1
         },
     }  # fmt: skip
 
