@@ -50,7 +50,7 @@ def run_ids(ago: int) -> dict[str, str]:
 
 def _judged_anew(db: database.Database, ago: int) -> None:
     """Of that week, as the weekly run would have."""
-    week = made_up.run_id_of("weekly", made_up.LAST - timedelta(weeks=ago))
+    week = made_up.week_run_id(ago)
     (number,) = db.execute("SELECT week FROM weeks WHERE run_id = %s", [week]).fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE week = %s", [number])
     for position, one in enumerate(of_week(db, CATALOG, run_ids(ago))):
@@ -60,7 +60,7 @@ def _judged_anew(db: database.Database, ago: int) -> None:
 
 @pytest.fixture
 def archive(db: database.Database, tmp_path: Path) -> RunArchive:
-    folder = tmp_path / "weekly" / made_up.run_id_of("weekly", made_up.LAST)
+    folder = tmp_path / "weekly" / made_up.week_run_id()
     folder.mkdir(parents=True)
     runs = []
     for name, run_id in run_ids(0).items():
@@ -105,7 +105,7 @@ def test_a_run_stands_beside_the_one_before(db: database.Database, archive: RunA
 def test_what_last_week_told_is_known(db: database.Database, archive: RunArchive) -> None:
     told = next(one for one in of_week(db, CATALOG, run_ids(0)) if one.change.state == "regression")
     with db.transaction(force_rollback=True):
-        week = made_up.run_id_of("weekly", made_up.LAST - timedelta(weeks=1))
+        week = made_up.week_run_id(1)
         query = (
             "UPDATE changes SET change = %s FROM weeks WHERE changes.week = weeks.week AND position = 0 AND run_id = %s"
         )

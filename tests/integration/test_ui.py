@@ -40,7 +40,7 @@ def history(lab_with_airflow: Lab) -> Iterator[None]:
     with database.connect(own) as db:
         fill(db, weeks=50, trials=2000)
         made_up.fill(db, weeks=16, scale="full")
-        db.execute(NO_CHANGE, [json.dumps(UNCHANGED), made_up.newest_week()])
+        db.execute(NO_CHANGE, [json.dumps(UNCHANGED), made_up.week_run_id()])
         many = db.execute("SELECT count(*) FROM trials").fetchone()
         assert many is not None and many[0] >= 100_000
     changed = json.loads(kept)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.lab
 
 LOGIN = "/api/v2/auth/login"
 RUN = made_up.run_id_of("key_value", made_up.LAST)
-WEEK = made_up.newest_week()
+WEEK = made_up.week_run_id()
 
 
 def made_up_history(lab: Lab, name: str) -> Connection:

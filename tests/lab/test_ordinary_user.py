@@ -56,7 +56,7 @@ def test_an_ordinary_user_needs_nothing_of_root() -> None:
     process.start()
     try:
         assert answers.get(timeout=90) == (
-            ["running"] * (len(HOSTS) + len(DATABASE_HOSTS) + 1),
+            ["running"] * (len(HOSTS) + len(DATABASE_HOSTS) + len(("s3", "metadata"))),
             {account.user_id},
             0o700,
         )

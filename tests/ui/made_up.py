@@ -98,8 +98,8 @@ def fill(db: Database, weeks: int = WEEKS, scale: str = "laptop") -> None:
         _week(db, LAST - timedelta(weeks=ago) + MOMENT, scale)
 
 
-def newest_week() -> str:
-    return run_id_of("weekly", LAST + MOMENT)
+def week_run_id(weeks_ago: int = 0) -> str:
+    return run_id_of("weekly", LAST - timedelta(weeks=weeks_ago) + MOMENT)
 
 
 def run_id_of(experiment: str, started: datetime) -> str:
