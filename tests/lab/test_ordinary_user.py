@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import encodings.idna  # noqa: F401 - as psycopg below
+import importlib
 import multiprocessing
 import os
 import shutil
@@ -21,6 +22,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="run
 
 
 def _become(account: Account) -> None:
+    importlib.import_module("alembic.command")  # while all of Python can be read: the lab migrates its history with it
     os.setgroups([])
     os.setgid(account.group_id)
     os.setuid(account.user_id)
