@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import encodings.idna  # noqa: F401 - as psycopg below
-import importlib
 import multiprocessing
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
+import alembic.command  # noqa: F401 - as psycopg below
 import psycopg  # noqa: F401 - must be loaded before the user changes: root's Python may be in a folder of root's
 import pytest
 
@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="run
 
 
 def _become(account: Account) -> None:
-    importlib.import_module("alembic.command")  # while all of Python can be read: the lab migrates its history with it
     os.setgroups([])
     os.setgid(account.group_id)
     os.setuid(account.user_id)
