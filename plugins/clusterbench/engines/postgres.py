@@ -40,7 +40,7 @@ NOT_ARCHIVED = "(set; not archived, it may hold a password)"
 
 ASK_S = 30
 """What a question about the cluster's state may take: a server that is frozen would not answer for ever."""
-REACHABLE_S = 300
+REACHABLE_S = float(os.environ.get("CLUSTERBENCH_WAIT_FOR_HOSTS_S", "300"))
 """How long a host that does not answer is waited for before a trial: it may be starting."""
 WAITED_MIN = 60
 """So long after it was waited for in vain it is not waited for again: a run's other trials shall end, too."""
@@ -439,7 +439,7 @@ class Postgres(Deployment):
                     self._note_of_waiting("touch {}")
                 named = "\n  ".join(f"{row['name']} {row['problem']}" for row in lost)
                 raise EngineError(
-                    f"{self._where}: waited {REACHABLE_S} s for hosts that do not answer; start them, or mend their "
+                    f"{self._where}: waited {REACHABLE_S:g} s for hosts that do not answer; start them, or mend their "
                     f"network. For {WAITED_MIN} min other trials fail without waiting again\n  {named}"
                 )
             time.sleep(min(5, REACHABLE_S))
