@@ -64,5 +64,6 @@ def test_an_ordinary_user_needs_nothing_of_root() -> None:
         process.join(60)
         assert process.exitcode == 0
     finally:
+        process.join(60)  # it takes the lab down, also when something above was not as it should be
         process.kill()
         shutil.rmtree(lab_dir)
