@@ -1,15 +1,15 @@
-"""A run as it is compared, read from its archive."""
+"""A run as it is compared: read from its archive, or from what was read of it for other ends."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from clusterbench.archive import RunArchive
 from clusterbench.compare import OneRun
-from clusterbench.conformance import archived
+from clusterbench.conformance import Row, archived
 from clusterbench.durability import archived as durability_of
 from clusterbench.report.facts_compared import Side
+from clusterbench.report.gather import Gathered
 from clusterbench.statistics import Result
 
 
@@ -23,15 +23,25 @@ def read_run(archive: RunArchive) -> OneRun:
         name: Side.of(facts[name], archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml"))
         for name in platforms
     }
-    declared = {name: declared_of(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms}
+    rows = {name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms}
+    declared = {name: _declared_of(found) for name, found in rows.items()}
     kept = durability_of(found, {name: known or {} for name, known in facts.items()})
     name, opened = f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json")
     return OneRun(name, opened, sides, declared, kept.labelled(results), kept)
 
 
-def declared_of(conformance: Mapping[str, Any] | None) -> dict[str, str]:
+def of_gathered(run: Gathered) -> OneRun:
+    """The same of a run with results that was gathered without its trials: nothing is read again."""
+    platforms = dict.fromkeys(result.platform for result in run.results)
+    sides = {name: run.sides[name] for name in platforms}
+    declared = {name: _declared_of(run.conformance[name]) for name in platforms}
+    name, kept = f"{run.experiment_name}/{run.run_id}", run.durability
+    return OneRun(name, run.opened, sides, declared, kept.labelled(run.results), kept)
+
+
+def _declared_of(rows: Iterable[Row]) -> dict[str, str]:
     """Hosts of the same setting as one: they have other names in other runs."""
     found: dict[str, dict[str, None]] = {}
-    for row in archived(conformance):
+    for row in rows:
         found.setdefault(row.setting, {})[row.declared] = None
     return {setting: ", ".join(sorted(values)) for setting, values in found.items()}

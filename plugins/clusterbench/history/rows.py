@@ -13,7 +13,7 @@ from typing import Any
 from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.compare import OneRun
-from clusterbench.compare_read import read_run
+from clusterbench.compare_read import of_gathered
 from clusterbench.errors import HistoryError
 from clusterbench.records import Trial, TrialRecord
 from clusterbench.report.facts_compared import AS_COMPARED, Side
@@ -48,7 +48,9 @@ class RunRows:
 
 def rows_of(archive: RunArchive, catalog: Catalog, manifest_sha256: str) -> RunRows:
     run = gather(archive, catalog, trials=[])
-    compared = read_run(archive) if run.results_are_final else None
+    if not run.opened:
+        archive.need_json("run.json")  # says what is wrong
+    compared = of_gathered(run) if run.results_are_final else None
     sides = {name: side.as_compared() for name, side in run.sides.items()}
     fact_sets = {name: json.dumps(_facts_json(side)) for name, side in sides.items()}
     trials, times = _trials(archive, run, sides)

@@ -13,6 +13,7 @@ from clusterbench.archive import RunArchive
 from clusterbench.catalog import Catalog
 from clusterbench.conformance import Row, archived
 from clusterbench.durability import Durability, of_run
+from clusterbench.durability import archived as archived_durability
 from clusterbench.errors import ClusterbenchError
 from clusterbench.plan import Plan
 from clusterbench.records import TrialRecord
@@ -82,10 +83,9 @@ class Gathered:
 
 
 def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | None = None) -> Gathered:
-    """``trials``: in place of all records, for who reads them otherwise."""
+    """``trials``: in place of all, for who reads them otherwise. Durability is then that of ``results.json``."""
     plan_json = archive.get_json("plan.json")
     plan = Plan.from_json(plan_json) if plan_json else None
-    trials = archive.trials() if trials is None else trials
     results_json = archive.get_json("results.json")
     verdicts = archive.get_json("verdicts.json")
     now = _declared_now(archive.experiment, catalog)
@@ -94,6 +94,11 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
     facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
     files = {name: archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml") for name in platforms}
     declared = {name: _declared(file) for name, file in files.items()}
+    if trials is None:
+        trials = archive.trials()
+        durability = of_run(facts, trials)
+    else:
+        durability = archived_durability(results_json, facts)
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -106,7 +111,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         facts=facts,
         sides={name: Side.of(facts[name], file) for name, file in files.items()},
         densities={name: density for name, said in declared.items() if (density := _density(said))},
-        durability=of_run(facts, trials),
+        durability=durability,
         databases=tuple(name for name, said in declared.items() if said.get("database")),
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
         data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
-from clusterbench.durability import archived
 from clusterbench.errors import ArchiveError, ClusterbenchError
 from clusterbench.history.model import Series
 from clusterbench.report.gather import Gathered, gather
@@ -81,8 +79,7 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
     if run_id is None:
         return Ran(name, title, run_id=None, is_valid=None, **about), None
     archive = RunArchive(store, name, str(run_id))
-    run = gather(archive, catalog, [])
-    run = labelled(replace(run, durability=archived(archive.get_json("results.json"), run.facts)))
+    run = labelled(gather(archive, catalog, []))
     planned = sum(map(len, run.plan.trials.values())) if run.plan else 0
     return Ran(
         name,
