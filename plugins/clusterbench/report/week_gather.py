@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from clusterbench.report.labels import labelled
 from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.week_papers import beside
 from clusterbench.runs import asked_at
+from clusterbench.spec import Experiment
 from clusterbench.workloads import load_workload
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
     ``db`` is None where the history database is away, and ``away`` says why: there is a report all the same.
     """
     told, found = archive.need_json("week.json"), archive.get_json("changes.json") or {}
-    runs = [_gathered(archive.store, catalog, one) for one in told["runs"]]
+    known = _experiments(catalog, [str(one["experiment"]) for one in told["runs"]])
+    runs = [_gathered(archive.store, catalog, one, known) for one in told["runs"]]
     week = Week(
         run_id=archive.run_id,
         dag_run_id=str(told.get("dag_run_id") or ""),
@@ -53,7 +56,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         started_at=asked_at(archive.run_id) or datetime.now(UTC),
         url=archive.url,
         ran=[ran for ran, _ in runs],
-        judged=[_judged(entry, catalog, runs) for entry in found.get("changes", [])],
+        judged=[_judged(entry, known, runs) for entry in found.get("changes", [])],
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
         airflow_url=str(told.get("airflow_url") or _airflow_url()),
         left_out=told.get("left_out") or {},
@@ -71,12 +74,23 @@ def _airflow_url() -> str:
     return next((os.environ[name] for name in AIRFLOW_URLS if os.environ.get(name)), "")
 
 
-def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[Ran, Gathered | None]:
+def _experiments(catalog: Catalog, names: Sequence[str]) -> dict[str, Experiment]:
+    """Those that this version still has: each file is read once, and not for every result."""
+    known = {}
+    for name in names:
+        with suppress(ClusterbenchError):
+            known[name] = catalog.experiment(name)
+    return known
+
+
+def _gathered(
+    store: Store, catalog: Catalog, told: Mapping[str, Any], known: Mapping[str, Experiment]
+) -> tuple[Ran, Gathered | None]:
     """One experiment of the week: its line, and what its archive says, where there is one."""
     name, run_id = str(told["experiment"]), told.get("run_id")
     about: dict[str, Any] = {"dag_run_id": str(told.get("dag_run_id") or ""), "reason": str(told.get("reason") or "")}
-    title = next((one.title for one, _ in catalog.experiments() if one.experiment == name), name)
     if run_id is None:
+        title = known[name].title if name in known else name
         return Ran(name, title, run_id=None, is_valid=None, **about), None
     archive = RunArchive(store, name, str(run_id))
     run = labelled(gather(archive, catalog, []))
@@ -94,7 +108,9 @@ def _gathered(store: Store, catalog: Catalog, told: Mapping[str, Any]) -> tuple[
     ), run
 
 
-def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran, Gathered | None]]) -> Judged:
+def _judged(
+    entry: Mapping[str, Any], known: Mapping[str, Experiment], runs: Sequence[tuple[Ran, Gathered | None]]
+) -> Judged:
     """One of ``changes.json``. Where the number is missing, the week's own archive says why."""
     from clusterbench.regressions import SeriesChange  # noqa: PLC0415  psycopg
 
@@ -105,7 +121,7 @@ def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran
     found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
     return Judged(
         series,
-        _title_of(series, catalog),
+        _title_of(series, known),
         told.change,
         told.differences,
         told.facts_run_id,
@@ -113,10 +129,10 @@ def _judged(entry: Mapping[str, Any], catalog: Catalog, runs: Sequence[tuple[Ran
     )
 
 
-def _title_of(series: Series, catalog: Catalog) -> str:
+def _title_of(series: Series, known: Mapping[str, Experiment]) -> str:
     """The measurement's, as its workload calls it; its name in words where this version no longer has it."""
     try:
-        workload = load_workload(catalog.experiment(series.experiment).sweeps[series.sweep].workload)
+        workload = load_workload(known[series.experiment].sweeps[series.sweep].workload)
         return workload.measurements[series.measurement].title
     except (ClusterbenchError, KeyError):
         return series.measurement.replace("_", " ").capitalize()
