@@ -20,6 +20,7 @@ from clusterbench.changes import QUESTION_DAYS, Found, regressions
 from clusterbench.connections import HISTORY
 from clusterbench.errors import ArchiveError
 from clusterbench.report.words import plural
+from clusterbench.runs import BASELINES
 
 if TYPE_CHECKING:
     from clusterbench.steps import Run
@@ -180,7 +181,7 @@ def _accept(store: Store, found: Found, answer: Answer) -> None:
         "note": found.says,
     }
     key = hashlib.sha256(f"{found.series_id} {found.at_run_id}".encode()).hexdigest()[:16]
-    store.put_new(f"_baselines/{found.experiment}/{key}.json", _bytes(baseline), "application/json")
+    store.put_new(f"{BASELINES}{found.experiment}/{key}.json", _bytes(baseline), "application/json")
 
 
 def _load(run: Run) -> None:

@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from clusterbench.catalog import Catalog
+from clusterbench.changes import WORSE
 from clusterbench.cli_cluster import FAILED, OK
+from clusterbench.compare_shown import escaped
 from clusterbench.connections import local_connections
 from clusterbench.errors import HistoryError
 from clusterbench.paths import lab_dir, project_root
@@ -21,7 +23,6 @@ from clusterbench.spec import SCALES
 if TYPE_CHECKING:
     from clusterbench.regressions import SeriesChange
 
-WORSE = ("regression", "no_number")
 SHOWN = ("regression", "no_number", "improvement")
 TITLES = {"regression": "got worse", "no_number": "no number", "improvement": "got better"}
 COUNTED = {"no_change": "without a change", "too_few": "with too few runs for a verdict"}
@@ -76,10 +77,10 @@ def _table(title: str, found: Sequence[SeriesChange], console: Console) -> None:
     for one in found:
         series = one.series
         table.add_row(
-            _plain(f"{series.experiment}, {series.scale}, {series.platform}\n{series.label}"),
+            escaped(f"{series.experiment}, {series.scale}, {series.platform}\n{series.label}"),
             f"{series.measurement}, {series.unit}",
-            _plain(one.change.says),
-            _plain(_facts(one)),
+            escaped(one.change.says),
+            escaped(_facts(one)),
         )
     console.print(table, highlight=False)
 
@@ -91,7 +92,3 @@ def _facts(one: SeriesChange) -> str:
     more = len(one.differences) - FACTS_SHOWN
     place = "" if one.facts_run_id == one.change.at_run_id else f"in run {one.facts_run_id}:\n"
     return place + "\n".join([*said, *([f"and {more} more"] if more > 0 else [])])
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")

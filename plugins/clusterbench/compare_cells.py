@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from clusterbench.judgement import Better, Judgement, Ratio, judge_two
 from clusterbench.report.utilisation import refusal
 from clusterbench.statistics import Result, Summary
-from clusterbench.workloads import measurement_kinds
+from clusterbench.workloads import Level, measurement_kinds
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Cell:
 
 def cells_of(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str], refused: str = "") -> list[Cell]:
     """``refused``: why no number of the two may be compared; empty where they may be."""
-    by_key_a, by_key_b = ({_key(result): result for result in side} for side in (a, b))
+    by_key_a, by_key_b = ({cell_key(result.sweep, result.levels): result for result in side} for side in (a, b))
     labels_a, labels_b = ({result.label for result in side} for side in (a, b))
     found = []
     for key in dict.fromkeys([*by_key_a, *by_key_b]):
@@ -67,9 +67,9 @@ def cells_of(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str], r
     return found
 
 
-def _key(result: Result) -> str:
+def cell_key(sweep: str, levels: Mapping[str, Level]) -> str:
     """All its levels: a cell's name says only those that were varied, and the same name may be another size."""
-    return f"{result.sweep} {sorted((name, str(level)) for name, level in result.levels.items())}"
+    return f"{sweep} {sorted((name, str(level)) for name, level in levels.items())}"
 
 
 def _of_cell(a: Result | None, b: Result | None, names: tuple[str, str], refused: str, *, twice: bool) -> list[Cell]:

@@ -117,9 +117,7 @@ def _no_interval(sides: Sequence[Summary], names: tuple[str, str]) -> str:
     few = [
         f"{name} has {len(s.values)}" for name, s in zip(names, sides, strict=True) if len(s.values) < REPETITIONS_MIN
     ]
-    return (
-        f"an interval needs {REPETITIONS_MIN} repetitions, {', '.join(few)}" if few else "a ratio needs values above 0"
-    )
+    return f"{REPETITIONS_NEEDED}, {', '.join(few)}" if few else NOT_POSITIVE
 
 
 def _difference(ratio: float, interval: tuple[float, float], better: Better, unit: str) -> str:

@@ -9,6 +9,8 @@ from clusterbench.spec import Platform
 
 WEEKLY = "weekly"
 """The DAG of all experiments, and the folder of its archives."""
+BASELINES = "_baselines/"
+"""The folder of accepted baselines."""
 
 
 def run_id_from(asked_at: datetime, dag_run_id: str) -> str:

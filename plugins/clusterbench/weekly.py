@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from clusterbench.catalog import is_offered
 from clusterbench.changes import Found, broken
 from clusterbench.connections import HISTORY, Connections
 from clusterbench.errors import ArchiveError, ClusterbenchError
+from clusterbench.history.model import WeekRun
 from clusterbench.runs import WEEKLY, letters_of
 from clusterbench.series import concurrency_levels
 from clusterbench.spec import SCALES, Experiment
@@ -59,21 +60,6 @@ def choices_of(experiment: Experiment, scale: Scale, extent: str) -> dict[str, A
 
 
 # What became of it.
-
-
-@dataclass(frozen=True)
-class WeekRun:
-    """An experiment in a week. ``reason`` is empty where the run is valid."""
-
-    experiment: str
-    dag_run_id: str
-    run_id: str | None
-    state: str
-    reason: str
-
-    @property
-    def failed(self) -> bool:
-        return self.state != "success"
 
 
 def runs_of(week: Mapping[str, Any]) -> list[WeekRun]:

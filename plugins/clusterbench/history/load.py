@@ -18,11 +18,9 @@ from clusterbench.history import write
 from clusterbench.history.database import Database, writing
 from clusterbench.history.rows import as_json, rows_of, text
 from clusterbench.report.words import plural
-from clusterbench.runs import WEEKLY, asked_at
+from clusterbench.runs import BASELINES, WEEKLY, asked_at
 
 log = logging.getLogger(__name__)
-
-BASELINES = "_baselines/"
 
 
 @dataclass(frozen=True)

@@ -92,10 +92,14 @@ class WeekRun:
     """An experiment of a weekly run. ``run_id`` is None where it never began; ``reason`` is empty where it is valid."""
 
     experiment: str
-    run_id: str | None
     dag_run_id: str
+    run_id: str | None
     state: str
     reason: str
+
+    @property
+    def failed(self) -> bool:
+        return self.state != "success"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from clusterbench.report.sparkline import sparkline
 from clusterbench.report.template import environment
 from clusterbench.report.week import SHOWN_MAX, Judged, Ran, Week
 from clusterbench.report.week_gather import gather_week, week_of
+from clusterbench.runs import WEEKLY
 from clusterbench.ui import addresses
 
 __all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
@@ -37,7 +38,7 @@ def render_week(week: Week) -> str:
             compared=len(week.judged) - len(week.of("too_few")),
             share_by_chance=round(FALSE_SHARE * 100),
             left_out=said.left_out(week),
-            link=week.link("weekly", week.dag_run_id),
+            link=week.link(WEEKLY, week.dag_run_id),
         )
     )
 

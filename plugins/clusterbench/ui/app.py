@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from clusterbench.errors import ClusterbenchError
 from clusterbench.history import read
+from clusterbench.runs import WEEKLY
 from clusterbench.ui import compared, experiment, latest, one_run, over_time, reports, template, weeks
 from clusterbench.ui.visit import Airflow, NotShown, Stores, Visit
 
@@ -157,7 +158,7 @@ def show_comparison(visit: Here, experiment: str = "", a: str = "", b: str = "")
 
 @pages.get("/weeks")
 def show_weeks(visit: Here) -> Response:
-    visit.must_read(weeks.DAG_ID)
+    visit.must_read(WEEKLY)
     with visit.history() as db:
         return page("weeks.html.j2", visit, weeks=weeks.readable(db, visit))
 
@@ -166,7 +167,7 @@ def show_weeks(visit: Here) -> Response:
 def show_week(visit: Here, run_id: str) -> Response:
     with visit.history() as db:
         week = weeks.found(db, visit, run_id)
-    reports.must_exist(visit, weeks.DAG_ID, run_id)
+    reports.must_exist(visit, WEEKLY, run_id)
     return page("week.html.j2", visit, week=week)
 
 
@@ -174,7 +175,7 @@ def show_week(visit: Here, run_id: str) -> Response:
 def send_weekly_report(visit: Here, run_id: str) -> Response:
     with visit.history() as db:
         weeks.found(db, visit, run_id)
-    return StreamingResponse(reports.report(visit, weeks.DAG_ID, run_id), media_type="text/html", headers=OF_A_REPORT)
+    return StreamingResponse(reports.report(visit, WEEKLY, run_id), media_type="text/html", headers=OF_A_REPORT)
 
 
 @pages.get("/style.css")

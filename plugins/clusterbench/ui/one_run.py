@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterbench.compare_cells import cell_key
 from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import FailedTrial, RunRow, Series
@@ -130,20 +131,16 @@ def _reasons(failed: Sequence[FailedTrial]) -> list[Reason]:
 def _sweeps(cells: Sequence[Result], followed: Sequence[Series]) -> list[tuple[str, list[Row]]]:
     by_cell: dict[str, list[Series]] = {}
     for one in followed:
-        by_cell.setdefault(_key(one.sweep, one.levels), []).append(one)
+        by_cell.setdefault(cell_key(one.sweep, one.levels), []).append(one)
     found: dict[str, list[Row]] = {}
     for result in cells:
         measured = [
             (one, title_of(one.measurement), result.measurements[one.measurement])
-            for one in by_cell.get(_key(result.sweep, result.levels), [])
+            for one in by_cell.get(cell_key(result.sweep, result.levels), [])
             if one.measurement in result.measurements
         ]
         found.setdefault(result.sweep, []).append(Row(result, measured))
     return list(found.items())
-
-
-def _key(sweep: str, levels: Mapping[str, object]) -> str:
-    return f"{sweep} {sorted((name, str(level)) for name, level in levels.items())}"
 
 
 def _facts(db: Database, run: RunRow, platform: str) -> list[tuple[str, str, str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import WeekRow
+from clusterbench.runs import WEEKLY
 from clusterbench.ui.visit import NotShown, Visit
 
-DAG_ID = "weekly"
 SHOWN = 104
 
 
@@ -22,5 +22,5 @@ def found(db: Database, visit: Visit, run_id: str) -> WeekRow:
     week = read.week(db, run_id)
     if week is None:
         raise NotShown(404, "No such weekly run", f"The history database has no weekly run {run_id!r}.")
-    visit.must_read(DAG_ID, *(run.experiment for run in week.row.runs))
+    visit.must_read(WEEKLY, *(run.experiment for run in week.row.runs))
     return week.row
