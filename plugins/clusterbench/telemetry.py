@@ -64,16 +64,23 @@ STOP = """\
 cd {directory} 2>/dev/null || exit 0
 [ -e telemetry.pid ] || exit 0
 throttled >telemetry.throttled_at_end
-pid=$(cat telemetry.pid) costs=/proc/$pid/stat
+pid=$(cat telemetry.pid) costs= follower_costs=
 if grep -q sadc /proc/$pid/comm 2>/dev/null; then
-  size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window
-  for _ in {{1..12}}; do [ "$(stat -c %s telemetry.raw)" = "$size" ] || break; sleep 0.1; done
   if [ -e telemetry.follower ] && [ "/proc/$(cat telemetry.follower)/cwd" -ef . ]; then
-    follower=$(cat telemetry.follower) costs="$costs /proc/$follower/stat"
+    follower=$(cat telemetry.follower)
     cpu_limit && cpu_used >>telemetry.cpu_used || true  # it looks once a second only; this is after the window
+    read -r follower_costs </proc/$follower/stat || true
+    kill -TERM $follower || true
   fi
-  cat $costs | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s || true
-  kill -TERM $pid ${{follower-}} || true  # at once: SIGINT would be heeded a second later
+  size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window, and for
+  for _ in {{1..30}}; do  # all of it: it is written in dozens of pieces, after which the collector sleeps
+    grown=$(stat -c %s telemetry.raw)
+    read -r costs </proc/$pid/stat || break
+    if [ "$grown" != "$size" ] && [[ $costs == *') S '* ]]; then break; fi
+    sleep 0.1
+  done
+  kill -TERM $pid || true  # at once, before it writes again: SIGINT would be heeded a second later
+  printf '%s\n' "$costs" "$follower_costs" | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s
 fi
 LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
 rm -f telemetry.raw telemetry.pid telemetry.follower
