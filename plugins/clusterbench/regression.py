@@ -59,6 +59,7 @@ FALSE_SHARE = 0.1
 CHANCES = 2
 """A series has two chances or so to look changed, as several splits of it are tried."""
 CHANGED = ("regression", "improvement")
+UNJUDGED = ("too_few", "no_number")
 
 State = Literal["regression", "improvement", "no_change", "too_few", "no_number"]
 Better = Literal["lower", "higher", "neither"]
@@ -200,7 +201,7 @@ def among(found: Sequence[Change]) -> list[Change]:
 
     Benjamini and Hochberg 1995: of what is told as changed, at most ``FALSE_SHARE`` is expected to be chance.
     """
-    judged = sum(change.state not in ("too_few", "no_number") for change in found)
+    judged = sum(change.state not in UNJUDGED for change in found)
     told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if change.state in CHANGED)
     held = max((rank for rank, (p, _) in enumerate(told, 1) if p <= FALSE_SHARE * rank / judged), default=0)
     result = list(found)
@@ -211,6 +212,12 @@ def among(found: Sequence[Change]) -> list[Change]:
 
 
 # What counts.
+
+
+def baseline_of(accepted: Sequence[Baseline], points: Sequence[Point]) -> Baseline | None:
+    """Of those accepted the last that begins with one of these runs: another's level is that of all, or none's."""
+    runs = {point.run_id for point in points}
+    return next((one for one in reversed(accepted) if one.from_run_id in runs), None)
 
 
 def _since(points: Sequence[Point], baseline: Baseline | None) -> Sequence[Point]:

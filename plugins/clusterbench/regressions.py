@@ -10,8 +10,8 @@ from clusterbench.catalog import Catalog
 from clusterbench.errors import SpecError
 from clusterbench.history import read
 from clusterbench.history.database import Database
-from clusterbench.history.model import Baseline, Point, RunRow, Series
-from clusterbench.regression import CHANGED, WINDOW, Change, Policy, among, judge
+from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.regression import CHANGED, WINDOW, Change, Policy, among, baseline_of, judge
 from clusterbench.report.facts_compared import Difference, Side, differences
 from clusterbench.spec import Regression
 
@@ -80,7 +80,7 @@ def _judged(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Serie
     followed = _followed(db, run, policy_of)
     for series, points in read.points_of_many(db, followed, run.started_at, POINTS):
         if points:
-            baseline = _latest(accepted.get((series.id, series.measurement), ()), points)
+            baseline = baseline_of(accepted.get((series.id, series.measurement), ()), points)
             yield series, points, judge(points, series.better, Policy.of(policy_of(series.sweep)), baseline)
 
 
@@ -93,12 +93,6 @@ def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression])
         everything = read.series(db, run.experiment, run.scale, run_id=run.run_id, plotted_only=False)
         found += [one for one in everything if one.measurement in named.get(one.sweep, ())]
     return found
-
-
-def _latest(accepted: Sequence[Baseline], points: Sequence[Point]) -> Baseline | None:
-    """Of those accepted the last that begins with one of these runs: another's level is that of all, or none's."""
-    runs = {point.run_id for point in points}
-    return next((one for one in reversed(accepted) if one.from_run_id in runs), None)
 
 
 def _nearest_facts(points: Sequence[Point], at_run_id: str | None) -> tuple[Point, Point] | None:

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from clusterbench.airflow_api import AirflowApi
 from clusterbench.errors import AirflowApiError
+from clusterbench.ui import addresses
 
 POLL_S = 2.0
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
@@ -78,4 +79,4 @@ def _line(task: Mapping[str, Any], tasks: Tasks, elapsed_s: float, prefix: str) 
 
 def _page(url: str, dag_id: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
     mapped = f"/mapped/{task['map_index']}" if task["map_index"] >= 0 else ""
-    return f"{url}/dags/{dag_id}/runs/{dag_run_id}/tasks/{task['task_id']}{mapped}"
+    return f"{url}{addresses.dag_run(dag_id, dag_run_id)}/tasks/{task['task_id']}{mapped}"

@@ -22,6 +22,7 @@ from clusterbench.paths import project_root
 from clusterbench.runs import WEEKLY, run_started_by
 from clusterbench.spec import EXTENTS, SCALES
 from clusterbench.tasks import current_run, do
+from clusterbench.ui import addresses
 
 if TYPE_CHECKING:
     from clusterbench.message import Message
@@ -83,7 +84,7 @@ def _airflow() -> str:
 
 
 def _address(dag_id: str, dag_run_id: str) -> str:
-    return f"{_airflow()}/dags/{dag_id}/runs/{dag_run_id}"
+    return f"{_airflow()}{addresses.dag_run(dag_id, dag_run_id)}"
 
 
 # The tasks around them, in the order of the sequence.

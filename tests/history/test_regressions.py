@@ -17,6 +17,7 @@ from clusterbench.lab import Lab
 from clusterbench.regression import Change
 from clusterbench.regressions import SeriesChange
 from clusterbench.spec import Experiment, Regression
+from clusterbench.ui import over_time
 
 WEEKS, TRIALS, SEED = 60, 96, 2
 CELLS = 4
@@ -135,3 +136,34 @@ def test_the_command_says_what_got_worse_and_fails(
     assert sum(Change.from_json(entry["change"]).state == "regression" for entry in entries) == 4
     assert cli.main(["regressions", "key_value", "--scale", "full"]) == 1
     assert "the history database has no run of key_value at that scale" in capsys.readouterr().err
+
+
+def told_by_the_week(db: database.Database, one: SeriesChange, change: Change) -> None:
+    db.execute(
+        "INSERT INTO changes SELECT week, 0, %s, %s, %s, %s FROM weeks ORDER BY started_at DESC LIMIT 1",
+        [one.series.id, one.series.measurement, change.state, json.dumps({"change": change.as_json()})],
+    )
+
+
+def test_the_page_of_a_result_says_what_the_weekly_run_said(db: database.Database, filled: History) -> None:
+    slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    alone = over_time.gather(db, slower.series, 26)
+    assert (alone.told, alone.change.state) == (None, "regression")
+    told = Change("no_change", "no change yet: but of 800 results some look like this by chance.")
+    told_by_the_week(db, slower, told)
+    page = over_time.gather(db, slower.series, 26)
+    assert page.change == told
+    assert page.told is not None and page.told.judged == 1
+    row = [slower.series.id, "latency_ms_mean", slower.change.at_run_id, "ada", datetime.now(UTC), "new release", "x"]
+    db.execute("INSERT INTO baselines VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+    page = over_time.gather(db, slower.series, 26)
+    assert (page.told, page.change.state) == (None, "no_change")
+    assert page.change.says != told.says
+
+
+def test_how_many_runs_a_page_shows_changes_no_verdict(db: database.Database, filled: History) -> None:
+    slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    pages = [over_time.gather(db, slower.series, runs) for runs in (4, 26, 260)]
+    assert [len(page.points) for page in pages] == [4, 26, WEEKS]
+    assert {page.change for page in pages} == {slower.change}
+    assert [len(page.change_points) for page in pages] == [0, 1, 1]

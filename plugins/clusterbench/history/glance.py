@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
+from clusterbench.regression import UNJUDGED
 
 RunKey = tuple[str, str]
 """Experiment and run id."""
@@ -47,6 +49,25 @@ SELECT s.series, s.experiment, s.scale, s.platform, s.sweep, m.label, s.levels, 
 FROM weeks JOIN changes c USING (week) JOIN series s USING (series)
 JOIN series_measurements m USING (series, measurement)
 WHERE weeks.run_id = %s AND s.experiment = ANY(%s) ORDER BY c.position"""
+
+
+TOLD = """
+SELECT weeks.run_id, weeks.started_at, change -> 'change',
+    (SELECT count(*) FROM changes j WHERE j.week = weeks.week AND state <> ALL(%(unjudged)s))
+FROM week_runs JOIN weeks USING (week) JOIN changes USING (week)
+WHERE experiment = %(experiment)s AND week_runs.run_id = %(run_id)s
+    AND series = %(series)s AND measurement = %(measurement)s
+ORDER BY started_at DESC LIMIT 1"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a weekly run said of one result, among ``judged`` that it judged together."""
+
+    run_id: str
+    started_at: datetime
+    change: Mapping[str, Any]
+    judged: int
 
 
 @dataclass(frozen=True)
@@ -102,3 +123,10 @@ def counts(db: Database, week_run_id: str, experiments: Collection[str]) -> dict
 def judged(db: Database, week_run_id: str, experiments: Collection[str]) -> list[Found]:
     """In the order in which the weekly run told them."""
     return [Found(Series(*row[:10]), *row[10:]) for row in db.execute(JUDGED, [week_run_id, list(experiments)])]
+
+
+def told(db: Database, one: Series, run_id: str) -> Told | None:
+    """By the weekly run that started run ``run_id``; None where it was started by another, or is not of the history."""
+    asked = {"experiment": one.experiment, "run_id": run_id, "series": one.id, "measurement": one.measurement}
+    row = db.execute(TOLD, {**asked, "unjudged": list(UNJUDGED)}).fetchone()
+    return Told(*row) if row else None

@@ -224,10 +224,10 @@ def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnP
 
 
 def baselines(db: Database, series_id: int, measurement: str) -> list[Baseline]:
-    """In the order in which they were accepted."""
+    """In the order of the runs that they begin with."""
     query = """
         SELECT from_run_id, accepted_by, accepted_at, note FROM baselines
-        WHERE series = %s AND measurement = %s ORDER BY accepted_at, from_run_id"""
+        WHERE series = %s AND measurement = %s ORDER BY from_run_id"""
     return [Baseline(*row) for row in db.execute(query, [series_id, measurement])]
 
 

@@ -15,9 +15,9 @@ from clusterbench.report.gather import Gathered
 from clusterbench.report.paper_tables import paper_tables
 from clusterbench.report.platforms import comparisons
 from clusterbench.report.sweeps import Chart, SweepView, belongs, sweep_views
-from clusterbench.report.words import THIN_SPACE, number, published_text, quantity, say_level
+from clusterbench.report.words import THIN_SPACE, number, published_text, quantity, ratio_words, say_level
 from clusterbench.spec import PublishedValue
-from clusterbench.statistics import Result, Summary
+from clusterbench.statistics import Result, Summary, ratio_to_number
 from clusterbench.workloads import Level
 
 LINES_MAX = 10
@@ -115,11 +115,7 @@ def _with_interval(summary: Summary) -> str:
 def _to_paper(summary: Summary, value: PublishedValue) -> str:
     if summary.unit != value.unit:
         return f"not compared: ours is in {summary.unit}"
-    said = f"{number(summary.median / value.value, 2)}\u00d7"
-    bounds = summary.interval_95
-    if bounds is None:
-        return f"{said}, no interval"
-    return f"{said} ({number(bounds[0] / value.value, 2)} \u2013 {number(bounds[1] / value.value, 2)})"
+    return ratio_words(ratio_to_number(summary.values, value.value))
 
 
 def _other(view: SweepView, value: PublishedValue, result: Result) -> str:

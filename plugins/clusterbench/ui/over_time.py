@@ -11,11 +11,12 @@ from functools import cache
 from itertools import pairwise
 
 from clusterbench.catalog import Catalog
-from clusterbench.history import read
+from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.paths import project_root
-from clusterbench.regression import Change, ChangePoint, Policy, change_points, judge
+from clusterbench.regression import Change, ChangePoint, Policy, baseline_of, change_points, judge
+from clusterbench.regressions import POINTS
 from clusterbench.report.facts_compared import Difference, Side, differences
 from clusterbench.spec import Experiment
 from clusterbench.ui import addresses
@@ -40,11 +41,15 @@ class FactsChanged:
 
 @dataclass(frozen=True)
 class Page:
+    """``change`` is what the weekly run ``told``, where the newest run is one of its own: it judged all results
+    together. Else this result is judged alone, and ``told`` is None."""
+
     series: Series
     title: str
     points: list[Point]
     asked: int
     change: Change
+    told: glance.Told | None
     change_points: list[ChangePoint]
     facts: list[FactsChanged]
     baselines: list[Baseline]
@@ -81,17 +86,21 @@ def find(db: Database, wanted: Wanted) -> Series:
 
 
 def gather(db: Database, series: Series, runs: int) -> Page:
-    points = read.points(db, series.id, series.measurement, limit=runs)
+    known = read.points(db, series.id, series.measurement, limit=max(runs, POINTS))
+    judged, points = known[-POINTS:], known[-runs:]  # what is shown changes no verdict
     accepted = read.baselines(db, series.id, series.measurement)
-    policy, baseline = policy_of(series), accepted[-1] if accepted else None
-    found = change_points(points, policy, baseline)
+    policy, baseline = policy_of(series), baseline_of(accepted, judged)
+    shown = {point.run_id for point in points}
+    found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
+    told = _told(db, series, judged, accepted)
     facts = _facts_changed(db, points)
     return Page(
         series,
         title_of(series.measurement),
         points,
         runs,
-        judge(points, series.better, policy, baseline),
+        Change.from_json(told.change) if told else judge(judged, series.better, policy, baseline),
+        told,
         found,
         facts,
         accepted,
@@ -104,6 +113,12 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         ),
         policy,
     )
+
+
+def _told(db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]) -> glance.Told | None:
+    """Not where somebody has accepted a level since: it was judged against another one."""
+    told = glance.told(db, series, points[-1].run_id) if points else None
+    return told if told and all(one.accepted_at < told.started_at for one in accepted) else None
 
 
 @cache
