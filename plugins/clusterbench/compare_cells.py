@@ -20,6 +20,7 @@ class Cell:
     Ratio and verdict are made when they are asked for: a run has thousands, of which few are shown.
     """
 
+    sweep: str
     label: str
     measurement: str
     unit: str
@@ -77,7 +78,7 @@ def _of_cell(a: Result | None, b: Result | None, names: tuple[str, str], refused
     known = next(result for result in (a, b) if result)
     levels = ", ".join(f"{name} {level}" for name, level in known.levels.items())
     label = f"{known.label} ({levels})" if twice else known.label
-    bare = Cell(label, "", "", None, None, _said(a, twice=twice), _said(b, twice=twice), names=names)
+    bare = Cell(known.sweep, label, "", "", None, None, _said(a, twice=twice), _said(b, twice=twice), names=names)
     measured = dict.fromkeys(name for result in (a, b) if result for name in result.measurements)
     why = refused or _utilisation(a, b, names)
     return [_with(bare, name, a, b, why) for name in measured] or [replace(bare, refused=_lacking(bare))]

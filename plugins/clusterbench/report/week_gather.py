@@ -19,7 +19,7 @@ from clusterbench.report.week import Judged, Ran, Week
 from clusterbench.report.week_papers import beside
 from clusterbench.runs import asked_at
 from clusterbench.spec import Experiment
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import measurement_title
 
 if TYPE_CHECKING:
     from clusterbench.history.database import Database
@@ -130,9 +130,5 @@ def _judged(
 
 
 def _title_of(series: Series, known: Mapping[str, Experiment]) -> str:
-    """The measurement's, as its workload calls it; its name in words where this version no longer has it."""
-    try:
-        workload = load_workload(known[series.experiment].sweeps[series.sweep].workload)
-        return workload.measurements[series.measurement].title
-    except (ClusterbenchError, KeyError):
-        return series.measurement.replace("_", " ").capitalize()
+    experiment = known.get(series.experiment)
+    return measurement_title(experiment.workload_of(series.sweep) if experiment else None, series.measurement)

@@ -12,7 +12,7 @@ from clusterbench.errors import ArchiveError
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow
-from clusterbench.ui.judged import title_of
+from clusterbench.ui.known import title
 from clusterbench.ui.visit import NotShown
 
 RUNS_OFFERED = 300
@@ -68,7 +68,7 @@ def gather(db: Database, experiments: list[str], experiment: str, a: str, b: str
     except ArchiveError as error:
         return Page(experiment, experiments, runs, a, b, None, None, [], str(error))
     found, drawn = compare(run_a, run_b), _drawn(db, rows)
-    pairs = [_shown(pair, drawn) for pair in found.pairs]
+    pairs = [_shown(pair, drawn, rows[1].experiment) for pair in found.pairs]
     return Page(experiment, experiments, runs, a, b, rows, found, pairs, "")
 
 
@@ -85,13 +85,13 @@ def _drawn(db: Database, rows: Sequence[RunRow]) -> set[str]:
     return {one.measurement for row in rows for one in read.series(db, experiment=row.experiment, scale=row.scale)}
 
 
-def _shown(pair: Pair, drawn: set[str]) -> PairShown:
+def _shown(pair: Pair, drawn: set[str], experiment: str) -> PairShown:
     cells = [cell for cell in pair.cells if cell.measurement in drawn or not cell.measurement]
     cells.sort(key=_how_different, reverse=True)
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.judgement.word] = counts.get(cell.judgement.word, 0) + 1
-    shown = [Shown(cell, title_of(cell.measurement)) for cell in cells[:CELLS_SHOWN]]
+    shown = [Shown(cell, title(experiment, cell.sweep, cell.measurement)) for cell in cells[:CELLS_SHOWN]]
     return PairShown(pair, shown, sorted(counts.items(), key=lambda one: -one[1]), len(cells) - len(shown))
 
 

@@ -10,7 +10,7 @@ from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.ui.chart import Figure, spark
-from clusterbench.ui.judged import title_of
+from clusterbench.ui.known import title_of
 from clusterbench.ui.latest import points_of
 from clusterbench.ui.visit import NotShown
 
@@ -94,5 +94,5 @@ def _followed(db: Database, series: Sequence[Series]) -> list[Followed]:
     made = []
     for one in series:
         found = points.get((one.id, one.measurement), [])
-        made.append(Followed(one, title_of(one.measurement), found[-1] if found else None, spark(found)))
+        made.append(Followed(one, title_of(one), found[-1] if found else None, spark(found)))
     return made

@@ -10,13 +10,7 @@ from clusterbench.history.model import WeekRow
 from clusterbench.regression import Change
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week import Judged, Ran, Week
-from clusterbench.workloads import measurement_kinds
-
-
-def title_of(measurement: str) -> str:
-    """What its workload calls it."""
-    kind = measurement_kinds().get(measurement)
-    return kind.title if kind else measurement.replace("_", " ")
+from clusterbench.ui.known import title_of
 
 
 def newest(db: Database) -> WeekRow | None:
@@ -28,7 +22,7 @@ def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
     judged = [
         Judged(
             found.series,
-            title_of(found.series.measurement),
+            title_of(found.series),
             Change.from_json(found.entry["change"]),
             tuple(Difference(**one) for one in found.entry.get("differences") or ()),
         )

@@ -14,7 +14,7 @@ from clusterbench.report.week import Judged, Week
 from clusterbench.report.words import plural
 from clusterbench.ui import judged
 from clusterbench.ui.chart import Figure, spark
-from clusterbench.ui.judged import title_of
+from clusterbench.ui.known import title_of
 from clusterbench.ui.visit import Visit
 
 SHOWN_MAX = 5
@@ -145,7 +145,7 @@ def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> lis
                     *done.get(key, (0, 0)),
                     _counted(counted.get(place, {})),
                     series,
-                    title_of(series.measurement) if series else "",
+                    title_of(series) if series else "",
                     course[-1] if course else None,
                     spark(course),
                 )

@@ -12,7 +12,7 @@ from clusterbench.history.model import FailedTrial, RunRow, Series
 from clusterbench.report.facts_compared import comparable, engine_texts, folded
 from clusterbench.report.words import said_by
 from clusterbench.statistics import Result, Summary
-from clusterbench.ui.judged import title_of
+from clusterbench.ui.known import title_of
 from clusterbench.ui.visit import NotShown
 from clusterbench.validation import Verdict
 
@@ -135,7 +135,7 @@ def _sweeps(cells: Sequence[Result], followed: Sequence[Series]) -> list[tuple[s
     found: dict[str, list[Row]] = {}
     for result in cells:
         measured = [
-            (one, title_of(one.measurement), result.measurements[one.measurement])
+            (one, title_of(one), result.measurements[one.measurement])
             for one in by_cell.get(cell_key(result.sweep, result.levels), [])
             if one.measurement in result.measurements
         ]

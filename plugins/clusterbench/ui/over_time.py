@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from itertools import pairwise
 
-from clusterbench.catalog import Catalog
 from clusterbench.history import glance, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
-from clusterbench.paths import project_root
 from clusterbench.regression import Change, ChangePoint, Policy, baseline_of, change_points, judge
 from clusterbench.regressions import POINTS
 from clusterbench.report.facts_compared import Difference, Side, differences
-from clusterbench.spec import Experiment
 from clusterbench.ui import addresses
 from clusterbench.ui.chart import Break, Figure, figure
-from clusterbench.ui.judged import title_of
+from clusterbench.ui.known import experiments, policy_of, title_of
 from clusterbench.ui.visit import NotShown
 
 RUNS = (26, 52, 104, 260)
@@ -96,7 +92,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     facts = _facts_changed(db, points)
     return Page(
         series,
-        title_of(series.measurement),
+        title_of(series),
         points,
         runs,
         Change.from_json(told.change) if told else judge(judged, series.better, policy, baseline),
@@ -121,25 +117,12 @@ def _told(db: Database, series: Series, points: Sequence[Point], accepted: Seque
     return told if told and all(one.accepted_at < told.started_at for one in accepted) else None
 
 
-@cache
-def _experiments() -> Mapping[str, Experiment]:
-    """As their files were when this process asked first."""
-    return {one.experiment: one for one, _ in Catalog(project_root()).experiments()}
-
-
 def warm() -> None:
     """Change points need otava and scipy, which take seconds to import; policies are in YAML files."""
     now = datetime.now(UTC)
     points = [Point(str(n), now, True, 3, 3, 100.0 + n % 3, None, "") for n in range(40)]
     judge(points, "lower", Policy())
-    title_of("")
-    _experiments()
-
-
-def policy_of(series: Series) -> Policy:
-    """That of an experiment that is no longer here is the usual one."""
-    known = _experiments().get(series.experiment)
-    return Policy.of(known.regression_of(series.sweep)) if known else Policy()
+    experiments()
 
 
 def _facts_changed(db: Database, points: Sequence[Point]) -> list[FactsChanged]:

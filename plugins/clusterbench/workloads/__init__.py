@@ -256,5 +256,11 @@ def measurement_kinds() -> Mapping[str, MeasurementKind]:
     return found
 
 
+def measurement_title(workload: str | None, name: str) -> str:
+    """What the workload calls it; its name in words where this version has no such workload or measurement."""
+    kinds = load_workload(workload).measurements if workload in workload_names() else {}
+    return kinds[name].title if name in kinds else name.replace("_", " ").capitalize()
+
+
 def workload_names() -> list[str]:
     return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
