@@ -29,6 +29,7 @@ from clusterbench.plan import estimate, make_plan, read_choices
 from clusterbench.runs import WEEKLY, pool_of, run_id_from
 from clusterbench.spec import SCALES, Platform
 from clusterbench.statistics import Result
+from clusterbench.ui import addresses
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -230,12 +231,8 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     verdicts = archive.get_json("verdicts.json")
     if archive.get_json("results.json"):
         _print_results(*_results_of(archive))
-    report = lab_dir() / "reports" / f"{dag_id}-{run_id}.html"
-    if html := archive.store.get(f"{archive.prefix}report.html"):
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_bytes(html)
-        print(f"report   {report}\narchive  {archive.url}")
-    print(f"airflow  {api.url}/dags/{dag_id}/runs/{dag_run_id}")
+    cli_weekly.save_report(archive, "report   ")
+    print(f"archive  {archive.url}\nairflow  {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
     valid = state == "success" and bool(verdicts and verdicts["valid"]) and archive.sealed
     print(f"run {dag_id}/{run_id}: {'valid' if valid else 'NOT VALID'}")
     if not valid:

@@ -78,7 +78,7 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     for found in broken(map(Found.of, changes)):
         print(f"  worse: {found.line}", file=sys.stderr)
     print()
-    _save_report(week, "week     ")
+    save_report(week, "week     ")
     print(f"archive  {week.url}")
     valid = state == "success" and week.sealed
     print(f"run {week.experiment}/{week.run_id}: {'all valid' if valid else 'NOT ALL VALID'}")
@@ -88,11 +88,12 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
 def _show_run(archive: RunArchive, show: Show) -> None:
     if archive.get_json("results.json"):
         show(archive)
-    _save_report(archive, "report   ")
+    save_report(archive, "report   ")
     print(f"archive  {archive.url}")
 
 
-def _save_report(archive: RunArchive, word: str) -> None:
+def save_report(archive: RunArchive, word: str) -> None:
+    """To the lab's folder; nothing where the run has none."""
     html = archive.store.get(f"{archive.prefix}report.html")
     if html:
         path = lab_dir() / "reports" / f"{archive.experiment}-{archive.run_id}.html"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from clusterbench.regression import State
 from clusterbench.report.facts_compared import Difference
 from clusterbench.report.week import Judged, Ran, Week
-from clusterbench.report.words import THIN_SPACE, number, plural
+from clusterbench.report.words import THIN_SPACE, number, plural, quantity
 from clusterbench.runs import asked_at
 
 T = TypeVar("T")
@@ -106,11 +106,7 @@ def levels(one: Judged) -> str:
     change = one.change
     if change.before is None or change.after is None:
         return ""
-    return f"from {number(change.before, 4)} to {quantity_of(change.after, one.series.unit)}"
-
-
-def quantity_of(value: float, unit: str) -> str:
-    return number(value, 4) + ("" if unit == "1" else f"{THIN_SPACE}{unit}")
+    return f"from {number(change.before, 4)} to {quantity(change.after, one.series.unit, 4)}"
 
 
 def interval(one: Judged) -> str:

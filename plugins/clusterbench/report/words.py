@@ -40,8 +40,9 @@ def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
     return f"{rounded:,.{max(0, decimals)}f}".replace(",", THIN_SPACE)
 
 
-def quantity(value: float | None, unit: str) -> str:
-    return number(value) if value is None or unit == "1" else f"{number(value)}{THIN_SPACE}{unit}"
+def quantity(value: float | None, unit: str, digits: int = SIGNIFICANT_DIGITS) -> str:
+    said = number(value, digits)
+    return said if value is None or unit == "1" else f"{said}{THIN_SPACE}{unit}"
 
 
 def interval(bounds: Sequence[float] | None) -> str:
