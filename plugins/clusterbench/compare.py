@@ -92,6 +92,16 @@ class Comparison:
     def is_of_one_run(self) -> bool:
         return self.runs[0] == self.runs[1]
 
+    @property
+    def caution(self) -> str:
+        """What two runs, in whatever numbers they differ, do not show."""
+        if self.is_of_one_run or not self.pairs:
+            return ""
+        return (
+            "The intervals come from the repetitions within each run. What differs from one run to the next for no "
+            "known reason is in none of them: a small difference of two runs may be gone in a third."
+        )
+
     def as_json(self, measurements: Collection[str] = ()) -> dict[str, Any]:
         """``measurements``: only these, where any are named."""
         of_runs = [asdict(one) for one in self.run_differences]

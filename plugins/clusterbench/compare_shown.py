@@ -45,6 +45,8 @@ def show(found: Comparison, console: Console, shown: Shown) -> None:
         _facts(pair, console, sides)
         _differences(pair.declared, "Declared settings", console, sides)
         _cells(pair, console, shown, sides)
+    if found.caution:
+        console.print(f"\n{found.caution}", highlight=False)
     for run, names in zip("AB", found.alone, strict=True):
         if names:
             console.print(f"Only {run} has {', '.join(names)}.", highlight=False, markup=False)
