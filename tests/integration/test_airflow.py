@@ -515,7 +515,7 @@ def test_weekly_runs_every_experiment_fails_when_one_did_and_says_so(
     archived = (week.store.get(f"{week.prefix}report.html") or b"").decode()
     assert report.get_content().splitlines() == archived.splitlines()
     (posted,) = [body for path, body in people.posted if said in body["text"]]
-    assert posted["failed"] == experiments and dag_run_id in posted["url"]
+    assert posted["failed"] == experiments and quote(dag_run_id, safe="") in posted["url"]
     (late,) = mails_about(people, "not finished after 0.01 hours")
     assert dag_run_id in str(late.get_body(("plain",)))
 
