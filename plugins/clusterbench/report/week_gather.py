@@ -12,7 +12,6 @@ from clusterbench.archive import RunArchive, Store
 from clusterbench.catalog import Catalog
 from clusterbench.connections import Connections
 from clusterbench.errors import ArchiveError, ClusterbenchError
-from clusterbench.history.model import Series
 from clusterbench.report.gather import Gathered, gather
 from clusterbench.report.labels import labelled
 from clusterbench.report.week import Judged, Ran, Week
@@ -121,14 +120,9 @@ def _judged(
     found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
     return Judged(
         series,
-        _title_of(series, known),
+        measurement_title(known.get(series.experiment), series.sweep, series.measurement),
         told.change,
         told.differences,
         told.facts_run_id,
         why=found.reasons[0] if found and found.reasons else "",
     )
-
-
-def _title_of(series: Series, known: Mapping[str, Experiment]) -> str:
-    experiment = known.get(series.experiment)
-    return measurement_title(experiment.workload_of(series.sweep) if experiment else None, series.measurement)

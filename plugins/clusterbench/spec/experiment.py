@@ -165,10 +165,6 @@ class Experiment(Strict):
             raise ValueError("is empty; name at least one sweep, or there is nothing to measure")
         return sweeps
 
-    def workload_of(self, sweep: str) -> str | None:
-        """None of a sweep that is no more."""
-        return self.sweeps[sweep].workload if sweep in self.sweeps else None
-
     def regression_of(self, sweep: str) -> Regression:
         """The experiment's, but for what the sweep says itself. A sweep that is no more has the experiment's."""
         own = self.sweeps[sweep].regression if sweep in self.sweeps else None

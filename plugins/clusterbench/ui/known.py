@@ -25,9 +25,8 @@ def title_of(series: Series) -> str:
 
 @cache
 def title(experiment: str, sweep: str, measurement: str) -> str:
-    """Of a measurement: response time is that of a scan in one sweep and that of building an index in another."""
-    known = experiments().get(experiment)
-    return measurement_title(known.workload_of(sweep) if known else None, measurement)
+    """Of a measurement in that sweep."""
+    return measurement_title(experiments().get(experiment), sweep, measurement)
 
 
 def policy_of(series: Series) -> Policy:

@@ -20,6 +20,7 @@ from clusterbench.errors import SpecError, suggest
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
     from clusterbench.records import Trial
+    from clusterbench.spec import Experiment
 
 Level = bool | int | float | str
 
@@ -256,9 +257,13 @@ def measurement_kinds() -> Mapping[str, MeasurementKind]:
     return found
 
 
-def measurement_title(workload: str | None, name: str) -> str:
-    """What the workload calls it; its name in words where this version has no such workload or measurement."""
-    kinds = load_workload(workload).measurements if workload in workload_names() else {}
+def measurement_title(experiment: Experiment | None, sweep: str, name: str) -> str:
+    """What the sweep's workload calls it; its name in words where this version has it no longer.
+
+    Two workloads may call it differently: response time is that of a scan in one, and of building an index in another.
+    """
+    declared = experiment.sweeps.get(sweep) if experiment else None
+    kinds = load_workload(declared.workload).measurements if declared else {}
     return kinds[name].title if name in kinds else name.replace("_", " ").capitalize()
 
 
