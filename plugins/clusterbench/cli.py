@@ -208,15 +208,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.experiment == WEEKLY:
         api = AirflowApi.from_environment(lab_dir())
         api.ensure_pools(_pool_names(catalog))
-        show = lambda archive: _print_results(*_results_of(archive))  # noqa: E731
-        return cli_weekly.run_week(api, of_week, show, wait=not options.no_wait)
+        return cli_weekly.run_week(api, of_week, _show_results, wait=not options.no_wait)
     experiment = catalog.experiment(options.experiment)
     choices = read_choices(experiment, _chosen(options))
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
     api = AirflowApi.from_environment(lab_dir())
     api.ensure_pools(_pool_names(catalog))
     dag_run_id = api.trigger(experiment.experiment, _chosen(options))
-    print(f"started {experiment.experiment}: {api.url}/dags/{experiment.experiment}/runs/{dag_run_id}")
+    print(f"started {experiment.experiment}: {api.url}{addresses.dag_run(experiment.experiment, dag_run_id)}")
     if options.no_wait:
         return OK
     state = follow(api, experiment.experiment, dag_run_id)
@@ -229,10 +228,8 @@ def _show_end(api: Any, dag_id: str, dag_run_id: str, state: str) -> int:
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
     archive = archive_of(f"{dag_id}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
-    if archive.get_json("results.json"):
-        _print_results(*_results_of(archive))
-    cli_weekly.save_report(archive, "report   ")
-    print(f"archive  {archive.url}\nairflow  {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
+    cli_weekly.show_run(archive, _show_results)
+    print(f"airflow  {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
     valid = state == "success" and bool(verdicts and verdicts["valid"]) and archive.sealed
     print(f"run {dag_id}/{run_id}: {'valid' if valid else 'NOT VALID'}")
     if not valid:
@@ -247,6 +244,10 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
             print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
+
+
+def _show_results(archive: RunArchive) -> None:
+    _print_results(*_results_of(archive))
 
 
 def _results_of(archive: RunArchive) -> tuple[list[Result], Durability]:

@@ -17,6 +17,7 @@ from clusterbench.connections import local_connections
 from clusterbench.errors import SpecError, suggest
 from clusterbench.paths import lab_dir, project_root
 from clusterbench.runs import WEEKLY, run_id_from, run_started_by
+from clusterbench.ui import addresses
 from clusterbench.watch import Tasks, follow
 from clusterbench.weekly import runs_of
 
@@ -33,7 +34,7 @@ def add_to(run: argparse.ArgumentParser) -> None:
 def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bool) -> int:
     """``show`` prints the results of an experiment's archive. Exit status 0 only where all is valid."""
     dag_run_id = api.trigger(WEEKLY, chosen)
-    print(f"started {WEEKLY}: {api.url}/dags/{WEEKLY}/runs/{dag_run_id}")
+    print(f"started {WEEKLY}: {api.url}{addresses.dag_run(WEEKLY, dag_run_id)}")
     if not wait:
         return OK
     state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
@@ -71,28 +72,29 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     for one in runs_of(noted) if noted else []:
         print(f"\n{one.experiment}: {'valid' if not one.failed else f'NOT VALID, {one.state}: {one.reason}'}")
         if one.run_id:
-            _show_run(RunArchive(week.store, one.experiment, one.run_id), show)
+            show_run(RunArchive(week.store, one.experiment, one.run_id), show)
     for name, why in (noted or {}).get("left_out", {}).items():
         print(f"\n{name}: left out: it {why}")
     changes = (week.get_json("changes.json") or {}).get("changes", [])
     for found in broken(map(Found.of, changes)):
         print(f"  worse: {found.line}", file=sys.stderr)
     print()
-    save_report(week, "week     ")
+    _save_report(week, "week     ")
     print(f"archive  {week.url}")
     valid = state == "success" and week.sealed
     print(f"run {week.experiment}/{week.run_id}: {'all valid' if valid else 'NOT ALL VALID'}")
     return OK if valid else FAILED
 
 
-def _show_run(archive: RunArchive, show: Show) -> None:
+def show_run(archive: RunArchive, show: Show) -> None:
+    """Of one experiment: its results, where it has any, its report and where it is."""
     if archive.get_json("results.json"):
         show(archive)
-    save_report(archive, "report   ")
+    _save_report(archive, "report   ")
     print(f"archive  {archive.url}")
 
 
-def save_report(archive: RunArchive, word: str) -> None:
+def _save_report(archive: RunArchive, word: str) -> None:
     """To the lab's folder; nothing where the run has none."""
     html = archive.store.get(f"{archive.prefix}report.html")
     if html:

@@ -50,7 +50,8 @@ def follow(
                     prefix = "" if name == dag_id else f"{name}, "
                     print(_line(task, found, time.monotonic() - begun, prefix), file=out, flush=True)
                     if task["state"] in ("failed", *WAITING):
-                        print(f"         its log: {_page(api.url, name, run_id, task)}", file=out, flush=True)
+                        log = addresses.task(name, run_id, task["task_id"], task["map_index"])
+                        print(f"         its log: {api.url}{log}", file=out, flush=True)
         if state in ("success", "failed"):
             return state
         time.sleep(POLL_S)
@@ -75,8 +76,3 @@ def _line(task: Mapping[str, Any], tasks: Tasks, elapsed_s: float, prefix: str) 
         count = f" {ended}/{len(siblings)}"
         name = f"{name.rsplit('.', 1)[0]}: {task.get('rendered_map_index') or task['map_index']}"
     return f"[{int(elapsed_s) // 60:3d}:{int(elapsed_s) % 60:02d}]{count} {prefix}{name}: {word}"
-
-
-def _page(url: str, dag_id: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
-    mapped = f"/mapped/{task['map_index']}" if task["map_index"] >= 0 else ""
-    return f"{url}{addresses.dag_run(dag_id, dag_run_id)}/tasks/{task['task_id']}{mapped}"

@@ -49,7 +49,12 @@ def dag_run(dag_id: str, dag_run_id: str) -> str:
     return f"/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
 
 
+def task(dag_id: str, dag_run_id: str, task_id: str, map_index: int) -> str:
+    """Where its log is. ``map_index``: -1 of a task that is not mapped."""
+    mapped = f"/mapped/{map_index}" if map_index >= 0 else ""
+    return f"{dag_run(dag_id, dag_run_id)}/tasks/{quote(task_id, safe='')}{mapped}"
+
+
 def task_log(of: RunRow, trial: FailedTrial) -> str:
     """The log of a trial's task."""
-    task = quote(f"{trial.platform}.trials", safe="")
-    return f"{dag_run(of.experiment, of.dag_run_id)}/tasks/{task}/mapped/{trial.map_index}"
+    return task(of.experiment, of.dag_run_id, f"{trial.platform}.trials", trial.map_index)
