@@ -32,7 +32,7 @@ def measure(say: Callable[..., bool]) -> bool:
     with many_hosts(HOSTS) as hosts:
         known, places = _known_hosts(hosts), [address.host for address in hosts.addresses]
         ways: dict[str, Callable[[], str]] = {
-            "ours": lambda: _ours(hosts, COMMAND),
+            "ours": lambda: _ours(hosts),
             "clush": lambda: _theirs(_clush(hosts, known, places), {}),
             "pdsh": lambda: _theirs(*_pdsh(hosts, known, places)),
         }
@@ -62,9 +62,9 @@ def _in_turns(ways: dict[str, Callable[[], str]]) -> dict[str, list[float]]:
     return seconds
 
 
-def _ours(hosts: ManyHosts, script: str) -> str:
+def _ours(hosts: ManyHosts) -> str:
     with Fleet(hosts.addresses) as fleet:
-        return "".join(answer.output for answer in fleet.run(fleet.names, script).values())
+        return "".join(answer.output for answer in fleet.run(fleet.names, COMMAND).values())
 
 
 def _flush_s(hosts: ManyHosts) -> float:

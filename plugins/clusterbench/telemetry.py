@@ -80,7 +80,7 @@ if grep -q sadc /proc/$pid/comm 2>/dev/null; then
     sleep 0.1
   done
   kill -TERM $pid || true  # at once, before it writes again: SIGINT would be heeded a second later
-  printf '%s\n' "$costs" "$follower_costs" | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s
+  printf '%s\\n' "$costs" "$follower_costs" | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s
 fi
 LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
 rm -f telemetry.raw telemetry.pid telemetry.follower

@@ -47,6 +47,11 @@ def of(db: database.Database, catalog: Catalog, week: int = WEEKS - 1) -> dict[t
     return {(one.series.platform, int(one.series.levels["clients"]), one.series.measurement): one for one in found}
 
 
+def accept(db: database.Database, one: SeriesChange) -> None:
+    row = [one.series.id, one.series.measurement, one.change.at_run_id, "ada", datetime.now(UTC), "new release", "x"]
+    db.execute("INSERT INTO baselines VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+
+
 def test_each_series_that_the_report_draws_is_judged(db: database.Database, filled: History) -> None:
     found = of(db, filled.catalog)
     assert len(found) == len(PLATFORMS) * CELLS * 2
@@ -95,8 +100,7 @@ def test_a_cell_without_a_number_this_week_is_told(db: database.Database, filled
 
 def test_an_accepted_level_is_no_regression_any_more(db: database.Database, filled: History) -> None:
     slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
-    row = [slower.series.id, "latency_ms_mean", slower.change.at_run_id, "ada", datetime.now(UTC), "new release", "x"]
-    db.execute("INSERT INTO baselines VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+    accept(db, slower)
     found = of(db, filled.catalog)
     assert found["lab_db1", 2, "latency_ms_mean"].change.state == "no_change"
     assert found["lab_db2", 2, "latency_ms_mean"].change.state == "regression"
@@ -154,8 +158,7 @@ def test_the_page_of_a_result_says_what_the_weekly_run_said(db: database.Databas
     page = over_time.gather(db, slower.series, 26)
     assert page.change == told
     assert page.told is not None and page.told.judged == 1
-    row = [slower.series.id, "latency_ms_mean", slower.change.at_run_id, "ada", datetime.now(UTC), "new release", "x"]
-    db.execute("INSERT INTO baselines VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+    accept(db, slower)
     page = over_time.gather(db, slower.series, 26)
     assert (page.told, page.change.state) == (None, "no_change")
     assert page.change.says != told.says
