@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from clusterbench import baseline_tasks, tasks
+from clusterbench.airflow import baseline_tasks, tasks
 
 with DAG(
     "baselines",

@@ -1,8 +1,8 @@
 """One Airflow DAG per experiment: the whole sequence on one page, read from top to bottom.
 
 Each file in ``experiments/`` becomes a DAG of its name. What a step does is the function of its name in
-``clusterbench.steps``; how a number comes about is in ``clusterbench.trial``. A file with a mistake makes no DAG;
-``problems.py`` shows it in the UI.
+``clusterbench.run.steps``; how a number comes about is in ``clusterbench.trial.protocol``. A file with a mistake makes
+no DAG; ``problems.py`` shows it in the UI.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from datetime import datetime
 
 from airflow.sdk import DAG, TaskGroup
 
-from clusterbench import tasks
-from clusterbench.catalog import Catalog
-from clusterbench.paths import project_root
-from clusterbench.runs import pool_of
+from clusterbench.airflow import tasks
+from clusterbench.base.paths import project_root
 from clusterbench.spec import Experiment, Platform
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.platform import pool_of
 
 
 def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:

@@ -5,9 +5,9 @@ They are not raised in ``benchmarks.py``, because there one broken file would ta
 
 from __future__ import annotations
 
-from clusterbench.catalog import Catalog
-from clusterbench.errors import SpecError
-from clusterbench.paths import project_root
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import project_root
+from clusterbench.spec.catalog import Catalog
 
 if problems := Catalog(project_root()).lint():
     raise SpecError(problems)

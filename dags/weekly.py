@@ -13,9 +13,9 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, CronTriggerTimetable, TaskGroup
 
-from clusterbench import tasks, weekly_tasks
-from clusterbench.catalog import Catalog
-from clusterbench.paths import project_root
+from clusterbench.airflow import tasks, weekly_tasks
+from clusterbench.base.paths import project_root
+from clusterbench.spec.catalog import Catalog
 
 SATURDAY_EVENING = "0 20 * * 6"
 

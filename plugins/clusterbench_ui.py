@@ -1,4 +1,4 @@
-"""The Airflow UI plugin: results inside the Airflow UI. All that is Airflow's is here, all else in ``clusterbench.ui``.
+"""The Airflow UI plugin: results inside the Airflow UI. All else of these pages is in ``clusterbench.airflow.ui``.
 
 Every component of Airflow loads this file, and only the API server needs the pages: so they are imported when
 somebody asks for one; in the API server a little after its start, since they take seconds to import.
@@ -20,7 +20,7 @@ from airflow.plugins_manager import AirflowPlugin
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from clusterbench.connections import Connection
+    from clusterbench.base.connections import Connection
 
 PREFIX = "/bench"
 LOGIN = "/api/v2/auth/login"
@@ -33,7 +33,7 @@ WARM_AFTER_S = 20.0
 def pages() -> FastAPI:
     from airflow.api_fastapi.core_api.security import get_user  # noqa: PLC0415  see the module's docstring
 
-    from clusterbench.ui.app import Airflow, build  # noqa: PLC0415
+    from clusterbench.airflow.ui.app import Airflow, build  # noqa: PLC0415
 
     return build(Airflow(user=get_user, may_read=may_read, login=LOGIN, connections=connection))
 
@@ -67,7 +67,7 @@ def connection(conn_id: str) -> Connection:
     """The API server asks its own database, which a task may not."""
     from airflow.models.connection import Connection as Kept  # noqa: PLC0415
 
-    from clusterbench.connections import from_airflow  # noqa: PLC0415
+    from clusterbench.base.connections import from_airflow  # noqa: PLC0415
 
     return from_airflow(conn_id, Kept.get_connection_from_secrets)
 
@@ -75,7 +75,7 @@ def connection(conn_id: str) -> Connection:
 def warm() -> None:
     """So that the first visitor need not wait. What fails here will fail for that visitor, who is told."""
     with contextlib.suppress(Exception):
-        from clusterbench.ui import app  # noqa: PLC0415
+        from clusterbench.airflow.ui import app  # noqa: PLC0415
 
         app.warm()
 

@@ -15,8 +15,8 @@ os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "false")
 
 import pytest
 
-from clusterbench.connections import Connections, from_file
-from clusterbench.lab import Lab, temporary_lab
+from clusterbench.base.connections import Connections, from_file
+from clusterbench_lab import Lab, temporary_lab
 
 BLOCK = int(os.environ.get("CLUSTERBENCH_TEST_BLOCK", "77"))
 """The labs are on 127.0.BLOCK.x and the next; another one lets two runs of the tests stand side by side."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from clusterbench.plan import Choices, Plan
-from clusterbench.records import Outcome, Trial, TrialRecord
-from clusterbench.statistics import Result, results, summarise
-from clusterbench.workloads import Level
+from clusterbench.base.factors import Level
+from clusterbench.base.records import Outcome, Trial, TrialRecord
+from clusterbench.results.statistics import Result, results, summarise
+from clusterbench.trial.plan import Choices, Plan
 
 PLATFORMS = {"lab_ideal": (1, "ideal"), "lab_base": (4, "base"), "lab_crowded": (8, "oversubscribed")}
 LEVELS = {"lite": [1, 4, 20, 24, 28], "full": [1, 2]}

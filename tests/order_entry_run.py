@@ -11,12 +11,13 @@ from typing import Any
 
 import yaml
 
-from clusterbench.durability import of_run
-from clusterbench.plan import Choices, Plan
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.statistics import results
-from clusterbench.validation import Verdict
-from clusterbench.workloads import Level, load_workload
+from clusterbench.base.factors import Level
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.results.durability import of_run
+from clusterbench.results.statistics import results
+from clusterbench.results.verdicts import Verdict
+from clusterbench.trial.plan import Choices, Plan
+from clusterbench.workloads import load_workload
 
 PLATFORMS = ("lab_native", "lab_vm64", "lab_busy")
 SPEED = {"lab_native": 1.0, "lab_vm64": 0.895, "lab_busy": 0.95}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from clusterbench.paths import project_root
+from clusterbench.base.paths import project_root
 from clusterbench.spec import (
     Experiment,
     Part,

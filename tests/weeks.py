@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
+from clusterbench.history.change_test import Change, State
 from clusterbench.history.model import Point, Series
-from clusterbench.regression import Change, State
-from clusterbench.report.facts_compared import Difference
-from clusterbench.report.week import Before, Judged, Ran, Week
-from clusterbench.report.week_papers import Beside, PaperLine
+from clusterbench.report.week.papers import Beside, PaperLine
+from clusterbench.report.week.week import Before, Judged, Ran, Week
+from clusterbench.results.facts_compared import Difference
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)
 KERNEL = Difference("kernel", "client, database", "6.1.0-25-amd64", "6.1.0-28-amd64", True)

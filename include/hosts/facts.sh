@@ -1,4 +1,4 @@
-# What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.facts.
+# What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.hosts.facts.
 #
 # "@FILE" or "@$NAME", then its lines, each behind a space. No root; what is not there is left out. Every program costs
 # a fork on each of many hosts, so what bash can read itself it reads itself. FOLDERS is set before.

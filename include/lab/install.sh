@@ -131,7 +131,7 @@ install_project() {
 #!$venv/bin/python
 import sys
 
-from clusterbench.cli import main
+from clusterbench.cli.main import main
 
 sys.exit(main())
 END

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.compose.containers import Containers
 
-from clusterbench.airflow_api import AirflowApi
+from clusterbench.airflow.api import AirflowApi
+from tests.compose.containers import Containers
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clusterbench.airflow_api import AirflowApi
-from clusterbench.paths import project_root
+from clusterbench.airflow.api import AirflowApi
+from clusterbench.base.paths import project_root
 
 PROJECT = "clusterbench-test"
 ONE_SHOT = {"migrate", "history", "pools"}

@@ -14,13 +14,13 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.compose.containers import ONE_SHOT, Containers
 
-from clusterbench.airflow_api import AirflowApi
-from clusterbench.archive import CONNECTION_ID, RunArchive, Store
-from clusterbench.connections import from_file
-from clusterbench.runs import run_id_from
-from clusterbench.watch import follow
+from clusterbench.airflow.api import AirflowApi
+from clusterbench.airflow.watch import follow
+from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
+from clusterbench.base.connections import from_file
+from clusterbench.base.run_ids import run_id_from
+from tests.compose.containers import ONE_SHOT, Containers
 
 pytestmark = pytest.mark.timeout(1200)
 

@@ -20,12 +20,13 @@ from airflow.exceptions import ParamValidationError
 from airflow.timetables.base import DataInterval, TimeRestriction
 from airflow.timetables.trigger import CronTriggerTimetable
 
-from clusterbench import baseline_tasks, steps, tasks, weekly_tasks
-from clusterbench.catalog import Catalog
-from clusterbench.cli import _pool_names
-from clusterbench.errors import SpecError
-from clusterbench.paths import project_root
-from clusterbench.series import concurrency_levels
+from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import project_root
+from clusterbench.cli.main import _pool_names
+from clusterbench.run import steps
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.concurrency import concurrency_levels
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
@@ -306,7 +307,9 @@ def test_deadline_of_the_weekly_run_can_be_set(
         assert alert is None
     else:
         assert alert is not None and alert.interval == timedelta(hours=said)
-        assert alert.callback.path == "clusterbench.weekly_tasks.deadline_passed", "in a module that can be imported"
+        assert alert.callback.path == "clusterbench.airflow.weekly_tasks.deadline_passed", (
+            "in a module that can be imported"
+        )
 
 
 def test_deadline_that_is_no_number_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,7 +427,7 @@ import airflow.sdk, airflow.providers.standard.operators.trigger_dagrun
 before = set(sys.modules)
 for file in {files}:
     runpy.run_path(file)
-print("clusterbench.tasks" in sys.modules, [name for name in {SLOW} if name in set(sys.modules) - before])
+print("clusterbench.airflow.tasks" in sys.modules, [name for name in {SLOW} if name in set(sys.modules) - before])
 """
     assert run_python(script, tmp_path) == "True []"
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.test_report import CAPTURED, CATALOG
 
-from clusterbench.archive import CONNECTION_ID, RunArchive, Store
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connection, from_file
+from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
+from clusterbench.base.connections import Connection, from_file
 from clusterbench.history import database, load
-from clusterbench.lab import Lab
+from clusterbench.spec.catalog import Catalog
+from clusterbench_lab import Lab
+from tests.report.test_report import CAPTURED, CATALOG
 
 KEY_VALUE, RETAIL = "20261101T000000Z-aaaaaa", "20261102T000000Z-bbbbbb"
 PASSWORD = "of-the-tests"

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from clusterbench.base.errors import ArchiveError, HistoryError
+from clusterbench.history import database, read
+from clusterbench.results.compare import compare
+from clusterbench.results.compare_read import read_run
+from clusterbench.results.facts_compared import differences
 from tests.history.conftest import KEY_VALUE, RETAIL, History, edited
 from tests.history.content import content
-
-from clusterbench.compare import compare
-from clusterbench.compare_read import read_run
-from clusterbench.errors import ArchiveError, HistoryError
-from clusterbench.history import database, read
-from clusterbench.report.facts_compared import differences
 
 RUNS = [("key_value", KEY_VALUE), ("retail", RETAIL)]
 TRIAL = "trials/lab_db1/table_size.rows_1000.access_index.r1/trial.json"

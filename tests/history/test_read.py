@@ -11,15 +11,14 @@ from itertools import pairwise
 
 import psycopg
 import pytest
-from tests.history.conftest import PASSWORD, made
 
-from clusterbench import bench_history
+from clusterbench.base.paths import project_root
 from clusterbench.history import database, read, rebuild
 from clusterbench.history.model import Series
-from clusterbench.history.synthetic import EXPERIMENTS, INVALID_EVERY, PLATFORMS, SHIFT, shape_of
-from clusterbench.lab import Lab
-from clusterbench.paths import project_root
-from clusterbench.report.facts_compared import differences
+from clusterbench.results.facts_compared import differences
+from clusterbench_lab import Lab
+from clusterbench_lab.bench.synthetic_history import EXPERIMENTS, INVALID_EVERY, PLATFORMS, SHIFT, shape_of
+from tests.history.conftest import PASSWORD, made
 
 WEEKS, TRIALS, CELLS = 48, 96, 4
 PAGE = (project_root() / "docs" / "history.md").read_text(encoding="utf-8")
@@ -29,7 +28,7 @@ PAGE = (project_root() / "docs" / "history.md").read_text(encoding="utf-8")
 def years(lab: Lab) -> Iterator[database.Database]:
     history = made(lab, "history_years")
     with history.connect() as db:
-        bench_history.fill(db, WEEKS, TRIALS)
+        history.fill(db, WEEKS, TRIALS)
         yield db
 
 

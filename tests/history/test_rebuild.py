@@ -7,14 +7,15 @@ import threading
 from collections.abc import Callable
 
 import pytest
+
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.errors import HistoryError
+from clusterbench.cli import main
+from clusterbench.history import database, load, read, rebuild
+from clusterbench.run import steps
+from clusterbench_lab import Lab
 from tests.history.conftest import KEY_VALUE, RETAIL, History, made
 from tests.history.content import content
-
-from clusterbench import cli, steps
-from clusterbench.archive import RunArchive
-from clusterbench.errors import HistoryError
-from clusterbench.history import database, load, read, rebuild
-from clusterbench.lab import Lab
 
 BROKEN, UNFINISHED = "20261104T000000Z-bbbbbb", "20261105T000000Z-cccccc"
 WEEK = "20261106T000000Z-dddddd"
@@ -138,7 +139,7 @@ def command(whole: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(whole.lab.lab_dir))
 
     def call(*arguments: str) -> str:
-        status = cli.main(["history", *arguments])
+        status = main.main(["history", *arguments])
         printed = capsys.readouterr()
         return f"{status} {printed.out}{printed.err}"
 

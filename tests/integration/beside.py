@@ -39,11 +39,12 @@ def _command(arguments: list[str], project: Path, environment: dict[str, str], p
     os.chdir(project)
     os.environ.update(environment)
     sys.path.insert(0, str(project / "plugins"))
-    from clusterbench import airflow_api, cli
+    from clusterbench.airflow import api
+    from clusterbench.cli import main
 
-    assert str(project) in cli.__file__
-    airflow_api.AirflowApi = AirflowHere  # type: ignore[assignment, misc]
-    status = cli.main(arguments)
+    assert str(project) in main.__file__
+    api.AirflowApi = AirflowHere  # type: ignore[assignment, misc]
+    status = main.main(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
@@ -66,9 +67,10 @@ class AirflowHere:
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
         """Ends when the run has ended. Airflow's own words go to a file beside what is printed."""
-        from airflow import settings
         from airflow.dag_processing.dagbag import DagBag
         from airflow.utils import db
+
+        from airflow import settings
 
         settings.DAGS_FOLDER = str(Path.cwd() / "dags")
         kept = [os.dup(1), os.dup(2)]

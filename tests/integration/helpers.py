@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clusterbench import steps
-from clusterbench.archive import RunArchive, Store
-from clusterbench.connections import Connection, Connections
-from clusterbench.datasets import Dataset
-from clusterbench.records import Trial
-from clusterbench.trial import Bench
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.base.connections import Connection, Connections
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.records import Trial
+from clusterbench.run import steps
+from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 
 ROWS, SEED = 2000, 7
@@ -38,12 +38,12 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
 
 
 @contextmanager
-def bench_on(run: steps.Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Bench]:
+def bench_on(run: steps.Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
     """A platform's bench; ``changes`` are made to the platform as declared."""
-    with run.bench(platform) as bench:
-        bench.platform = bench.platform.model_copy(update=changes)
-        bench.engine.platform = bench.platform  # type: ignore[attr-defined]
-        yield bench
+    with run.testbed(platform) as testbed:
+        testbed.platform = testbed.platform.model_copy(update=changes)
+        testbed.engine.platform = testbed.platform  # type: ignore[attr-defined]
+        yield testbed
 
 
 def trial(name: str = "lookups", workload: str = "key_value", timeout_s: int = 120, **levels: Any) -> Trial:

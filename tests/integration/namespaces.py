@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterbench.connections import Connection
+from clusterbench.base.connections import Connection
 
 PORT = 2290
 INSIDE = """\

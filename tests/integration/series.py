@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.integration.helpers import ROWS, SEED, new_run
 
-from clusterbench import lease, statistics, steps
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
-from clusterbench.plan import make_plan, read_choices
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.trial import Bench, job_of
+from clusterbench.base.connections import Connections
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.hosts import lease
+from clusterbench.results import statistics
+from clusterbench.run import steps
+from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.plan import make_plan, read_choices
+from clusterbench.trial.protocol import job_of
+from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from tests.integration.helpers import ROWS, SEED, new_run
 
 TIMEOUT_S = 120
 STRUCK_TIMEOUT_S = 10
@@ -29,19 +32,19 @@ LOOKUPS: dict[str, Any] = {
     "workload": "key_value",
     "factors": {"clients": [1, 2, 3], "rows": [ROWS], "lookups_per_client": [20_000]},
 }
-Strike = Callable[[Bench], None]
+Strike = Callable[[Testbed], None]
 
 
-def killed(bench: Bench) -> None:
-    bench.fleet.run_on("db1", f"kill -9 $(head -n 1 {data_of(bench)}/postmaster.pid)")
+def killed(testbed: Testbed) -> None:
+    testbed.fleet.run_on("db1", f"kill -9 $(head -n 1 {data_of(testbed)}/postmaster.pid)")
 
 
-def frozen(bench: Bench) -> None:
-    bench.fleet.run_on("db1", OF_ITS.format(data=data_of(bench), signal="STOP"))
+def frozen(testbed: Testbed) -> None:
+    testbed.fleet.run_on("db1", OF_ITS.format(data=data_of(testbed), signal="STOP"))
 
 
-def data_of(bench: Bench) -> str:
-    return str(bench.engine.instances()[0].data_directory)  # type: ignore[attr-defined]
+def data_of(testbed: Testbed) -> str:
+    return str(testbed.engine.instances()[0].data_directory)  # type: ignore[attr-defined]
 
 
 class Series:
@@ -74,13 +77,13 @@ def struck_while_it_runs(series: Series, step: Trial, strike: Strike) -> Iterato
 
     def wait_and_strike() -> None:
         try:
-            with series.run.bench(series.platform) as bench:
-                job, until = job_of(step, bench), time.monotonic() + 60
+            with series.run.testbed(series.platform) as testbed:
+                job, until = job_of(step, testbed), time.monotonic() + 60
                 while job.state().phase != "running":
                     assert time.monotonic() < until, "the driver did not start"
                     time.sleep(0.1)
                 time.sleep(0.3)
-                strike(bench)
+                strike(testbed)
         except BaseException as error:
             problems.append(error)
 
@@ -128,13 +131,13 @@ def series_on(platform: dict[str, Any], connections: Connections, folder: Path, 
         for t in plan.trials[name]
     ]
     run.archive.put_json("plan.json", plan.as_json())
-    with run.bench(name) as bench:
+    with run.testbed(name) as testbed:
         first, *_ = plan.trials[name]
         workload = load_workload(first.workload)
-        workload.generate(workload.dataset(first.levels, first.seed), bench.engine)
-        run.archive.put_json(f"platforms/{name}/facts.json", {"engine": bench.engine.facts()})
+        workload.generate(workload.dataset(first.levels, first.seed), testbed.engine)
+        run.archive.put_json(f"platforms/{name}/facts.json", {"engine": testbed.engine.facts()})
         try:
             yield Series(run, name)
         finally:
-            bench.engine.recover()
-            lease.release(bench.fleet, bench.platform, run.holder)
+            testbed.engine.recover()
+            lease.release(testbed.fleet, testbed.platform, run.holder)

@@ -20,26 +20,26 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+
+from clusterbench.airflow.api import AirflowApi
+from clusterbench.airflow.watch import follow
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.connections import HISTORY, Connections, from_file
+from clusterbench.base.errors import AirflowApiError
+from clusterbench.base.paths import project_root
+from clusterbench.base.run_ids import run_id_from, run_started_by
+from clusterbench.history import database as history
+from clusterbench.history import read
+from clusterbench.history.changes import Found, regressions
+from clusterbench.results.compare_read import read_run
+from clusterbench.run.baselines import KEEP
+from clusterbench.spec.catalog import Catalog
+from clusterbench_lab import Lab
+from clusterbench_lab.bench.history import fill
+from clusterbench_lab.layout import DATABASE_HOSTS
 from tests.integration.helpers import archive_of, store_of
 from tests.lab.looking import secrets_of
 from tests.people import People, listening
-
-from clusterbench.airflow_api import AirflowApi
-from clusterbench.archive import RunArchive
-from clusterbench.baselines import KEEP
-from clusterbench.bench_history import fill
-from clusterbench.catalog import Catalog
-from clusterbench.changes import Found, regressions
-from clusterbench.compare_read import read_run
-from clusterbench.connections import HISTORY, Connections, from_file
-from clusterbench.errors import AirflowApiError
-from clusterbench.history import database as history
-from clusterbench.history import read
-from clusterbench.lab import Lab
-from clusterbench.lab.layout import DATABASE_HOSTS
-from clusterbench.paths import project_root
-from clusterbench.runs import run_id_from, run_started_by
-from clusterbench.watch import follow
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
@@ -65,7 +65,7 @@ def there(lab_with_airflow: Lab) -> Connections:
 
 def clusterbench(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "clusterbench.cli", *arguments],
+        [sys.executable, "-m", "clusterbench.cli.main", *arguments],
         env={**os.environ, "CLUSTERBENCH_LAB_DIR": str(lab.lab_dir)},
         capture_output=True,
         text=True,

@@ -12,18 +12,21 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
+
+from clusterbench import engines
+from clusterbench.base.connections import Connection, Connections
+from clusterbench.base.errors import EngineError, NotYetError
+from clusterbench.base.paths import project_root
+from clusterbench.base.records import FINDINGS, TrialRecord
+from clusterbench.engines import instances
+from clusterbench.engines.postgres import engine
+from clusterbench.hosts import ssh
+from clusterbench.hosts.fleet import Address, Fleet
+from clusterbench.run import steps
+from clusterbench_lab.account import server_account
+from clusterbench_lab.postgres import binary_dir
 from tests.integration.namespaces import NamespaceHost, namespace_hosts
 from tests.integration.series import STRUCK_TIMEOUT_S, frozen, killed, series_on
-
-from clusterbench import engines, instances, ssh, steps
-from clusterbench.connections import Connection, Connections
-from clusterbench.engines import postgres
-from clusterbench.errors import EngineError, NotYetError
-from clusterbench.hosts import Address, Fleet
-from clusterbench.lab.account import server_account
-from clusterbench.lab.postgres import binary_dir
-from clusterbench.paths import project_root
-from clusterbench.records import FINDINGS, TrialRecord
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
 needs_root = pytest.mark.skipif(
@@ -159,13 +162,13 @@ def test_server_that_is_cut_off_is_waited_for_and_measured_again(
             record = series.measure(1, 2, lambda _: host.cut_off())
             took_s = time.monotonic() - begun
             with monkeypatch.context() as shortened, pytest.raises(EngineError) as caught:
-                shortened.setattr(postgres, "REACHABLE_S", 0)
-                with series.run.bench("far") as bench:
-                    bench.engine.recover()
-            with series.run.bench("far") as bench:
+                shortened.setattr(engine, "REACHABLE_S", 0)
+                with series.run.testbed("far") as testbed:
+                    testbed.engine.recover()
+            with series.run.testbed("far") as testbed:
                 with pytest.raises(EngineError, match="other trials fail without waiting again"):
-                    bench.engine.recover()  # at once, or this test would not end in its time
-                bench.fleet.run_on("client", f"rm {bench.fleet.work_dir('client')}/waited.far")
+                    testbed.engine.recover()  # at once, or this test would not end in its time
+                testbed.fleet.run_on("client", f"rm {testbed.fleet.work_dir('client')}/waited.far")
             threading.Timer(2, host.connect).start()
             after = series.measure(1, 3)
         finally:

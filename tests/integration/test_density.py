@@ -6,17 +6,20 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.helpers import bench_on, new_run
 
-from clusterbench import facts, neighbours, steps
-from clusterbench.connections import Connections
-from clusterbench.hosts import Fleet
-from clusterbench.lab import Lab
-from clusterbench.lab.cgroups import PERIOD_US, SERVERS
-from clusterbench.lab.layout import NATIVE, VM64, VMS
-from clusterbench.records import Trial
-from clusterbench.trial import Bench, job_of, run_trial
+from clusterbench.base.connections import Connections
+from clusterbench.base.records import Trial
+from clusterbench.hosts import facts
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run import steps
+from clusterbench.trial import neighbours
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from clusterbench_lab import Lab
+from clusterbench_lab.cgroups import PERIOD_US, SERVERS
+from clusterbench_lab.layout import NATIVE, VM64, VMS
+from tests.integration.helpers import bench_on, new_run
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
 
@@ -34,17 +37,17 @@ awk -v start="$start" -v end="$end" -v ticks="$(getconf CLK_TCK)" \\
 
 
 @pytest.fixture
-def bench(connections: Connections) -> Iterator[Bench]:
+def testbed(connections: Connections) -> Iterator[Testbed]:
     """Set up, with data, as a run has it; taken down after the test."""
     run = new_run(connections)
-    with bench_on(run, PLATFORM) as bench:
-        for engine in bench.engines.values():
+    with bench_on(run, PLATFORM) as testbed:
+        for engine in testbed.engines.values():
             engine.set_up()
             engine.facts()
             load_workload(WORKLOAD).generate(load_workload(WORKLOAD).dataset(LEVELS, 7), engine)
-        yield bench
-        steps.end_what_runs(bench.fleet, bench.platform, run.holder)
-        for engine in bench.engines.values():
+        yield testbed
+        steps.end_what_runs(testbed.fleet, testbed.platform, run.holder)
+        for engine in testbed.engines.values():
             engine.tear_down()
 
 
@@ -60,14 +63,14 @@ def used_cpus(fleet: Fleet, *hosts: str) -> list[float]:
     return [float(used) / float(took) for used, took in (answers[host].output.split() for host in hosts)]
 
 
-def test_limits_are_in_force_for_one_vm_and_for_all_at_once(bench: Bench, lab: Lab) -> None:
+def test_limits_are_in_force_for_one_vm_and_for_all_at_once(testbed: Testbed, lab: Lab) -> None:
     """What busy loops use of processors; a busy machine may give less, and a limit never more."""
     server, limits = SERVERS["server1"], lab.parts.limits
     vm_cpus, server_cpus = server.cpus("vm1"), server.all_cpus
     assert server_cpus is not None
-    (alone,) = used_cpus(bench.fleet, "vm1")
+    (alone,) = used_cpus(testbed.fleet, "vm1")
     assert 0.5 * vm_cpus < alone < 1.15 * vm_cpus
-    together = used_cpus(bench.fleet, *VMS)
+    together = used_cpus(testbed.fleet, *VMS)
     assert sum(together) < 1.15 * server_cpus < vm_cpus * len(VMS)
     assert max(together) < 1.15 * vm_cpus
     stat = dict(line.split() for line in (limits.server("server1") / "cpu.stat").read_text().splitlines())
@@ -80,26 +83,26 @@ def test_limits_are_in_force_for_one_vm_and_for_all_at_once(bench: Bench, lab: L
 def test_native_and_its_vm_have_the_limits_that_their_files_declare(
     connections: Connections, lab: Lab, host: str
 ) -> None:
-    with bench_on(new_run(connections), f"lab_{host}") as bench:
-        seen = facts.hosts(bench.fleet)
-        assert facts.lacks(bench.platform, seen) == {}
-        (claim,) = facts.claims(bench.platform, seen)
+    with bench_on(new_run(connections), f"lab_{host}") as testbed:
+        seen = facts.hosts(testbed.fleet)
+        assert facts.lacks(testbed.platform, seen) == {}
+        (claim,) = facts.claims(testbed.platform, seen)
         assert claim[:2] == (host, "cpu_limit") and claim[-1], claim
-        assert bench.engine.settings(bench.platform.settings) == bench.platform.settings
+        assert testbed.engine.settings(testbed.platform.settings) == testbed.platform.settings
     assert str(lab.pid(f"{host}_postgres")) in (lab.parts.limits.guests[host] / "cgroup.procs").read_text().split()
 
 
-def test_a_restarted_database_stays_within_its_vm(bench: Bench, lab: Lab) -> None:
+def test_a_restarted_database_stays_within_its_vm(testbed: Testbed, lab: Lab) -> None:
     before = lab.pid("vm1_postgres")
-    bench.engine.stop()
-    bench.engine.start()
+    testbed.engine.stop()
+    testbed.engine.start()
     after = lab.pid("vm1_postgres")
     assert after not in (None, before)
     assert str(after) in (lab.parts.limits.guests["vm1"] / "cgroup.procs").read_text().split()
 
 
-def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, lab: Lab) -> None:
-    record = run_trial(trial(streams=8), bench)
+def test_a_trial_has_neighbours_under_the_same_load_and_says_so(testbed: Testbed, lab: Lab) -> None:
+    record = run_trial(trial(streams=8), testbed)
     assert (record.outcome, record.reason) == ("completed", "")
     seen = record.evidence["neighbours"]
     assert list(seen) == ["vm2", "vm3", "vm4"]
@@ -112,26 +115,26 @@ def test_a_trial_has_neighbours_under_the_same_load_and_says_so(bench: Bench, la
     assert (means["cpus_allotted"], means["cpus"]) == (SERVERS["server1"].cpus("vm1"), os.cpu_count())
     assert 5 < means["cpu_allotted_percent"] < 115, "of its own processors, beside three busy neighbours"
     assert record.telemetry["client"]["mean"]["cpus_allotted"] == os.cpu_count()
-    assert_quiet(bench)
+    assert_quiet(testbed)
 
 
-def assert_quiet(bench: Bench) -> None:
-    for engine in bench.neighbours.values():
+def assert_quiet(testbed: Testbed) -> None:
+    for engine in testbed.neighbours.values():
         sessions = engine.query(  # type: ignore[attr-defined]
             "SELECT count(*) AS n FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid() "
             "AND state = 'active'"
         )
         assert sessions[0]["n"] == 0
-    beside = job_of(trial(), bench).beside("*").directory
-    (client,) = bench.platform.hosts_with("client")
-    left = bench.fleet.run_on(client, f"for lock in {beside}/lock; do flock -n -s $lock true || echo $lock; done")
+    beside = job_of(trial(), testbed).beside("*").directory
+    (client,) = testbed.platform.hosts_with("client")
+    left = testbed.fleet.run_on(client, f"for lock in {beside}/lock; do flock -n -s $lock true || echo $lock; done")
     assert left.output == ""
 
 
-def test_a_killed_neighbour_makes_the_trial_invalid(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_neighbour_makes_the_trial_invalid(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its driver, by its process id, as soon as the trial's own runs; nobody starts it again."""
     one = trial("killed", streams=8)
-    beside = job_of(one, bench).beside("vm3")
+    beside = job_of(one, testbed).beside("vm3")
     wait = type(beside).wait
 
     def kill_and_wait(job: object) -> object:
@@ -139,7 +142,7 @@ def test_a_killed_neighbour_makes_the_trial_invalid(bench: Bench, monkeypatch: p
         return wait(job)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(beside), "wait", kill_and_wait)
-    record = run_trial(one, bench)
+    record = run_trial(one, testbed)
     assert record.outcome == "invalid"
     assert record.reason == "neighbour 'vm3' stopped before the trial's driver had ended"
     assert record.evidence["neighbours"]["vm2"]["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN

@@ -6,56 +6,57 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.integration.helpers import bench_on, changed, dataset, new_run
 
-from clusterbench import caches, steps, validation
-from clusterbench.connections import Connections
-from clusterbench.datasets import Dataset
-from clusterbench.engines.postgres import Postgres
-from clusterbench.errors import DatasetError, EngineError
+from clusterbench.base.connections import Connections
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import DatasetError, EngineError
+from clusterbench.engines import caches
+from clusterbench.engines.postgres.engine import Postgres
+from clusterbench.run import steps, validation
 from clusterbench.spec.setup import Setup
-from clusterbench.trial import Bench
+from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
-from clusterbench.workloads.key_value import expected_checksum, index_of
+from clusterbench.workloads.key_value.key_value import expected_checksum, index_of
+from tests.integration.helpers import bench_on, changed, dataset, new_run
 
 pytestmark = pytest.mark.lab
 KEY_VALUE = load_workload("key_value")
 
 
 @pytest.fixture
-def bench(connections: Connections) -> Iterator[Bench]:
-    with bench_on(new_run(connections)) as bench:
-        yield bench
+def testbed(connections: Connections) -> Iterator[Testbed]:
+    with bench_on(new_run(connections)) as testbed:
+        yield testbed
 
 
 @pytest.fixture
-def relations(bench: Bench) -> list[str]:
-    KEY_VALUE.generate(dataset(), bench.engine)
+def relations(testbed: Testbed) -> list[str]:
+    KEY_VALUE.generate(dataset(), testbed.engine)
     return [dataset().table, index_of(dataset().table)]
 
 
 def test_the_same_seed_gives_the_same_rows_on_both_hosts(connections: Connections) -> None:
     sums = set()
     for platform in ("lab_db1", "lab_db2"):
-        with bench_on(new_run(connections), platform) as bench:
-            KEY_VALUE.generate(dataset(), bench.engine)
-            sums.add(KEY_VALUE.inspect(dataset(), bench.engine)["checksum"])
+        with bench_on(new_run(connections), platform) as testbed:
+            KEY_VALUE.generate(dataset(), testbed.engine)
+            sums.add(KEY_VALUE.inspect(dataset(), testbed.engine)["checksum"])
     assert sums == {str(expected_checksum(dataset()))}
 
 
-def test_a_table_of_somebody_elses_is_never_dropped(bench: Bench) -> None:
+def test_a_table_of_somebody_elses_is_never_dropped(testbed: Testbed) -> None:
     data = dataset(rows=1234)
-    bench.engine.execute(f"DROP TABLE IF EXISTS {data.table}; CREATE TABLE {data.table} (precious int)")
-    bench.engine.execute(f"COMMENT ON TABLE {data.table} IS 'mine'")
+    testbed.engine.execute(f"DROP TABLE IF EXISTS {data.table}; CREATE TABLE {data.table} (precious int)")
+    testbed.engine.execute(f"COMMENT ON TABLE {data.table} IS 'mine'")
     try:
         with pytest.raises(DatasetError, match="was not made by clusterbench; move it away or drop it"):
-            KEY_VALUE.generate(data, bench.engine)
+            KEY_VALUE.generate(data, testbed.engine)
     finally:
-        bench.engine.execute(f"DROP TABLE {data.table}")
+        testbed.engine.execute(f"DROP TABLE {data.table}")
 
 
-def facts_of(data: Dataset, bench: Bench) -> dict[str, object]:
-    return {**KEY_VALUE.inspect(data, bench.engine), "checksum_expected": KEY_VALUE.checksum(data)}
+def facts_of(data: Dataset, testbed: Testbed) -> dict[str, object]:
+    return {**KEY_VALUE.inspect(data, testbed.engine), "checksum_expected": KEY_VALUE.checksum(data)}
 
 
 @pytest.mark.parametrize(
@@ -75,67 +76,70 @@ def facts_of(data: Dataset, bench: Bench) -> dict[str, object]:
         ),
     ],
 )
-def test_each_kind_of_damage_is_found_before_anything_is_measured(bench: Bench, damage: str, says: str) -> None:
+def test_each_kind_of_damage_is_found_before_anything_is_measured(testbed: Testbed, damage: str, says: str) -> None:
     data = dataset(rows=1500, seed=13)
-    bench.engine.execute(f"DROP TABLE IF EXISTS {data.table}")
-    KEY_VALUE.generate(data, bench.engine)
-    assert validation.passed(validation.validate("key_value", [facts_of(data, bench)]))
-    bench.engine.execute(damage.format(table=data.table))
-    verdicts = validation.validate("key_value", [facts_of(data, bench)])
+    testbed.engine.execute(f"DROP TABLE IF EXISTS {data.table}")
+    KEY_VALUE.generate(data, testbed.engine)
+    assert validation.passed(validation.validate("key_value", [facts_of(data, testbed)]))
+    testbed.engine.execute(damage.format(table=data.table))
+    verdicts = validation.validate("key_value", [facts_of(data, testbed)])
     assert says in [verdict.says for verdict in verdicts if not verdict.passed]
-    bench.engine.execute(f"DROP TABLE {data.table}")
+    testbed.engine.execute(f"DROP TABLE {data.table}")
 
 
 def test_a_whole_host_is_flushed_where_the_login_may_and_refused_in_words_where_not(
     connections: Connections, relations: list[str]
 ) -> None:
     """Root's lab logs in as an ordinary user without sudo, who may not; a developer's own login may be allowed to."""
-    with bench_on(new_run(connections), page_cache="drop_caches") as bench:
-        bench.engine.facts()
-        host = bench.platform.database_hosts[0]
-        if "yes" in bench.fleet.run_on(host, "sudo -n true 2>/dev/null && echo yes || true").output:
-            evidence = caches.make("cold", bench.engine, relations, page_cache="drop_caches")
+    with bench_on(new_run(connections), page_cache="drop_caches") as testbed:
+        testbed.engine.facts()
+        host = testbed.platform.database_hosts[0]
+        if "yes" in testbed.fleet.run_on(host, "sudo -n true 2>/dev/null && echo yes || true").output:
+            evidence = caches.make("cold", testbed.engine, relations, page_cache="drop_caches")
             assert evidence["problem"] is None and evidence["file_system_bytes"] == 0
         else:
             with pytest.raises(caches.CannotEmptyError, match=r"(?s)needs root on the host.*page_cache: evict_files"):
-                caches.make("cold", bench.engine, relations, page_cache="drop_caches")
-        assert bench.engine.query("SELECT 1 AS up") == [{"up": 1}]
+                caches.make("cold", testbed.engine, relations, page_cache="drop_caches")
+        assert testbed.engine.query("SELECT 1 AS up") == [{"up": 1}]
 
 
-def test_a_pooler_whose_port_is_taken_says_so(bench: Bench) -> None:
-    taken = bench.engine.database.port or 5432
-    bench.platform = bench.engine.platform = bench.platform.model_copy(update={"pooler_port": taken})  # type: ignore[attr-defined]
+def test_a_pooler_whose_port_is_taken_says_so(testbed: Testbed) -> None:
+    taken = testbed.engine.database.port or 5432
+    testbed.platform = testbed.engine.platform = testbed.platform.model_copy(update={"pooler_port": taken})  # type: ignore[attr-defined]
     with pytest.raises(EngineError, match="'pooler_port' of the platform free"):
-        bench.engine.start_pooler("transaction", 2)
+        testbed.engine.start_pooler("transaction", 2)
 
 
 def test_a_database_that_is_down_is_named_with_its_connection(connections: Connections) -> None:
-    with bench_on(new_run(changed(connections, "lab_db1_postgres", port=1))) as bench, pytest.raises(EngineError) as e:
-        bench.engine.query("SELECT 1")
+    with (
+        bench_on(new_run(changed(connections, "lab_db1_postgres", port=1))) as testbed,
+        pytest.raises(EngineError) as e,
+    ):
+        testbed.engine.query("SELECT 1")
     assert "platform 'lab_db1', database 127.0.77.21:1: cannot be used" in str(e.value)
     assert "is the server up, and is connection 'lab_db1_postgres' right?" in str(e.value)
 
 
 def test_a_wrong_password_is_explained_and_not_printed(connections: Connections) -> None:
     wrong = changed(connections, "lab_db1_postgres", password="wrong-4711")
-    with bench_on(new_run(wrong)) as bench, pytest.raises(EngineError, match="password authentication failed") as e:
-        bench.engine.query("SELECT 1")
+    with bench_on(new_run(wrong)) as testbed, pytest.raises(EngineError, match="password authentication failed") as e:
+        testbed.engine.query("SELECT 1")
     assert "wrong-4711" not in str(e.value)
 
 
-def test_facts_name_version_place_and_settings(bench: Bench) -> None:
-    facts = bench.engine.facts()
+def test_facts_name_version_place_and_settings(testbed: Testbed) -> None:
+    facts = testbed.engine.facts()
     assert facts["version"].startswith("PostgreSQL ")
     assert facts["data_directory"].endswith("/pgdata") and facts["program_directory"].endswith("/bin")
     assert facts["settings"]["shared_buffers"] == "256MB"
-    assert bench.engine.free_bytes() > 0 and bench.engine.parallelism() >= 1
+    assert testbed.engine.free_bytes() > 0 and testbed.engine.parallelism() >= 1
 
 
 def test_a_large_table_is_compared_with_that_of_the_first_run(
     connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As above ten million rows, where DuckDB does not compute the checksum: the second platform must have the same."""
-    monkeypatch.setattr("clusterbench.workloads.key_value.CHECKED_BY_DUCKDB_ROWS_MAX", 0)
+    monkeypatch.setattr("clusterbench.workloads.key_value.key_value.CHECKED_BY_DUCKDB_ROWS_MAX", 0)
     for platform, damage in (("lab_db1", None), ("lab_db2", None), ("lab_db2", "Click")):
         run = new_run(connections)
         chosen = {"platforms": [platform], "sweeps": ["lookups"], "seed": 31}
@@ -144,68 +148,70 @@ def test_a_large_table_is_compared_with_that_of_the_first_run(
         if damage is None:
             assert len(steps.validate_data(run, platform)) == 8
             continue
-        with run.bench(platform) as bench:
-            bench.engine.execute("UPDATE datajson_10000 SET jsonraw = replace(jsonraw::text, 'Click', 'x')::json")
+        with run.testbed(platform) as testbed:
+            testbed.engine.execute("UPDATE datajson_10000 SET jsonraw = replace(jsonraw::text, 'Click', 'x')::json")
         with pytest.raises(DatasetError, match=r"(?s)the data is not valid:\n  The checksum is.*Nothing was measured"):
             steps.validate_data(run, platform)
 
 
 @contextmanager
-def applied(connections: Connections, **settings: str) -> Iterator[Bench]:
+def applied(connections: Connections, **settings: str) -> Iterator[Testbed]:
     """A platform that applies these settings."""
     setup = Setup.model_validate({"apply": ["engine"]})
-    with bench_on(new_run(connections), setup=setup, settings=settings) as bench:
-        yield bench
+    with bench_on(new_run(connections), setup=setup, settings=settings) as testbed:
+        yield testbed
 
 
-def now(bench: Bench, *names: str) -> list[str]:
-    found = bench.engine.settings(names)
+def now(testbed: Testbed, *names: str) -> list[str]:
+    found = testbed.engine.settings(names)
     return [found[name] for name in names]
 
 
-def test_settings_are_applied_by_a_reload_or_a_restart_and_put_back(connections: Connections, bench: Bench) -> None:
+def test_settings_are_applied_by_a_reload_or_a_restart_and_put_back(connections: Connections, testbed: Testbed) -> None:
     names = ("work_mem", "max_connections", "search_path")
-    before, started = now(bench, *names), bench.engine.state()[0]["started_at_s"]
+    before, started = now(testbed, *names), testbed.engine.state()[0]["started_at_s"]
     with applied(connections, work_mem="5MB", search_path='"it\'s", public') as reloaded:
         reloaded.engine.set_up()
-        assert now(bench, "work_mem", "search_path") == ["5MB", '"it\'s", public']
-        assert bench.engine.state()[0]["started_at_s"] == started, "a reload was enough"
+        assert now(testbed, "work_mem", "search_path") == ["5MB", '"it\'s", public']
+        assert testbed.engine.state()[0]["started_at_s"] == started, "a reload was enough"
         reloaded.engine.tear_down()
-        assert now(bench, *names) == before
+        assert now(testbed, *names) == before
     with applied(connections, max_connections="210") as restarted:
         restarted.engine.set_up()
         restarted.engine.set_up()
-        assert now(bench, "max_connections") == ["210"]
+        assert now(testbed, "max_connections") == ["210"]
         restarted.engine.tear_down()
-        assert now(bench, *names) == before
+        assert now(testbed, *names) == before
 
 
-def test_settings_that_a_lost_run_left_are_put_back_by_the_next_set_up(connections: Connections, bench: Bench) -> None:
-    before = now(bench, "work_mem")
+def test_settings_that_a_lost_run_left_are_put_back_by_the_next_set_up(
+    connections: Connections, testbed: Testbed
+) -> None:
+    before = now(testbed, "work_mem")
     with applied(connections, work_mem="6MB") as lost:
         lost.engine.set_up()
-    assert now(bench, "work_mem") == ["6MB"]
-    bench.engine.set_up()
-    assert now(bench, "work_mem") == before
+    assert now(testbed, "work_mem") == ["6MB"]
+    testbed.engine.set_up()
+    assert now(testbed, "work_mem") == before
 
 
 @pytest.mark.parametrize(("name", "value"), [("work_mem", "lots"), ("work_mum", "5MB"), ("port", "0'; x = 'y")])
 def test_value_that_the_server_refuses_changes_nothing(
-    connections: Connections, bench: Bench, name: str, value: str
+    connections: Connections, testbed: Testbed, name: str, value: str
 ) -> None:
-    before = now(bench, "work_mem", "port")
+    before = now(testbed, "work_mem", "port")
     with applied(connections, **{name: value}) as wrong:
         with pytest.raises(EngineError, match=f"{name}(.|\n)*nothing was changed there: the server refuses a value"):
             wrong.engine.set_up()
-        assert now(bench, "work_mem", "port") == before
+        assert now(testbed, "work_mem", "port") == before
         wrong.engine.stop()
         wrong.engine.start()
-        assert now(bench, "work_mem", "port") == before
+        assert now(testbed, "work_mem", "port") == before
 
 
-def test_a_question_that_is_not_answered_in_time_ends(bench: Bench) -> None:
+def test_a_question_that_is_not_answered_in_time_ends(testbed: Testbed) -> None:
     """To whoever asks, a server that is frozen is one that takes for ever."""
-    engine = bench.engine
+    engine = testbed.engine
     assert isinstance(engine, Postgres)
     with pytest.raises(
         EngineError, match=r"cannot be used: no answer within 0\.5 s; it is frozen or overloaded; is the"

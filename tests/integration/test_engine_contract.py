@@ -18,25 +18,28 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.integration.helpers import SEED, new_run, trial
 
-from clusterbench import caches, etl_files, load_files, order_lineitems, streams, validation
-from clusterbench.archive import CONNECTION_ID
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connection, Connections, from_file, local_connections
-from clusterbench.datasets import Dataset, Partition, Storage, row_skew_max
-from clusterbench.engines import Engine, engine_class
-from clusterbench.errors import EngineError
-from clusterbench.hosts import Fleet
-from clusterbench.instances import faults
-from clusterbench.lab import Lab
-from clusterbench.paths import lab_dir, project_root
-from clusterbench.records import Trial
+from clusterbench.base.archive import CONNECTION_ID
+from clusterbench.base.connections import Connection, Connections, from_file, local_connections
+from clusterbench.base.datasets import Dataset, Partition, Storage, row_skew_max
+from clusterbench.base.errors import EngineError
+from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.records import Trial
+from clusterbench.base.sql import identifier
+from clusterbench.drivers import psql_streams
+from clusterbench.engines import Engine, caches, engine_class
+from clusterbench.engines.instances import faults
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run import validation
 from clusterbench.spec import Platform
-from clusterbench.sql import identifier
-from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import load_workload
-from clusterbench.workloads.key_value import expected_checksum, index_of, insert
+from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import etl_files, load_workload
+from clusterbench.workloads.key_value.key_value import expected_checksum, index_of, insert
+from clusterbench.workloads.retail import load_files, order_lineitems
+from clusterbench_lab import Lab
+from tests.integration.helpers import SEED, new_run, trial
 
 pytestmark = pytest.mark.lab
 KEY_VALUE = load_workload("key_value")
@@ -67,15 +70,15 @@ def platform() -> Platform:
 
 
 @contextmanager
-def bench_of(platform: Platform, connections: Connections) -> Iterator[Bench]:
+def bench_of(platform: Platform, connections: Connections) -> Iterator[Testbed]:
     assert platform.database is not None
     with Fleet.of(platform, connections) as fleet:
         engine = engine_class(platform.engine)(platform, fleet, connections(platform.database))
-        yield Bench(platform, fleet, engine, new_run(connections).archive)
+        yield Testbed(platform, fleet, engine, new_run(connections).archive)
 
 
 @pytest.fixture
-def bench(platform: Platform, connections: Connections) -> Iterator[Bench]:
+def testbed(platform: Platform, connections: Connections) -> Iterator[Testbed]:
     with bench_of(platform, connections) as made:
         made.engine.facts()
         made.engine.recover()
@@ -85,8 +88,8 @@ def bench(platform: Platform, connections: Connections) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def engine(bench: Bench) -> Engine:
-    return bench.engine
+def engine(testbed: Testbed) -> Engine:
+    return testbed.engine
 
 
 def dataset(rows: int = ROWS, seed: int = SEED, storage: str = "heap") -> Dataset:
@@ -235,7 +238,7 @@ def test_a_generation_that_was_cut_off_goes_on_where_it_ended(engine: Engine, mo
             raise EngineError("the worker died")
         return insert(target, ids)
 
-    monkeypatch.setattr("clusterbench.workloads.key_value.insert", dying)
+    monkeypatch.setattr("clusterbench.workloads.key_value.key_value.insert", dying)
     with pytest.raises(EngineError, match="the worker died"):
         KEY_VALUE.generate(data, engine)
     assert not KEY_VALUE.is_generated(data, engine)
@@ -244,7 +247,7 @@ def test_a_generation_that_was_cut_off_goes_on_where_it_ended(engine: Engine, mo
         loaded.append(ids)
         return insert(target, ids)
 
-    monkeypatch.setattr("clusterbench.workloads.key_value.insert", noting)
+    monkeypatch.setattr("clusterbench.workloads.key_value.key_value.insert", noting)
     KEY_VALUE.generate(data, engine)
     assert KEY_VALUE.is_generated(data, engine)
     assert KEY_VALUE.inspect(data, engine)["checksum"] == str(expected_checksum(data))
@@ -256,8 +259,8 @@ def test_a_generation_that_was_cut_off_goes_on_where_it_ended(engine: Engine, mo
 def test_two_workers_that_load_at_once_load_each_row_once(platform: Platform, connections: Connections) -> None:
     data, slices = dataset(rows=4000, seed=12), [(first, first + 499) for first in range(1, 4001, 500)]
     errors: list[Exception] = []
-    with bench_of(platform, connections) as bench:
-        engine = bench.engine
+    with bench_of(platform, connections) as testbed:
+        engine = testbed.engine
         drop(engine, data.table)
         engine.forget_slices(data.table)
         engine.create_table(data.table, "jsonraw json, jkeynum bigint, jkey varchar", data.storage)
@@ -315,47 +318,47 @@ def test_a_restart_is_seen(engine: Engine) -> None:
     assert [fault.endswith("was restarted") for fault in faults(before, engine.state())] == [True] * len(before)
 
 
-def last_primary(bench: Bench) -> str:
+def last_primary(testbed: Testbed) -> str:
     """A segment that holds rows, with or without a mirror; the only server, where there is one."""
-    return str([row["name"] for row in bench.engine.state() if row["role"] == "p"][-1])
+    return str([row["name"] for row in testbed.engine.state() if row["role"] == "p"][-1])
 
 
-def kill_instance(bench: Bench, name: str) -> None:
+def kill_instance(testbed: Testbed, name: str) -> None:
     """As a crash of that one server process: SIGKILL, nothing is written, nothing is said."""
-    (victim,) = (i for i in bench.engine.instances() if i.name == name)  # type: ignore[attr-defined]
+    (victim,) = (i for i in testbed.engine.instances() if i.name == name)  # type: ignore[attr-defined]
     pid_file = f"{quote(victim.data_directory)}/postmaster.pid"
-    bench.fleet.run_on(str(victim.host), f"kill -9 $(head -n 1 {pid_file})")
+    testbed.fleet.run_on(str(victim.host), f"kill -9 $(head -n 1 {pid_file})")
 
 
-def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(bench: Bench, data: Dataset) -> None:
-    before = bench.engine.state()
-    victim = last_primary(bench)
-    kill_instance(bench, victim)
-    assert f"{victim} went down" in faults(before, bench.engine.state())
-    assert any(victim in done for done in bench.engine.recover())
-    assert KEY_VALUE.inspect(data, bench.engine)["checksum"] == str(expected_checksum(data))
-    assert bench.engine.recover() == []
+def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(testbed: Testbed, data: Dataset) -> None:
+    before = testbed.engine.state()
+    victim = last_primary(testbed)
+    kill_instance(testbed, victim)
+    assert f"{victim} went down" in faults(before, testbed.engine.state())
+    assert any(victim in done for done in testbed.engine.recover())
+    assert KEY_VALUE.inspect(data, testbed.engine)["checksum"] == str(expected_checksum(data))
+    assert testbed.engine.recover() == []
 
 
-def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(bench: Bench, data: Dataset) -> None:
+def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(testbed: Testbed, data: Dataset) -> None:
     slow = trial("crash", clients=2, lookups_per_client=100_000, rows=data.rows)
-    victim = last_primary(bench)
+    victim = last_primary(testbed)
 
     def crash() -> None:
-        while job_of(slow, bench).state().phase == "new":
+        while job_of(slow, testbed).state().phase == "new":
             pass
-        kill_instance(bench, victim)
+        kill_instance(testbed, victim)
 
     killer = threading.Thread(target=crash)
     killer.start()
-    record = run_trial(slow, bench)
+    record = run_trial(slow, testbed)
     killer.join()
     assert record.outcome == "failed", record
     assert f"{victim} went down" in record.reason
     assert record.measurements == {} and record.driver_starts == 1
     assert "log" in record.evidence["after"] and record.evidence["cluster"]["down"] == []
     assert victim in record.evidence["after"]["cluster"]["down"]
-    following = run_trial(trial("following", rows=data.rows), bench)
+    following = run_trial(trial("following", rows=data.rows), testbed)
     assert following.outcome == "completed", following.reason
     assert any(victim in done for done in following.evidence["recovered"])
 
@@ -368,20 +371,20 @@ def test_where_only_the_database_is_known_all_that_needs_no_host_still_runs(
 ) -> None:
     clients = {name: host for name, host in platform.hosts.items() if "client" in host.roles}
     client = {name: host.model_copy(update={"roles": ("client",)}) for name, host in clients.items()}
-    with bench_of(platform.model_copy(update={"hosts": client}), connections) as bench:
-        assert bench.platform.without_hosts and "program_directory" not in bench.engine.facts()
-        KEY_VALUE.generate(dataset(), bench.engine)
-        warm = run_trial(trial("no_hosts_warm", rows=ROWS, clients=2), bench)
+    with bench_of(platform.model_copy(update={"hosts": client}), connections) as testbed:
+        assert testbed.platform.without_hosts and "program_directory" not in testbed.engine.facts()
+        KEY_VALUE.generate(dataset(), testbed.engine)
+        warm = run_trial(trial("no_hosts_warm", rows=ROWS, clients=2), testbed)
         assert warm.outcome == "completed", warm.reason
         assert warm.evidence["caches"]["proof"] == "none: no host can be asked"
         assert list(warm.telemetry) == list(client)
         for name, levels in (("cold", {"cache": "cold"}), ("pooled", {"pooling": "pgbouncer"})):
-            record = run_trial(trial(f"no_hosts_{name}", rows=ROWS, **levels), bench)
+            record = run_trial(trial(f"no_hosts_{name}", rows=ROWS, **levels), testbed)
             assert (record.outcome, "names no coordinator or segment host" in record.reason) == ("not_applicable", True)
-        bench.engine.start()
-        bench.engine.stop_pooler()
+        testbed.engine.start()
+        testbed.engine.stop_pooler()
         with pytest.raises(EngineError, match="names no coordinator or segment host"):
-            bench.engine.stop()
+            testbed.engine.stop()
 
 
 # Caches.
@@ -438,62 +441,64 @@ def test_the_caches_of_partitions_are_made_and_proven(
 
 
 @pytest.mark.parametrize("workload", ["full_scan", "partial_scan"])
-def test_streams_answer_as_duckdb_does(bench: Bench, lineitems: Dataset, workload: str) -> None:
+def test_streams_answer_as_duckdb_does(testbed: Testbed, lineitems: Dataset, workload: str) -> None:
     answers = load_workload(workload).answers(lineitems, [])
-    bench.archive.put_answers(workload, lineitems.table, answers or {})
-    record = run_trial(retail(workload, workload, streams=3), bench)
+    testbed.archive.put_answers(workload, lineitems.table, answers or {})
+    record = run_trial(retail(workload, workload, streams=3), testbed)
     assert record.outcome == "completed", record.reason
     assert answers and record.evidence["driver"]["answer"]["sha256"] == answers["sha256"]
     assert record.samples == 3 and "Scan" in record.evidence["workload"]["plan"]
 
 
-def test_a_bulk_load_brings_every_row_of_the_files(bench: Bench) -> None:
+def test_a_bulk_load_brings_every_row_of_the_files(testbed: Testbed) -> None:
     workload = load_workload("data_load")
     made = retail("data_load", "load")
     data = workload.dataset(made.levels, SEED)
-    workload.generate(data, bench.engine)
-    bench.archive.put_answers("data_load", data.table, workload.answers(data, []) or {})
-    record = run_trial(made, bench)
+    workload.generate(data, testbed.engine)
+    testbed.archive.put_answers("data_load", data.table, workload.answers(data, []) or {})
+    record = run_trial(made, testbed)
     assert record.outcome == "completed", record.reason
     assert record.evidence["driver"]["answer"] == {"rows": ROWS, "checksum": order_lineitems.expected_checksum(data)}
     assert record.measurements["throughput_mb_per_s"] > 0
-    assert not is_there(bench.engine, data.table)
+    assert not is_there(testbed.engine, data.table)
 
 
-def test_a_rejected_row_fails_the_bulk_load_and_leaves_nothing(bench: Bench) -> None:
+def test_a_rejected_row_fails_the_bulk_load_and_leaves_nothing(testbed: Testbed) -> None:
     workload = load_workload("data_load")
     made = retail("data_load", "rejected", rows=ROWS + 1)
     data = workload.dataset(made.levels, SEED)
-    workload.generate(data, bench.engine)
-    (host,) = bench.platform.hosts_with("etl")
-    path = f"{bench.fleet.work_dir(host)}/{load_files.directory(data)}"
+    workload.generate(data, testbed.engine)
+    (host,) = testbed.platform.hosts_with("etl")
+    path = f"{testbed.fleet.work_dir(host)}/{load_files.directory(data)}"
     try:
-        bench.fleet.run_on(host, f"cd {quote(path)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
-        record = run_trial(made, bench)
+        testbed.fleet.run_on(host, f"cd {quote(path)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
+        record = run_trial(made, testbed)
     finally:
-        bench.fleet.run_on(host, f"rm -rf {quote(path)}")
+        testbed.fleet.run_on(host, f"rm -rf {quote(path)}")
     assert (record.outcome, record.measurements) == ("failed", {})
     assert "invalid input syntax for" in record.reason and "line 5" in record.reason, record.reason
-    assert not is_there(bench.engine, data.table)
+    assert not is_there(testbed.engine, data.table)
 
 
 @pytest.mark.parametrize("distributed_by", ["key", ""], ids=["spread", "whole_everywhere"])
-def test_a_table_of_a_schema_is_as_any_other(bench: Bench, distributed_by: str) -> None:
-    engine, table, index = bench.engine, "contract_s.t", "contract_s.t_key"
-    (host,) = bench.platform.hosts_with("etl")
-    folder = f"{bench.fleet.work_dir(host)}/contract_files"
+def test_a_table_of_a_schema_is_as_any_other(testbed: Testbed, distributed_by: str) -> None:
+    engine, table, index = testbed.engine, "contract_s.t", "contract_s.t_key"
+    (host,) = testbed.platform.hosts_with("etl")
+    folder = f"{testbed.fleet.work_dir(host)}/contract_files"
     engine.execute("DROP SCHEMA IF EXISTS contract_s CASCADE")
     try:
         engine.create_table(table, "key integer, word text", Storage(distributed_by), "contract")
-        bench.fleet.put(host, folder, {"a": "1|one\n2|\n", "b": "3|three\n"})
+        testbed.fleet.put(host, folder, {"a": "1|one\n2|\n", "b": "3|three\n"})
         how = engine.bulk_load(table, host, ["a", "b"])
         if how.create:
             engine.execute(how.create)
         before = f"{etl_files.link(folder)}\n{how.before}"
-        load = streams.job(
-            streams.Load(how.streams, before=before, after=how.after), engine.endpoint(pooled=False), engine.database
+        load = psql_streams.job(
+            psql_streams.Load(how.streams, before=before, after=how.after),
+            engine.endpoint(pooled=False),
+            engine.database,
         )
-        etl_files.run(bench.fleet, host, "contract_load", load)
+        etl_files.run(testbed.fleet, host, "contract_load", load)
         if how.drop:
             engine.execute(how.drop)
         engine.execute("CREATE INDEX t_key ON contract_s.t (key)")
@@ -501,11 +506,11 @@ def test_a_table_of_a_schema_is_as_any_other(bench: Bench, distributed_by: str) 
         rows = engine.query("SELECT key, word FROM contract_s.t ORDER BY key")
         assert [tuple(row.values()) for row in rows] == [(1, "one"), (2, None), (3, "three")]
         assert engine.indexes(table) == [index] and engine.leaves([table]) == [table]
-        evidence = caches.make("warm", engine, [table, index], page_cache=bench.platform.page_cache)
+        evidence = caches.make("warm", engine, [table, index], page_cache=testbed.platform.page_cache)
         assert evidence["problem"] is None and evidence["total_bytes"] > 0, evidence
     finally:
         engine.execute("DROP SCHEMA contract_s CASCADE")
-        bench.fleet.run_on(host, f"rm -rf {quote(folder)}")
+        testbed.fleet.run_on(host, f"rm -rf {quote(folder)}")
 
 
 def test_partitions_of_a_table_of_a_schema_are_in_that_schema(engine: Engine) -> None:
@@ -529,31 +534,31 @@ def is_there(engine: Engine, table: str) -> bool:
 # Drivers.
 
 
-def test_lookups_are_measured_direct_and_pooled_in_every_mode(bench: Bench, data: Dataset) -> None:
+def test_lookups_are_measured_direct_and_pooled_in_every_mode(testbed: Testbed, data: Dataset) -> None:
     for pooling in ("direct", "pgbouncer"):
         for mode in ("plain", "sql_prepare", "protocol_parse", "protocol_prepare"):
             name = f"{pooling}_{mode}"
-            record = run_trial(trial(name, rows=data.rows, clients=3, pooling=pooling, statement=mode), bench)
+            record = run_trial(trial(name, rows=data.rows, clients=3, pooling=pooling, statement=mode), testbed)
             expected = "not_applicable" if name == "pgbouncer_protocol_prepare" else "completed"
             assert record.outcome == expected, (name, record.reason)
 
 
-def test_work_on_segments_is_counted(bench: Bench, data: Dataset) -> None:
+def test_work_on_segments_is_counted(testbed: Testbed, data: Dataset) -> None:
     levels = {"rows": data.rows, "clients": 2, "lookups_per_client": 1000}
-    plain = run_trial(trial("plain", **levels), bench)
-    extended = run_trial(trial("extended", statement="protocol_parse", **levels), bench)
+    plain = run_trial(trial("plain", **levels), testbed)
+    extended = run_trial(trial("extended", statement="protocol_parse", **levels), testbed)
     assert (plain.outcome, extended.outcome) == ("completed", "completed")
     counted = [record.measurements.get("segment_transactions_per_transaction") for record in (plain, extended)]
-    if bench.engine.counters():
+    if testbed.engine.counters():
         assert counted[0] == pytest.approx(1, abs=0.1), "direct dispatch: one segment, one transaction"
         assert counted[1] is not None and counted[1] > 2, "the extended protocol asks every segment"
     else:
         assert counted == [None, None]
 
 
-def test_the_pooler_lets_in_and_goes(bench: Bench) -> None:
-    database, endpoint = bench.engine.database, bench.engine.endpoint(pooled=True)
-    bench.engine.start_pooler("transaction", 2)
+def test_the_pooler_lets_in_and_goes(testbed: Testbed) -> None:
+    database, endpoint = testbed.engine.database, testbed.engine.endpoint(pooled=True)
+    testbed.engine.start_pooler("transaction", 2)
     try:
         with psycopg.connect(
             host=endpoint.host, port=endpoint.port, user=database.login, password=database.password,
@@ -561,9 +566,9 @@ def test_the_pooler_lets_in_and_goes(bench: Bench) -> None:
         ) as pooled:  # fmt: skip
             assert pooled.execute("SELECT 1").fetchone() == (1,)
     finally:
-        bench.engine.stop_pooler()
+        testbed.engine.stop_pooler()
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(host=endpoint.host, port=endpoint.port, connect_timeout=2)
-    host = bench.platform.hosts_with("coordinator")[0]
-    left = bench.fleet.run_on(host, f"ls {bench.fleet.work_dir(host)}/pgbouncer").output
+    host = testbed.platform.hosts_with("coordinator")[0]
+    left = testbed.fleet.run_on(host, f"ls {testbed.fleet.work_dir(host)}/pgbouncer").output
     assert "users" not in left  # it holds the password

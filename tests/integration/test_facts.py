@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from clusterbench import facts
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
-from clusterbench.hosts import Fleet
-from clusterbench.paths import project_root
-from clusterbench.report.facts_compared import Side, differences
+from clusterbench.base.connections import Connections
+from clusterbench.base.paths import project_root
+from clusterbench.hosts import facts
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.results.facts_compared import Side, differences
+from clusterbench.spec.catalog import Catalog
 
 pytestmark = pytest.mark.lab
 PLATFORM, OTHER = (Catalog(project_root()).platform(name) for name in ("lab_db1", "lab_db2"))

@@ -15,21 +15,22 @@ from shlex import quote
 from typing import Any, cast
 
 import pytest
-from tests.integration.helpers import generated_run, new_run
 
-from clusterbench import steps
-from clusterbench.cli import main
-from clusterbench.connections import Connections, from_file
-from clusterbench.engines.hadoop import HadoopCluster
-from clusterbench.errors import EngineError
-from clusterbench.hadoop.daemons import NAMENODE
-from clusterbench.hadoop.fsck import placement
-from clusterbench.lab import Lab
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.teragen import checksum
-from clusterbench.trial import Bench, job_of, run_trial
+from clusterbench.base.connections import Connections, from_file
+from clusterbench.base.errors import EngineError
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.cli.main import main
+from clusterbench.engines.hadoop.daemons import NAMENODE
+from clusterbench.engines.hadoop.engine import HadoopCluster
+from clusterbench.engines.hadoop.fsck import placement
+from clusterbench.run import steps
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
-from clusterbench.workloads.terasort import path_of, tag_of
+from clusterbench.workloads.terasort.teragen import checksum
+from clusterbench.workloads.terasort.terasort import path_of, tag_of
+from clusterbench_lab import Lab
+from tests.integration.helpers import generated_run, new_run
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_hadoop1"
@@ -53,14 +54,14 @@ def run(there: Connections) -> Iterator[steps.Run]:
 
 
 @pytest.fixture
-def bench(run: steps.Run) -> Iterator[Bench]:
-    with run.bench(PLATFORM) as made:
+def testbed(run: steps.Run) -> Iterator[Testbed]:
+    with run.testbed(PLATFORM) as made:
         made.engine.recover()
         yield made
 
 
-def cluster_of(bench: Bench) -> HadoopCluster:
-    return cast(HadoopCluster, bench.engine)
+def cluster_of(testbed: Testbed) -> HadoopCluster:
+    return cast(HadoopCluster, testbed.engine)
 
 
 def trial(name: str, **levels: Any) -> Trial:
@@ -78,11 +79,11 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
     return found
 
 
-def doing(bench: Bench, planned: Trial) -> str:
-    return job_of(planned, bench).doing()
+def doing(testbed: Testbed, planned: Trial) -> str:
+    return job_of(planned, testbed).doing()
 
 
-def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: Trial, bench: Bench) -> TrialRecord:
+def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: Trial, testbed: Testbed) -> TrialRecord:
     """The trial's record, ``act`` being done to it as soon as ``when`` is true; never, where the trial ends before."""
     ended = threading.Event()
 
@@ -95,18 +96,18 @@ def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: T
     thread = threading.Thread(target=wait_and_act)
     thread.start()
     try:
-        return run_trial(planned, bench)
+        return run_trial(planned, testbed)
     finally:
         ended.set()
         thread.join()
 
 
-def on_hdfs(bench: Bench, *arguments: str) -> str:
+def on_hdfs(testbed: Testbed, *arguments: str) -> str:
     """Hadoop's own ``hdfs`` on the client host."""
     programs = {"dfs": "org.apache.hadoop.fs.FsShell", "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin"}
     words = " ".join(map(quote, arguments[1:]))
-    script = f"{cluster_of(bench).environment()}run {programs[arguments[0]]} {words}\n"
-    return bench.fleet.run_on(bench.platform.client, script, timeout_s=120).output
+    script = f"{cluster_of(testbed).environment()}run {programs[arguments[0]]} {words}\n"
+    return testbed.fleet.run_on(testbed.platform.client, script, timeout_s=120).output
 
 
 MEASURE = """\
@@ -126,17 +127,17 @@ def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
     planned = next(t for t in run.plan().trials[PLATFORM] if t.sweep == "earlier_tests")
     arguments = [str(lab.lab_dir / "connections.json"), run.run_id, PLATFORM, planned.id]
     worker = subprocess.Popen([sys.executable, "-c", MEASURE, *arguments])
-    with run.bench(PLATFORM) as bench:
+    with run.testbed(PLATFORM) as testbed:
         try:
-            wait_for(lambda: "terasort, application_" in doing(bench, planned), "TeraSort was submitted")
+            wait_for(lambda: "terasort, application_" in doing(testbed, planned), "TeraSort was submitted")
         finally:
             worker.kill()
             worker.wait()
-        application = doing(bench, planned).split()[-1]
+        application = doing(testbed, planned).split()[-1]
         with caplog.at_level("INFO"):
             record = steps.measure(run, PLATFORM, planned.id)
-        told = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
-        assert not cluster_of(bench).exists(path_of(planned))
+        told = cluster_of(testbed).applications(f"applicationTags={tag_of(planned)}")
+        assert not cluster_of(testbed).exists(path_of(planned))
 
     assert f"waiting for it, not starting another: terasort, {application}" in caplog.text
     assert record.outcome == "completed", record.reason
@@ -193,12 +194,12 @@ def test_a_cluster_that_a_run_holds_is_not_taken_down_by_hand(
     assert main(["cluster", "status", PLATFORM]) == 0
 
 
-def test_a_daemon_that_runs_with_another_value_is_named(bench: Bench) -> None:
-    cluster = cluster_of(bench)
+def test_a_daemon_that_runs_with_another_value_is_named(testbed: Testbed) -> None:
+    cluster = cluster_of(testbed)
     told = {**cluster.declared_settings()}
     directory = quote(cluster.configuration.directories["worker2"])
     change = f"sed -i 's/<value>4194304</<value>1048576</' {directory}/conf/hdfs-site.xml"
-    bench.fleet.run_on("worker2", f"{change}; kill $(cat {directory}/DataNode.pid)")
+    testbed.fleet.run_on("worker2", f"{change}; kill $(cat {directory}/DataNode.pid)")
     wait_for(lambda: any(not row["alive"] for row in cluster.state()), "the DataNode is down")
     try:
         assert cluster.recover() == ["DataNode on worker2 was down and was started"]
@@ -210,109 +211,109 @@ def test_a_daemon_that_runs_with_another_value_is_named(bench: Bench) -> None:
         cluster.set_up()
 
 
-def test_a_corrupt_part_makes_the_trial_invalid(bench: Bench) -> None:
+def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
     """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated.
 
     The driver is frozen meanwhile, its TeraValidate at the latest when Java starts.
     """
     planned = trial("corrupt")
-    job = job_of(planned, bench)
+    job = job_of(planned, testbed)
     part = f"{path_of(planned)}/output/part-r-00001"
 
     def send(signal: str) -> None:
-        bench.fleet.run_on("client", f"pkill -{signal} -s $(cat {quote(job.directory)}/pid)")
+        testbed.fleet.run_on("client", f"pkill -{signal} -s $(cat {quote(job.directory)}/pid)")
 
     def corrupt() -> None:
         send("STOP")
-        local = f"{bench.fleet.work_dir('client')}/part"
+        local = f"{testbed.fleet.work_dir('client')}/part"
         try:
-            on_hdfs(bench, "dfs", "-get", "-f", part, local)
-            bench.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
-            on_hdfs(bench, "dfs", "-put", "-f", local, part)
+            on_hdfs(testbed, "dfs", "-get", "-f", part, local)
+            testbed.fleet.run_on("client", f"printf XXXX | dd of={quote(local)} bs=1 seek=50 conv=notrunc status=none")
+            on_hdfs(testbed, "dfs", "-put", "-f", local, part)
         finally:
             send("CONT")
 
     terasort_has_ended = (Path(job.directory) / "terasort.tasks.json.gz").exists
-    record = measured_while(corrupt, terasort_has_ended, planned, bench)
+    record = measured_while(corrupt, terasort_has_ended, planned, testbed)
     assert record.outcome == "invalid", record.reason
     assert "the sorted output is not what was generated: TeraValidate's checksum is " in record.reason
     assert "answer" not in record.evidence["driver"]
 
 
-def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(bench: Bench) -> None:
+def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(testbed: Testbed) -> None:
     planned = trial("lost")
-    pid_file = Path(cluster_of(bench).configuration.directories["worker3"]) / "DataNode.pid"
+    pid_file = Path(cluster_of(testbed).configuration.directories["worker3"]) / "DataNode.pid"
 
     def lose() -> None:
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
-    record = measured_while(lose, lambda: "terasort, application_" in doing(bench, planned), planned, bench)
+    record = measured_while(lose, lambda: "terasort, application_" in doing(testbed, planned), planned, testbed)
     assert record.outcome == "failed"
     assert "DataNode on worker3 went down" in record.reason
-    assert bench.engine.recover() == ["DataNode on worker3 was down and was started"]
-    assert not [row for row in bench.engine.state() if row["status"] == "d" or not row["alive"]]
+    assert testbed.engine.recover() == ["DataNode on worker3 was down and was started"]
+    assert not [row for row in testbed.engine.state() if row["status"] == "d" or not row["alive"]]
 
 
-def test_a_cancelled_trial_kills_its_application(bench: Bench) -> None:
+def test_a_cancelled_trial_kills_its_application(testbed: Testbed) -> None:
     planned = trial("cancelled")
-    submitted = lambda: "teragen, application_" in doing(bench, planned)  # noqa: E731
-    record = measured_while(job_of(planned, bench).kill, submitted, planned, bench)
+    submitted = lambda: "teragen, application_" in doing(testbed, planned)  # noqa: E731
+    record = measured_while(job_of(planned, testbed).kill, submitted, planned, testbed)
     assert record.outcome == "failed"
-    (told,) = cluster_of(bench).applications(f"applicationTags={tag_of(planned)}")
+    (told,) = cluster_of(testbed).applications(f"applicationTags={tag_of(planned)}")
     assert (told["name"], told["state"]) == ("TeraGen", "KILLED")
     staged = f"/clusterbench/staging/{told['user']}/.staging/{told['id'].replace('application_', 'job_')}"
-    assert not cluster_of(bench).exists(staged)
+    assert not cluster_of(testbed).exists(staged)
 
 
-def test_a_leftover_path_is_removed_and_said(bench: Bench) -> None:
+def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
     planned = trial("leftover")
-    on_hdfs(bench, "dfs", "-mkdir", "-p", f"{path_of(planned)}/input")
-    prepared = load_workload("terasort").prepare(planned, bench.engine)
+    on_hdfs(testbed, "dfs", "-mkdir", "-p", f"{path_of(planned)}/input")
+    prepared = load_workload("terasort").prepare(planned, testbed.engine)
     assert prepared["recovered"] == [
         f"HDFS had {path_of(planned)}, left by an earlier try that did not end; it was removed"
     ]
-    assert not cluster_of(bench).exists(path_of(planned))
+    assert not cluster_of(testbed).exists(path_of(planned))
 
 
-def test_safe_mode_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterbench.engines.hadoop.SAFE_MODE_S", 2)
-    on_hdfs(bench, "dfsadmin", "-safemode", "enter")
+def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbench.engines.hadoop.engine.SAFE_MODE_S", 2)
+    on_hdfs(testbed, "dfsadmin", "-safemode", "enter")
     try:
-        record = run_trial(trial("safe_mode"), bench)
+        record = run_trial(trial("safe_mode"), testbed)
     finally:
-        on_hdfs(bench, "dfsadmin", "-safemode", "leave")
+        on_hdfs(testbed, "dfsadmin", "-safemode", "leave")
     assert record.outcome == "failed"
     assert "the NameNode is in safe mode and nothing can be written" in record.reason
     assert "end it with: hdfs dfsadmin -safemode leave" in record.reason
 
 
-def test_a_full_hdfs_is_said(bench: Bench) -> None:
+def test_a_full_hdfs_is_said(testbed: Testbed) -> None:
     planned = dataclasses.replace(trial("full"), settings={"mapreduce.map.maxattempts": "1"})
-    on_hdfs(bench, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
-    on_hdfs(bench, "dfsadmin", "-setSpaceQuota", "20m", f"/clusterbench/{PLATFORM}")
+    on_hdfs(testbed, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
+    on_hdfs(testbed, "dfsadmin", "-setSpaceQuota", "20m", f"/clusterbench/{PLATFORM}")
     try:
-        record = run_trial(planned, bench)
+        record = run_trial(planned, testbed)
     finally:
-        on_hdfs(bench, "dfsadmin", "-clrSpaceQuota", f"/clusterbench/{PLATFORM}")
+        on_hdfs(testbed, "dfsadmin", "-clrSpaceQuota", f"/clusterbench/{PLATFORM}")
     assert record.outcome == "failed"
     assert (
         "teragen: HDFS or a local folder of a worker is full: free space there, or choose fewer rows" in record.reason
     )
 
 
-def test_a_dataset_that_does_not_fit_is_refused_with_what_it_takes(run: steps.Run, bench: Bench) -> None:
-    record = run_trial(trial("large", rows=300_000_000_000), bench)
+def test_a_dataset_that_does_not_fit_is_refused_with_what_it_takes(run: steps.Run, testbed: Testbed) -> None:
+    record = run_trial(trial("large", rows=300_000_000_000), testbed)
     assert record.outcome == "failed"
     wanted = "takes 195,000.0 GB while it runs (6.5 times its 30,000 GB: 3 copies of the input, 3 of the output"
     assert wanted in record.reason
     full = new_run(run.connections, "terasort")
     steps.open_run(full, {"scale": "full", "platforms": [PLATFORM]}, {"by": "test"})
     with pytest.raises(EngineError, match=r"too small: a trial on terasort_300000000000 takes 243,000\.0 GB"):
-        steps._check_space(full, Bench(bench.platform, bench.fleet, bench.engine, full.archive))
+        steps._check_space(full, Testbed(testbed.platform, testbed.fleet, testbed.engine, full.archive))
 
 
-def test_more_replicas_than_hosts_are_not_applicable(bench: Bench) -> None:
-    record = run_trial(trial("five", replicas=5), bench)
+def test_more_replicas_than_hosts_are_not_applicable(testbed: Testbed) -> None:
+    record = run_trial(trial("five", replicas=5), testbed)
     assert record.outcome == "not_applicable"
     assert record.reason == "5 replicas cannot be kept apart: the workers are on 4 machines"
 
@@ -321,15 +322,15 @@ def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: steps.Run,
     """On a real HDFS with two DataNodes on each of three hosts: TeraGen, then fsck. The last: it takes the hosts."""
     assert run.archive.need_json("plan.json")
     other = new_run(there, "terasort")
-    with other.bench("lab_hadoop2") as bench:
-        cluster = cluster_of(bench)
+    with other.testbed("lab_hadoop2") as testbed:
+        cluster = cluster_of(testbed)
         try:
             cluster.set_up()
             teragen = "org.apache.hadoop.examples.ExampleDriver teragen"
             script = f"{cluster.environment()}run {teragen} -Dmapreduce.job.maps=6 {ROWS} /placed 2>&1\n"
-            bench.fleet.run_on("client", script, timeout_s=300)
+            testbed.fleet.run_on("client", script, timeout_s=300)
             url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/placed&files=1&blocks=1&racks=1"
-            said = bench.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
+            said = testbed.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
         finally:
             cluster.tear_down()
     configuration = cluster.configuration

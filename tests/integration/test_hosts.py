@@ -7,14 +7,14 @@ from pathlib import Path
 
 import asyncssh
 import pytest
-from tests.integration.helpers import changed
 
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
-from clusterbench.errors import ClusterbenchError, HostError
-from clusterbench.hosts import Fleet
-from clusterbench.lab import Lab
-from clusterbench.paths import project_root
+from clusterbench.base.connections import Connections
+from clusterbench.base.errors import ClusterbenchError, HostError
+from clusterbench.base.paths import project_root
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.spec.catalog import Catalog
+from clusterbench_lab import Lab
+from tests.integration.helpers import changed
 
 pytestmark = pytest.mark.lab
 PLATFORM = Catalog(project_root()).platform("lab_db1")
@@ -62,7 +62,7 @@ def test_an_unreachable_host_is_named_with_what_to_check(connections: Connection
 
 
 def test_a_dead_host_is_not_waited_for_twice(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterbench.ssh.CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr("clusterbench.hosts.ssh.CONNECT_TIMEOUT_S", 1)
     with Fleet.of(PLATFORM, changed(connections, "lab_etl", host="127.0.77.250", port=9)) as fleet:
         for _ in range(2):
             with pytest.raises(HostError, match="host etl"):

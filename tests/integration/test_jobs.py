@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
-from clusterbench.hosts import Fleet
-from clusterbench.jobs import TIMED_OUT_STATUSES, DetachedJob
-from clusterbench.paths import project_root
-from clusterbench.workloads import Job
+from clusterbench.base.connections import Connections
+from clusterbench.base.job import Job
+from clusterbench.base.paths import project_root
+from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.spec.catalog import Catalog
 
 pytestmark = pytest.mark.lab
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from clusterbench import conformance, facts, host_setup, ssh, telemetry
-from clusterbench.errors import HostError
-from clusterbench.host_settings import items
-from clusterbench.hosts import DROP_PAGE_CACHE, HANDSHAKES_AT_ONCE, Fleet
-from clusterbench.lab import processes
-from clusterbench.lab.many_hosts import ADDRESSES_PER_SSHD, ManyHosts, many_hosts
+from clusterbench.base.errors import HostError
+from clusterbench.hosts import conformance, facts, setup, ssh, telemetry
+from clusterbench.hosts.fleet import DROP_PAGE_CACHE, HANDSHAKES_AT_ONCE, Fleet
 from clusterbench.spec import Platform
+from clusterbench.spec.host_settings import items
+from clusterbench_lab import processes
+from clusterbench_lab.many_hosts import ADDRESSES_PER_SSHD, ManyHosts, many_hosts
 
 pytestmark = pytest.mark.lab
 HOSTS = 640
@@ -141,10 +141,10 @@ def test_all_are_set_up_and_compared(fleet: Fleet) -> None:
             "setup": {"apply": ["hosts"], "hosts": [group], "accepted": {"kernel.osrelease": "another kernel"}},
         }
     )
-    host_setup.set_up(platform, fleet)
+    setup.set_up(platform, fleet)
     declared = items(platform)
-    rows = conformance.of_hosts(platform, declared, host_setup.read(fleet, declared))
-    host_setup.put_back(platform, fleet)
+    rows = conformance.of_hosts(platform, declared, setup.read(fleet, declared))
+    setup.put_back(platform, fleet)
     assert conformance.problem(platform, rows) == ""
     folded = {each.row.setting: each for each in conformance.fold(rows)}
     assert {setting: each.row.verdict for setting, each in folded.items()} == {
@@ -276,8 +276,8 @@ def test_telemetry_of_all_hosts_though_one_dies_meanwhile(fleet: Fleet, hosts: M
 def test_too_few_open_files_are_said_before_anything_is_begun(hosts: ManyHosts) -> None:
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600))\n"
-        "from clusterbench.hosts import Fleet\n"
-        "from clusterbench.ssh import Address\n"
+        "from clusterbench.hosts.fleet import Fleet\n"
+        "from clusterbench.hosts.ssh import Address\n"
         "Fleet(Address(f'h{n}', '127.0.0.1', 1, '', '', '', '') for n in range(640)).__enter__()\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
@@ -290,8 +290,8 @@ def test_a_soft_limit_of_open_files_is_raised(hosts: ManyHosts) -> None:
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))\n"
         "import json, sys\n"
-        "from clusterbench.hosts import Fleet\n"
-        "from clusterbench.ssh import Address\n"
+        "from clusterbench.hosts.fleet import Fleet\n"
+        "from clusterbench.hosts.ssh import Address\n"
         "with Fleet(Address(*each) for each in json.load(sys.stdin)) as fleet:\n"
         "    print(len(fleet.run(fleet.names, 'true')))\n"
     )
@@ -304,7 +304,7 @@ def test_a_soft_limit_of_open_files_is_raised(hosts: ManyHosts) -> None:
 def test_the_hosts_end_with_whoever_started_them() -> None:
     script = (
         "import os, signal\n"
-        "from clusterbench.lab.many_hosts import many_hosts\n"
+        "from clusterbench_lab.many_hosts import many_hosts\n"
         "with many_hosts(20) as hosts:\n"
         "    print(*(record.pid for record in hosts.sshds), hosts.folder, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -11,18 +11,20 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.integration.helpers import bench_on, new_run
 
-from clusterbench import pgbench_log
-from clusterbench.connections import from_file
-from clusterbench.errors import EngineError
-from clusterbench.jobs import DetachedJob
-from clusterbench.lab import Lab
-from clusterbench.order_entry import consistency, data, mix, rows, transactions
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.trial import Bench, run_trial
-from clusterbench.validation import fact_rows, validate
-from clusterbench.workloads import Reading, load_workload
+from clusterbench.base.connections import from_file
+from clusterbench.base.errors import EngineError
+from clusterbench.base.measurements import Reading
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.drivers import pgbench_log
+from clusterbench.hosts.detached_job import DetachedJob
+from clusterbench.run.validation import fact_rows, validate
+from clusterbench.trial.protocol import run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import load_workload
+from clusterbench.workloads.order_entry import consistency, data, mix, rows, transactions
+from clusterbench_lab import Lab
+from tests.integration.helpers import bench_on, new_run
 
 pytestmark = pytest.mark.lab
 WAREHOUSES, SEED = 2, 20150312
@@ -32,13 +34,13 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def bench(lab: Lab) -> Iterator[Bench]:
+def testbed(lab: Lab) -> Iterator[Testbed]:
     lab.up(airflow=False)
-    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"), "order_entry")) as bench:
-        data.generate(DATASET, bench.engine)
-        transactions.install(DATASET, bench.engine)
-        bench.engine.facts()
-        yield bench
+    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"), "order_entry")) as testbed:
+        data.generate(DATASET, testbed.engine)
+        transactions.install(DATASET, testbed.engine)
+        testbed.engine.facts()
+        yield testbed
 
 
 class Session:
@@ -73,15 +75,15 @@ class Session:
 
 
 @contextmanager
-def session(bench: Bench) -> Iterator[Session]:
-    with bench.engine.connect() as connection, connection.transaction(force_rollback=True):  # type: ignore[attr-defined]
+def session(testbed: Testbed) -> Iterator[Session]:
+    with testbed.engine.connect() as connection, connection.transaction(force_rollback=True):  # type: ignore[attr-defined]
         connection.execute(f"SET LOCAL search_path = {DATASET.table}")
         yield Session(connection)
 
 
 @pytest.fixture
-def db(bench: Bench) -> Iterator[Session]:
-    with session(bench) as found:
+def db(testbed: Testbed) -> Iterator[Session]:
+    with session(testbed) as found:
         yield found
 
 
@@ -158,15 +160,15 @@ def test_item_that_an_order_names_three_times_leaves_stock_three_times(db: Sessi
     assert stock(db, 1, 5) == (steps[-1], ytd + 27, orders + 3, remote)
 
 
-def test_item_that_does_not_exist_is_told_after_the_work_and_rolled_back_leaves_nothing(bench: Bench) -> None:
+def test_item_that_does_not_exist_is_told_after_the_work_and_rolled_back_leaves_nothing(testbed: Testbed) -> None:
     """Clause 2.4.2.3: everything up to the unused item is done."""
-    with session(bench) as db:
+    with session(testbed) as db:
         before, first = db.of_district(), stock(db, 1, 5)
         said = db.call("new_order", 1, 1, 1, 5, [5, 6, 7, 8, ITEM_OF_NOBODY], [1] * 5, [1] * 5)
         assert (said["is_valid"], said["total_amount"]) == (False, None)
         assert (said["family_name"], said["credit"]) != (None, None)
         assert stock(db, 1, 5) != first
-    with session(bench) as db:
+    with session(testbed) as db:
         assert db.of_district() == before
 
 
@@ -310,27 +312,27 @@ def trial(name: str, **levels: Any) -> Trial:
     return Trial(f"{name}.r1", name, "lab_db1", name, "order_entry", chosen, 1, SEED, 120, {})
 
 
-def run(bench: Bench, chosen: Trial, folder: Path) -> Reading:
+def run(testbed: Testbed, chosen: Trial, folder: Path) -> Reading:
     """The workload's part of a trial: no telemetry, no archive, no second of rest."""
-    workload, job = load_workload("order_entry"), DetachedJob(bench.fleet, "client", f"jobs/{chosen.id}")
-    workload.prepare(chosen, bench.engine)
-    job.start(workload.job(chosen, bench.engine), 60)
+    workload, job = load_workload("order_entry"), DetachedJob(testbed.fleet, "client", f"jobs/{chosen.id}")
+    workload.prepare(chosen, testbed.engine)
+    job.start(workload.job(chosen, testbed.engine), 60)
     assert job.wait().exit_status == 0, job.errors()
     job.collect(workload.outputs, folder)
-    workload.restore(chosen, bench.engine)
+    workload.restore(chosen, testbed.engine)
     return workload.read(folder, chosen, {})
 
 
 @pytest.fixture(scope="module")
-def record(bench: Bench) -> TrialRecord:
+def record(testbed: Testbed) -> TrialRecord:
     """Of a whole trial, in the default isolation: repeatable read."""
-    return run_trial(trial("whole", window_s=2), bench)
+    return run_trial(trial("whole", window_s=2), testbed)
 
 
-def test_trial_completes_and_leaves_a_consistent_database(bench: Bench, record: TrialRecord) -> None:
+def test_trial_completes_and_leaves_a_consistent_database(testbed: Testbed, record: TrialRecord) -> None:
     assert (record.outcome, record.reason) == ("completed", "")
     everything = consistency.statement(DATASET.table, range(1, WAREHOUSES + 1))
-    assert consistency.problem(bench.engine.query(everything)) is None  # type: ignore[attr-defined]
+    assert consistency.problem(testbed.engine.query(everything)) is None  # type: ignore[attr-defined]
     assert record.evidence["workload"]["session_settings"]["default_transaction_isolation"] == "repeatable read"
 
 
@@ -341,10 +343,10 @@ def test_retries_are_counted(record: TrialRecord) -> None:
 
 @pytest.mark.parametrize(("isolation", "meets"), [("read_committed", False), ("serializable", True)])
 def test_other_isolations_keep_the_database_consistent(
-    bench: Bench, tmp_path: Path, isolation: str, *, meets: bool
+    testbed: Testbed, tmp_path: Path, isolation: str, *, meets: bool
 ) -> None:
     """Read committed needs no retry, unless for a deadlock: there are none."""
-    reading = run(bench, trial(isolation, isolation=isolation, ramp_up_s=0, window_s=1), tmp_path)
+    reading = run(testbed, trial(isolation, isolation=isolation, ramp_up_s=0, window_s=1), tmp_path)
     facts: Any = reading.details["facts"]
     assert (reading.errors, facts["order_entry_trials"]["problem"]) == (0, "none")
     assert facts["order_entry_trials"]["orders_made"] == facts["order_entry_trials"]["new_orders_counted"] > 0
@@ -368,37 +370,37 @@ def test_evidence_says_how_durable_it_was_and_what_the_data_was(record: TrialRec
     assert set(evidence["workload"]["data"]) == {"orders_grown_percent", "made_anew"}
 
 
-def test_setting_that_trades_durability_away_reaches_the_driver_s_sessions_and_is_undone(bench: Bench) -> None:
+def test_setting_that_trades_durability_away_reaches_the_driver_s_sessions_and_is_undone(testbed: Testbed) -> None:
     workload, chosen = load_workload("order_entry"), trial("off", synchronous_commit="off")
-    evidence = workload.prepare(chosen, bench.engine)
+    evidence = workload.prepare(chosen, testbed.engine)
     assert evidence["durability"]["synchronous_commit"] == "off"  # type: ignore[index]
-    workload.restore(chosen, bench.engine)
-    assert bench.engine.settings(["synchronous_commit"]) == {"synchronous_commit": "on"}
+    workload.restore(chosen, testbed.engine)
+    assert testbed.engine.settings(["synchronous_commit"]) == {"synchronous_commit": "on"}
 
 
-def test_warehouse_total_that_was_broken_before_fails_the_trial_in_words(bench: Bench) -> None:
+def test_warehouse_total_that_was_broken_before_fails_the_trial_in_words(testbed: Testbed) -> None:
     change = f"UPDATE {DATASET.table}.warehouse SET w_ytd = w_ytd {{}} 0.01 WHERE w_id = 2"
-    bench.engine.execute(change.format("+"))  # type: ignore[attr-defined]
+    testbed.engine.execute(change.format("+"))  # type: ignore[attr-defined]
     try:
         with pytest.raises(EngineError, match=r"not consistent before the trial: .*condition 1 \(W_YTD = sum\(D_YTD\)"):
-            load_workload("order_entry").prepare(trial("broken"), bench.engine)
+            load_workload("order_entry").prepare(trial("broken"), testbed.engine)
     finally:
-        bench.engine.execute(change.format("-"))  # type: ignore[attr-defined]
+        testbed.engine.execute(change.format("-"))  # type: ignore[attr-defined]
 
 
-def test_found_load_is_the_one_that_runs_and_that_is_told(bench: Bench) -> None:
+def test_found_load_is_the_one_that_runs_and_that_is_told(testbed: Testbed) -> None:
     planned = trial("found", clients=64, cpu_percent=50)
     found = replace(planned, levels={**planned.levels, "clients": 3, "rate_per_s": 250.5})
-    job = load_workload("order_entry").job(found, bench.engine)
+    job = load_workload("order_entry").job(found, testbed.engine)
     assert "--client=3" in job.command
     assert "--rate=250.5" in job.command
-    other = load_workload("order_entry").job(replace(found, levels={**found.levels, "clients": 4}), bench.engine)
+    other = load_workload("order_entry").job(replace(found, levels={**found.levels, "clients": 4}), testbed.engine)
     seeds = [next(w for w in each.command.split() if w.startswith("--random-seed")) for each in (job, other)]
     assert seeds[0] != seeds[1]
 
 
-def test_every_script_is_in_the_job(bench: Bench) -> None:
-    job = load_workload("order_entry").job(trial("files"), bench.engine)
+def test_every_script_is_in_the_job(testbed: Testbed) -> None:
+    job = load_workload("order_entry").job(trial("files"), testbed.engine)
     for name, weight in mix.WEIGHTS.items():
         assert f"--file={name}.sql@{weight}" in job.command
         assert f"{name}.sql" in job.files

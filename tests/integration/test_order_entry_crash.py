@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.integration.series import killed, series_on
 
-from clusterbench import validation
-from clusterbench.connections import Connections
-from clusterbench.paths import project_root
+from clusterbench.base.connections import Connections
+from clusterbench.base.paths import project_root
+from clusterbench.run import validation
 from clusterbench.workloads import load_workload
+from tests.integration.series import killed, series_on
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
 
@@ -40,8 +40,8 @@ def test_server_killed_in_mid_trial_recovers_consistent_and_the_series_goes_on(
 
         workload, step = load_workload("order_entry"), series.step(1, 1)
         dataset = workload.dataset(step.levels, step.seed)
-        with series.run.bench(series.platform) as bench:
-            bench.engine.execute(f"UPDATE {dataset.table}.warehouse SET w_ytd = w_ytd + 1")  # type: ignore[attr-defined]
-            whole = {k: v for k, v in workload.inspect(dataset, bench.engine).items() if not isinstance(v, list)}
+        with series.run.testbed(series.platform) as testbed:
+            testbed.engine.execute(f"UPDATE {dataset.table}.warehouse SET w_ytd = w_ytd + 1")  # type: ignore[attr-defined]
+            whole = {k: v for k, v in workload.inspect(dataset, testbed.engine).items() if not isinstance(v, list)}
         wrong = [verdict.says for verdict in validation.validate("order_entry", [whole]) if not verdict.passed]
         assert any("consistency conditions" in says for says in wrong), "a suite finds a total that was changed by hand"

@@ -9,15 +9,17 @@ from shlex import quote
 from typing import Any
 
 import pytest
-from tests.integration.helpers import bench_on, generated_run, new_run
 
-from clusterbench import generation, load_files, order_lineitems, steps
-from clusterbench.connections import Connections
-from clusterbench.errors import DatasetError
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.report import render_report
-from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import load_workload
+from clusterbench.base.connections import Connections
+from clusterbench.base.errors import DatasetError
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.report.run.page import render_report
+from clusterbench.run import steps
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import generation, load_workload
+from clusterbench.workloads.retail import load_files, order_lineitems
+from tests.integration.helpers import bench_on, generated_run, new_run
 
 pytestmark = pytest.mark.lab
 ROWS, SEED = 20_000, 20060101
@@ -34,30 +36,30 @@ def run(connections: Connections) -> Iterator[steps.Run]:
 
 
 @pytest.fixture
-def bench(run: steps.Run) -> Iterator[Bench]:
+def testbed(run: steps.Run) -> Iterator[Testbed]:
     with bench_on(run) as made:
         yield made
 
 
 @pytest.fixture
-def spoiled_table(bench: Bench) -> Iterator[Bench]:
+def spoiled_table(testbed: Testbed) -> Iterator[Testbed]:
     """What a test does to the table is undone: it is made anew for the next."""
-    yield bench
-    generation.drop(order_lineitems.dataset_of(ROWS, SEED), bench.engine)
+    yield testbed
+    generation.drop(order_lineitems.dataset_of(ROWS, SEED), testbed.engine)
 
 
 @pytest.fixture
-def spoiled_files(bench: Bench) -> Iterator[Bench]:
-    yield bench
-    bench.fleet.run_on("etl", f"rm -rf {quote(bench.fleet.work_dir('etl'))}/files")
+def spoiled_files(testbed: Testbed) -> Iterator[Testbed]:
+    yield testbed
+    testbed.fleet.run_on("etl", f"rm -rf {quote(testbed.fleet.work_dir('etl'))}/files")
 
 
-def mend_order(bench: Bench, order: int) -> None:
+def mend_order(testbed: Testbed, order: int) -> None:
     """Its lines as they were made: a slice of rows is the same whenever it is made."""
     dataset = order_lineitems.dataset_of(ROWS, SEED)
     first, last = (order_lineitems.lines_before(number, ROWS) for number in (order, order + 1))
-    bench.engine.execute(f"DELETE FROM {TABLE} WHERE order_id = {order + 10**9}")
-    bench.engine.execute(order_lineitems.insert(dataset, bench.engine.series(first + 1, last)))
+    testbed.engine.execute(f"DELETE FROM {TABLE} WHERE order_id = {order + 10**9}")
+    testbed.engine.execute(order_lineitems.insert(dataset, testbed.engine.series(first + 1, last)))
 
 
 def trial(workload: str, name: str = "t", **levels: Any) -> Trial:
@@ -66,19 +68,19 @@ def trial(workload: str, name: str = "t", **levels: Any) -> Trial:
     return Trial(f"{name}.r1", name, "lab_db1", name, workload, defaults | {"rows": rows} | levels, 1, SEED, 120, {})
 
 
-def measured(run: steps.Run, bench: Bench, made: Trial) -> TrialRecord:
+def measured(run: steps.Run, testbed: Testbed, made: Trial) -> TrialRecord:
     """With the right answer known, as ``validate_data`` leaves it."""
     steps._note_answers(run, made.workload, load_workload(made.workload).dataset(made.levels, made.seed))
-    return run_trial(made, bench)
+    return run_trial(made, testbed)
 
 
-def files_path(bench: Bench, rows: int = LOAD_ROWS) -> str:
+def files_path(testbed: Testbed, rows: int = LOAD_ROWS) -> str:
     dataset = load_workload("data_load").dataset({"rows": rows, "storage": "heap"}, SEED)
-    return f"{bench.fleet.work_dir('etl')}/{load_files.directory(dataset)}"
+    return f"{testbed.fleet.work_dir('etl')}/{load_files.directory(dataset)}"
 
 
-def exists(bench: Bench, table: str) -> bool:
-    return bool(bench.engine.query(f"SELECT to_regclass('{table}') IS NOT NULL AS found")[0]["found"])
+def exists(testbed: Testbed, table: str) -> bool:
+    return bool(testbed.engine.query(f"SELECT to_regclass('{table}') IS NOT NULL AS found")[0]["found"])
 
 
 # Before any trial.
@@ -120,21 +122,21 @@ def exists(bench: Bench, table: str) -> bool:
     ],
 )
 def test_a_corrupted_row_is_caught_before_any_trial(
-    run: steps.Run, bench: Bench, order: int, corruption: str, said: str
+    run: steps.Run, testbed: Testbed, order: int, corruption: str, said: str
 ) -> None:
-    bench.engine.execute(corruption.format(t=TABLE))
+    testbed.engine.execute(corruption.format(t=TABLE))
     try:
         with pytest.raises(DatasetError) as caught:
             steps.validate_data(run, "lab_db1")
     finally:
-        mend_order(bench, order)
+        mend_order(testbed, order)
     assert said in str(caught.value)
     assert str(caught.value).startswith("platform 'lab_db1': the data is not valid:")
     assert str(caught.value).endswith("Nothing was measured")
     assert run.archive.trials() == []
 
 
-def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: steps.Run, spoiled_files: Bench) -> None:
+def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: steps.Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '3s/Street/Avenue/' part-05")
     with pytest.raises(DatasetError) as caught:
         steps.validate_data(run, "lab_db1")
@@ -143,7 +145,7 @@ def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: steps.Run,
     )
 
 
-def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: steps.Run, spoiled_files: Bench) -> None:
+def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: steps.Run, spoiled_files: Testbed) -> None:
     before = spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && cat *.facts").output
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && rm part-03 part-03.facts")
     with pytest.raises(DatasetError, match="There are 16 load files: 0 of 1 as expected"):
@@ -155,7 +157,7 @@ def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: steps.Run, 
     ), "no password and no statement stays"
 
 
-def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: steps.Run, spoiled_table: Bench) -> None:
+def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: steps.Run, spoiled_table: Testbed) -> None:
     engine = spoiled_table.engine
     generation.drop(order_lineitems.dataset_of(ROWS, SEED), engine)
     engine.execute(f"CREATE TABLE {TABLE} (mine integer)")
@@ -169,9 +171,9 @@ def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: steps.Run, spo
 # The scans.
 
 
-def test_every_stream_is_measured_and_its_answer_checked(run: steps.Run, bench: Bench) -> None:
+def test_every_stream_is_measured_and_its_answer_checked(run: steps.Run, testbed: Testbed) -> None:
     for workload in ("full_scan", "partial_scan"):
-        record = measured(run, bench, trial(workload, workload, streams=4))
+        record = measured(run, testbed, trial(workload, workload, streams=4))
         assert record.outcome == "completed", record.reason
         assert record.samples == 4
         expected = run.archive.answers(workload, TABLE)
@@ -182,21 +184,21 @@ def test_every_stream_is_measured_and_its_answer_checked(run: steps.Run, bench: 
         assert len(record.evidence["driver"]["answers"]) == 4
 
 
-def test_one_stream_s_response_time_is_psql_s_own(run: steps.Run, bench: Bench) -> None:
-    record = measured(run, bench, trial("full_scan", "one"))
+def test_one_stream_s_response_time_is_psql_s_own(run: steps.Run, testbed: Testbed) -> None:
+    record = measured(run, testbed, trial("full_scan", "one"))
     raw = run.archive.store.get(run.archive.prefix + "trials/lab_db1/one.r1/times.1") or b""
     assert f"Time: {record.measurements['response_time_s'] * 1000:.3f} ms" in raw.decode()
 
 
-def test_only_the_partitions_that_are_read_count_for_the_caches(run: steps.Run, bench: Bench) -> None:
-    full, partial = (measured(run, bench, trial(name, name, cache="cold")) for name in ("full_scan", "partial_scan"))
+def test_only_the_partitions_that_are_read_count_for_the_caches(run: steps.Run, testbed: Testbed) -> None:
+    full, partial = (measured(run, testbed, trial(name, name, cache="cold")) for name in ("full_scan", "partial_scan"))
     assert (full.outcome, partial.outcome) == ("completed", "completed"), (full.reason, partial.reason)
     assert full.evidence["caches"]["problem"] is None
     assert full.evidence["caches"]["total_bytes"] > 3 * partial.evidence["caches"]["total_bytes"] > 0
     assert full.evidence["caches"]["file_system_bytes"] == 0
 
 
-def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: steps.Run, spoiled_table: Bench) -> None:
+def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: steps.Run, spoiled_table: Testbed) -> None:
     spoiled_table.engine.execute(f"UPDATE {TABLE} SET order_id = 42 WHERE product_id = 20")
     record = measured(run, spoiled_table, trial("full_scan", "wrong"))
     assert record.outcome == "invalid"
@@ -208,11 +210,11 @@ def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: step
     assert "wrong answer: 1 rows, expected 1 (DuckDB over the same rows); row 1 of the sorted rows is" in record.reason
 
 
-def test_an_index_shows_in_the_report_while_the_answers_stay(run: steps.Run, bench: Bench) -> None:
-    plain = measured(run, bench, trial("full_scan", "plain"))
-    bench.engine.execute(f"CREATE INDEX by_product ON {TABLE} (product_id)")
+def test_an_index_shows_in_the_report_while_the_answers_stay(run: steps.Run, testbed: Testbed) -> None:
+    plain = measured(run, testbed, trial("full_scan", "plain"))
+    testbed.engine.execute(f"CREATE INDEX by_product ON {TABLE} (product_id)")
     steps.validate_data(run, "lab_db1")  # a warning, not a refusal
-    indexed = measured(run, bench, trial("full_scan", "indexed"))
+    indexed = measured(run, testbed, trial("full_scan", "indexed"))
     assert (plain.outcome, indexed.outcome) == ("completed", "completed"), (plain.reason, indexed.reason)
     assert plain.evidence["driver"]["answer"] == indexed.evidence["driver"]["answer"]
     assert "Seq Scan" in plain.evidence["workload"]["plan"]
@@ -223,18 +225,18 @@ def test_an_index_shows_in_the_report_while_the_answers_stay(run: steps.Run, ben
     assert (verdict["passed"], verdict["critical"]) == (False, False)
     html = render_report(run.archive, run.catalog)
     assert "by_product" in html and "Index" in html
-    bench.engine.execute("DROP INDEX by_product")
+    testbed.engine.execute("DROP INDEX by_product")
 
 
-def test_a_setting_shows_in_the_record_while_the_answers_stay(run: steps.Run, bench: Bench) -> None:
-    records = [measured(run, bench, trial("partial_scan", f"mem_{m}", work_mem=m)) for m in ("1MB", "256MB")]
+def test_a_setting_shows_in_the_record_while_the_answers_stay(run: steps.Run, testbed: Testbed) -> None:
+    records = [measured(run, testbed, trial("partial_scan", f"mem_{m}", work_mem=m)) for m in ("1MB", "256MB")]
     assert [record.evidence["workload"]["session_settings"]["work_mem"] for record in records] == ["1MB", "256MB"]
     assert records[0].evidence["driver"]["answer"] == records[1].evidence["driver"]["answer"]
-    assert bench.engine.settings(["work_mem"]) == {"work_mem": "8MB"}, "set back"
+    assert testbed.engine.settings(["work_mem"]) == {"work_mem": "8MB"}, "set back"
 
 
 def test_at_full_scale_earlier_valid_runs_say_the_answer(
-    run: steps.Run, spoiled_table: Bench, connections: Connections, monkeypatch: pytest.MonkeyPatch
+    run: steps.Run, spoiled_table: Testbed, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if 20,000 rows were too many for DuckDB."""
     monkeypatch.setattr(order_lineitems, "CHECKED_BY_DUCKDB_ROWS_MAX", 1000)
@@ -243,12 +245,12 @@ def test_at_full_scale_earlier_valid_runs_say_the_answer(
     steps._remember_answers(run)
     later = new_run(connections, "retail")
     steps.open_run(later, {"scale": "smoke", "platforms": ["lab_db1"]}, {"by": "test"})
-    with bench_on(later) as bench:
-        again = measured(later, bench, trial("partial_scan", "again"))
+    with bench_on(later) as testbed:
+        again = measured(later, testbed, trial("partial_scan", "again"))
         assert again.outcome == "completed"
         assert later.archive.answers("partial_scan", TABLE)["source"] == "earlier valid runs"
-        bench.engine.execute(f"UPDATE {TABLE} SET item_quantity = item_quantity + 1")
-        wrong = measured(later, bench, trial("partial_scan", "wrong"))
+        testbed.engine.execute(f"UPDATE {TABLE} SET item_quantity = item_quantity + 1")
+        wrong = measured(later, testbed, trial("partial_scan", "wrong"))
         assert wrong.outcome == "invalid"
         assert "(earlier valid runs); SHA-256 of the sorted rows" in wrong.reason
 
@@ -256,8 +258,8 @@ def test_at_full_scale_earlier_valid_runs_say_the_answer(
 # Loading.
 
 
-def test_a_load_is_measured_checked_and_dropped(run: steps.Run, bench: Bench) -> None:
-    record = measured(run, bench, trial("data_load", "load"))
+def test_a_load_is_measured_checked_and_dropped(run: steps.Run, testbed: Testbed) -> None:
+    record = measured(run, testbed, trial("data_load", "load"))
     assert record.outcome == "completed", record.reason
     found = record.measurements
     size = record.evidence["workload"]["files_bytes"]
@@ -268,10 +270,10 @@ def test_a_load_is_measured_checked_and_dropped(run: steps.Run, bench: Bench) ->
     assert record.evidence["driver"]["answer"] == expected
     assert record.evidence["workload"]["files_bytes_in_memory"] == 0
     assert record.samples == 16
-    assert not exists(bench, dataset.table)
+    assert not exists(testbed, dataset.table)
 
 
-def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: steps.Run, spoiled_files: Bench) -> None:
+def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: steps.Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "rejected"))
     assert record.outcome == "failed"
@@ -281,7 +283,7 @@ def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: steps.Run, spoile
     assert not exists(spoiled_files, f"order_lineitems_load_{LOAD_ROWS}")
 
 
-def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: steps.Run, spoiled_files: Bench) -> None:
+def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: steps.Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/Street/Avenue/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "changed"))
     assert record.outcome == "invalid"
@@ -295,42 +297,42 @@ def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: steps.Ru
     )  # fmt: skip
 
 
-def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: steps.Run, bench: Bench) -> None:
+def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: steps.Run, testbed: Testbed) -> None:
     """One psql of sixteen is killed in the middle: the others are ended, and what they had committed is gone."""
     made = trial("data_load", "vanished", rows=200_000)
     dataset = load_workload("data_load").dataset(made.levels, SEED)
-    load_files.generate(dataset, bench.engine)
+    load_files.generate(dataset, testbed.engine)
     seen: list[int] = []
 
     def kill_one() -> None:
-        job = job_of(made, bench)
+        job = job_of(made, testbed)
         until = time.monotonic() + 60
         while not seen and time.monotonic() < until:
-            found = bench.fleet.run_on(
+            found = testbed.fleet.run_on(
                 "etl", f"cd {quote(job.directory)} 2>/dev/null && [ -e clock.7 ] && pgrep -s $(cat pid) -x psql || true"
             ).output.split()
             if len(found) > 4:
-                bench.fleet.run_on("etl", f"kill -9 {found[3]}")
+                testbed.fleet.run_on("etl", f"kill -9 {found[3]}")
                 seen.append(int(found[3]))
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    record = measured(run, bench, made)
+    record = measured(run, testbed, made)
     killer.join()
     assert seen, "the load was over before a stream could be killed"
     assert record.outcome == "failed"
     assert record.reason.startswith("the driver ended with status 1, ")
-    assert not exists(bench, dataset.table)
+    assert not exists(testbed, dataset.table)
 
 
-def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: steps.Run, bench: Bench) -> None:
+def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: steps.Run, testbed: Testbed) -> None:
     workload = load_workload("data_load")
     (planned,) = [t for t in run.plan().trials["lab_db1"] if t.workload == "data_load"]
-    workload.prepare(planned, bench.engine)
+    workload.prepare(planned, testbed.engine)
     table = workload.dataset(planned.levels, planned.seed).table
-    assert exists(bench, table)
+    assert exists(testbed, table)
     steps.release_cluster(run, "lab_db1")
-    assert not exists(bench, table)
+    assert not exists(testbed, table)
     steps.take_cluster(run, "lab_db1")
 
 

@@ -21,18 +21,18 @@ import psycopg
 import pytest
 from botocore.exceptions import ClientError
 from psycopg import sql
-from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
 
-from clusterbench import host_setup, steps
-from clusterbench.archive import RunArchive, find_run
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections, from_file
-from clusterbench.errors import ArchiveError, HostError
-from clusterbench.hosts import Fleet
-from clusterbench.lab import Lab
-from clusterbench.paths import project_root
+from clusterbench.base.archive import RunArchive, find_run
+from clusterbench.base.connections import Connections, from_file
+from clusterbench.base.errors import ArchiveError, HostError
+from clusterbench.base.paths import project_root
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run import steps
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.setup import Setup
-from clusterbench.trial import run_trial
+from clusterbench.trial.protocol import run_trial
+from clusterbench_lab import Lab
+from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -141,7 +141,7 @@ def ran(lab: Lab, hostile: Connections) -> Iterator[Ran]:
     }
     watched = Watched(secrets, [Path(hostile(f"lab_{host}").extra["work_dir"]) for host in HOSTS])
     with pytest.MonkeyPatch.context() as patch, Logged(watched), Watching(watched):
-        patch.setattr("clusterbench.archive.boto3.client", _noting(watched))
+        patch.setattr("clusterbench.base.archive.boto3.client", _noting(watched))
         smoke = _whole_run(new_run(hostile), {"sweeps": ["lookups"], "repetitions": 1})
         pooled = _pooled_trial(hostile)
         retail = _whole_run(
@@ -171,9 +171,9 @@ def _pooled_trial(hostile: Connections) -> str:
     """Its outcome, with session settings that are hostile, too."""
     settings = {"application_name": f"'; DROP TABLE victim; $(touch {HACKED})"}
     made = trial(pooling="pgbouncer", rows=10_000)
-    with bench_on(new_run(hostile)) as bench:
-        bench.engine.facts()
-        record = run_trial(replace(made, settings=settings), bench)
+    with bench_on(new_run(hostile)) as testbed:
+        testbed.engine.facts()
+        record = run_trial(replace(made, settings=settings), testbed)
     return record.reason or record.outcome
 
 
@@ -437,8 +437,8 @@ def test_hostile_settings_of_hosts_are_words(connections: Connections) -> None:
     declaring = PLATFORM.model_copy(update={"setup": setup})
     with Fleet.of(PLATFORM, connections) as fleet:
         with pytest.raises(HostError) as caught:
-            host_setup.set_up(declaring, fleet)
-        host_setup.put_back(declaring, fleet)  # there is nothing to put back, so nothing stands in the next run's way
+            setup.set_up(declaring, fleet)
+        setup.put_back(declaring, fleet)  # there is nothing to put back, so nothing stands in the next run's way
         notes = fleet.run(fleet.names, f"cd {fleet.work_dir('db1')}; cat setup/* 2>/dev/null || true")
     assert {answer.output for answer in notes.values()} == {""}
     assert f"sysctl kernel.no_such_thing: could not be set to '{value}'" in str(caught.value)
@@ -449,33 +449,35 @@ def test_hostile_settings_of_the_server_are_values_and_taken_back(connections: C
     """A backslash begins an escape in postgresql.conf, a quote ends the text: the server reads what was declared."""
     prefix = f"it's \\t \\\\ \\' $(touch {HACKED}) %m'; port = 1 # \\"
     declared = {"log_line_prefix": prefix, "cluster_name": 'lab"; x'}
-    with bench_on(new_run(connections), settings=declared, setup=Setup.model_validate({"apply": ["engine"]})) as bench:
-        before = bench.engine.settings(declared)
+    with bench_on(
+        new_run(connections), settings=declared, setup=Setup.model_validate({"apply": ["engine"]})
+    ) as testbed:
+        before = testbed.engine.settings(declared)
         try:
-            bench.engine.set_up()
-            assert bench.engine.settings(declared) == declared
+            testbed.engine.set_up()
+            assert testbed.engine.settings(declared) == declared
         finally:
-            bench.engine.tear_down()
-        assert bench.engine.settings(declared) == before
+            testbed.engine.tear_down()
+        assert testbed.engine.settings(declared) == before
     assert not HACKED.exists()
 
 
 def test_a_server_s_setting_that_may_hold_a_password_is_not_archived(connections: Connections) -> None:
-    with bench_on(new_run(connections)) as bench:
-        name = bench.engine.database.login  # type: ignore[attr-defined]
+    with bench_on(new_run(connections)) as testbed:
+        name = testbed.engine.database.login  # type: ignore[attr-defined]
         alter = sql.SQL("ALTER ROLE {} SET {} = {}")
         private = {"app.jwt_secret": MARK, "app.password": MARK, "app.plain": "seen"}
-        with bench.engine.connect() as connection:  # type: ignore[attr-defined]
+        with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
             for setting, value in private.items():
                 connection.execute(alter.format(sql.Identifier(name), sql.Identifier(*setting.split(".")), value))
             connection.execute(sql.SQL("ALTER SYSTEM SET primary_conninfo = {}").format(f"password={MARK}"))
             connection.execute("SELECT pg_reload_conf()")
         try:
-            found = bench.engine.facts()
+            found = testbed.engine.facts()
         finally:
-            bench.engine.execute(sql.SQL("ALTER ROLE {} RESET ALL").format(sql.Identifier(name)).as_string(None))
-            bench.engine.execute("ALTER SYSTEM RESET primary_conninfo")
-            bench.engine.execute("SELECT pg_reload_conf()")
+            testbed.engine.execute(sql.SQL("ALTER ROLE {} RESET ALL").format(sql.Identifier(name)).as_string(None))
+            testbed.engine.execute("ALTER SYSTEM RESET primary_conninfo")
+            testbed.engine.execute("SELECT pg_reload_conf()")
     assert MARK not in json.dumps(found)
     assert "primary_conninfo" in found["settings"] or "app.jwt_secret" in found["settings"]
 

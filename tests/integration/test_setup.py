@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from clusterbench import conformance, host_setup
-from clusterbench.errors import HostError
-from clusterbench.host_settings import items
-from clusterbench.hosts import Address, Fleet
-from clusterbench.lab.account import server_account
+from clusterbench.base.errors import HostError
+from clusterbench.hosts import conformance, setup
+from clusterbench.hosts.fleet import Address, Fleet
+from clusterbench.hosts.sudoers import sudoers
 from clusterbench.spec import Platform
-from clusterbench.sudoers import sudoers
+from clusterbench.spec.host_settings import items
+from clusterbench_lab.account import server_account
 
 from .namespaces import NamespaceHost, namespace_hosts
 
@@ -67,7 +67,7 @@ def platform(on: list[NamespaceHost], name: str = "one", **setup: Any) -> Platfo
 
 def rows(declared: Platform, fleet: Fleet) -> list[conformance.Row]:
     wanted = items(declared)
-    return conformance.of_hosts(declared, wanted, host_setup.read(fleet, wanted))
+    return conformance.of_hosts(declared, wanted, setup.read(fleet, wanted))
 
 
 def everything(hosts: list[NamespaceHost]) -> dict[str, Any]:
@@ -91,18 +91,18 @@ def test_all_of_an_appendix_is_applied_read_back_and_put_back(hosts: list[Namesp
     before = {row.setting: row.found for row in rows(declared, fleet)}
     assert before["mtu"] == "1500"
     assert conformance.problem(declared, rows(declared, fleet))
-    host_setup.set_up(declared, fleet)
+    setup.set_up(declared, fleet)
     assert conformance.problem(declared, rows(declared, fleet)) == ""
     assert hosts[0].run("cat /proc/sys/kernel/sem").split() == ["250", "512000", "100", "2048"]
     assert hosts[0].run("cat /sys/class/net/cbi0/mtu") == "9000"
     assert "noatime" in hosts[0].run(f"findmnt -no OPTIONS {hosts[0].folder}/data1")
     assert hosts[1].run("cat /proc/sys/net/core/somaxconn") == "777"
     assert hosts[1].run("cat /proc/sys/net/ipv4/conf/all/arp_filter") == "0", "a coordinator's setting only"
-    host_setup.set_up(declared, fleet)  # again, with the same end, and what was first is still what is put back
-    host_setup.put_back(declared, fleet)
+    setup.set_up(declared, fleet)  # again, with the same end, and what was first is still what is put back
+    setup.put_back(declared, fleet)
     fleet.reconnect(fleet.names)
     assert {row.setting: row.found for row in rows(declared, fleet)} == before
-    host_setup.put_back(declared, fleet)
+    setup.put_back(declared, fleet)
     assert hosts[0].run(f"ls {hosts[0].folder}/work_root/setup") == ""
 
 
@@ -110,7 +110,7 @@ def test_without_leave_nothing_is_changed_and_the_difference_is_told_by_host(
     hosts: list[NamespaceHost], fleet: Fleet
 ) -> None:
     declared = platform(hosts, apply=[], hosts=[{"sysctl": {"net.core.somaxconn": 778}}])
-    host_setup.set_up(declared, fleet)
+    setup.set_up(declared, fleet)
     said = conformance.problem(declared, rows(declared, fleet))
     assert "  2 hosts: host0, host1: net.core.somaxconn: declared '778', found '4096'" in said
     assert "clusterbench setup one" in said
@@ -118,47 +118,47 @@ def test_without_leave_nothing_is_changed_and_the_difference_is_told_by_host(
 
 def test_what_another_platform_left_is_put_back_first(hosts: list[NamespaceHost], fleet: Fleet) -> None:
     left = platform(hosts, "left", hosts=[{"sysctl": {"net.core.somaxconn": 779, "kernel.msgmax": 9000}}])
-    host_setup.set_up(left, fleet)  # and its worker died
+    setup.set_up(left, fleet)  # and its worker died
     other = platform(hosts, "other", hosts=[{"sysctl": {"net.core.somaxconn": 780}}])
-    host_setup.set_up(other, fleet)
+    setup.set_up(other, fleet)
     assert hosts[1].run("cat /proc/sys/kernel/msgmax") == "8192"
-    host_setup.put_back(other, fleet)
+    setup.put_back(other, fleet)
     assert hosts[1].run("cat /proc/sys/net/core/somaxconn") == "4096"
 
 
 def test_what_is_kept_stays(hosts: list[NamespaceHost], fleet: Fleet) -> None:
     kept = platform(hosts, keep=True, hosts=[{"sysctl": {"kernel.msgmnb": 20000}}])
-    host_setup.set_up(kept, fleet)
-    host_setup.put_back(kept, fleet)
-    host_setup.set_up(platform(hosts, "other"), fleet)
+    setup.set_up(kept, fleet)
+    setup.put_back(kept, fleet)
+    setup.set_up(platform(hosts, "other"), fleet)
     assert hosts[0].run("cat /proc/sys/kernel/msgmnb") == "20000"
 
 
 def test_unknown_setting_is_told_and_what_is_accepted_is_left(hosts: list[NamespaceHost], fleet: Fleet) -> None:
     gone = {"net.ipv4.tcp_tw_recycle": 1, "net.core.somaxconn": 781}
     with pytest.raises(HostError) as raised:
-        host_setup.set_up(platform(hosts, hosts=[{"sysctl": gone}]), fleet)
+        setup.set_up(platform(hosts, hosts=[{"sysctl": gone}]), fleet)
     assert "sysctl net.ipv4.tcp_tw_recycle: could not be set to '1'" in str(raised.value)
     assert "host0 (root@" in str(raised.value) and "host1 (root@" in str(raised.value)
     assert "clusterbench sudoers one" in str(raised.value)
     reason = "gone since Linux 4.12"
     declared = platform(hosts, hosts=[{"sysctl": gone}], accepted={"net.ipv4.tcp_tw_recycle": reason})
-    host_setup.set_up(declared, fleet)
+    setup.set_up(declared, fleet)
     found = rows(declared, fleet)
     assert conformance.problem(declared, found) == ""
     assert [(row.verdict, row.found, row.reason) for row in found if row.setting.endswith("recycle")] == [
         (conformance.ACCEPTED, "", reason)
     ] * 2
-    host_setup.put_back(declared, fleet)
+    setup.put_back(declared, fleet)
 
 
 def test_hostile_value_is_a_value(hosts: list[NamespaceHost], fleet: Fleet) -> None:
     flag = hosts[0].folder / "pwned"
     value = f"'; touch {flag}; $(touch {flag}) `touch {flag}`"
     with pytest.raises(HostError, match="could not be set"):
-        host_setup.set_up(platform(hosts, hosts=[{"sysctl": {"kernel.msgmax": value}}]), fleet)
+        setup.set_up(platform(hosts, hosts=[{"sysctl": {"kernel.msgmax": value}}]), fleet)
     assert not flag.exists()
-    host_setup.put_back(platform(hosts), fleet)
+    setup.put_back(platform(hosts), fleet)
 
 
 def test_login_that_may_do_what_sudoers_says_can_set_up_and_nothing_else(hosts: list[NamespaceHost]) -> None:
@@ -180,9 +180,9 @@ def test_login_that_may_do_what_sudoers_says_can_set_up_and_nothing_else(hosts: 
         assert check.returncode == 0, check.stderr
         host.run(f"cat >/etc/sudoers.d/clusterbench <<'EOF'\n{allowed}EOF\nchmod 440 /etc/sudoers.d/clusterbench")
     with Fleet(Address.of(host.name, host.connection(login)) for host in hosts) as fleet:
-        host_setup.set_up(declared, fleet)
+        setup.set_up(declared, fleet)
         assert conformance.problem(declared, rows(declared, fleet)) == ""
-        host_setup.put_back(declared, fleet)
+        setup.put_back(declared, fleet)
         assert hosts[0].run("cat /proc/sys/net/core/somaxconn") == "4096"
         fleet.run(fleet.names, "sudo -n tee /proc/sys/vm/drop_caches <<<1")
         for more in ("tee /proc/sys/kernel/msgmax", "tee /etc/passwd", "sh", "cat /etc/shadow"):
@@ -192,4 +192,4 @@ def test_login_that_may_do_what_sudoers_says_can_set_up_and_nothing_else(hosts: 
             )
         beyond = platform(hosts, hosts=[{"sysctl": {"kernel.msgmax": 9001}}])
         with pytest.raises(HostError, match="'clusterbench sudoers one' prints"):
-            host_setup.set_up(beyond, fleet)
+            setup.set_up(beyond, fleet)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
 
-from clusterbench import lease, steps
-from clusterbench.archive import RunArchive, find_run
-from clusterbench.connections import Connections
-from clusterbench.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
-from clusterbench.trial import job_of
+from clusterbench.base.archive import RunArchive, find_run
+from clusterbench.base.connections import Connections
+from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
+from clusterbench.hosts import lease
+from clusterbench.run import steps
+from clusterbench.trial.protocol import job_of
+from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
 
 pytestmark = pytest.mark.lab
 ONE_SWEEP = {"sweeps": ["optimizer"]}
@@ -82,9 +83,9 @@ def test_a_database_too_small_for_the_data_is_refused_before_generation(connecti
 def test_a_full_disk_is_called_one(connections: Connections) -> None:
     full = psycopg.errors.DiskFull("could not extend file: No space left on device")
     with (
-        bench_on(new_run(connections)) as bench,
+        bench_on(new_run(connections)) as testbed,
         pytest.raises(EngineError, match=r"disk is full.*free some space"),
-        bench.engine.connect(),  # type: ignore[attr-defined]
+        testbed.engine.connect(),  # type: ignore[attr-defined]
     ):
         raise full
 
@@ -92,16 +93,16 @@ def test_a_full_disk_is_called_one(connections: Connections) -> None:
 def test_a_platform_that_is_not_what_it_claims_stops_the_run(connections: Connections) -> None:
     run = new_run(connections)
     steps.open_run(run, ONE_SWEEP, {})
-    with run.bench("lab_db1") as bench:
-        bench.engine.execute("ALTER SYSTEM SET synchronous_commit = off")
-        bench.engine.execute("SELECT pg_reload_conf()")
+    with run.testbed("lab_db1") as testbed:
+        testbed.engine.execute("ALTER SYSTEM SET synchronous_commit = off")
+        testbed.engine.execute("SELECT pg_reload_conf()")
     try:
         with pytest.raises(EngineError) as caught:
             steps.set_up_cluster(run, "lab_db1")
     finally:
-        with run.bench("lab_db1") as bench:
-            bench.engine.execute("ALTER SYSTEM RESET synchronous_commit")
-            bench.engine.execute("SELECT pg_reload_conf()")
+        with run.testbed("lab_db1") as testbed:
+            testbed.engine.execute("ALTER SYSTEM RESET synchronous_commit")
+            testbed.engine.execute("SELECT pg_reload_conf()")
     assert "  engine: synchronous_commit: declared 'on', found 'off'" in str(caught.value)
     assert "Change the cluster ('clusterbench setup lab_db1' shows what would be changed)" in str(caught.value)
 
@@ -110,16 +111,16 @@ def test_a_bad_dataset_stops_the_run_before_its_first_trial(connections: Connect
     run = new_run(connections)
     steps.open_run(run, {"sweeps": ["lookups"], "seed": 21}, {})
     steps.generate_data(run, "lab_db1")
-    with run.bench("lab_db1") as bench:
-        bench.engine.execute("DELETE FROM datajson_10000 WHERE jkeynum = 5")
+    with run.testbed("lab_db1") as testbed:
+        testbed.engine.execute("DELETE FROM datajson_10000 WHERE jkeynum = 5")
     try:
         with pytest.raises(
             DatasetError, match=r"(?s)The table has as many rows as were asked for.*Nothing was measured"
         ):
             steps.validate_data(run, "lab_db1")
     finally:
-        with run.bench("lab_db1") as bench:
-            bench.engine.execute("DROP TABLE datajson_10000")
+        with run.testbed("lab_db1") as testbed:
+            testbed.engine.execute("DROP TABLE datajson_10000")
     steps.summarise(run)
     steps.write_report(run)
     steps.seal(run)
@@ -140,10 +141,10 @@ def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
     assert f"clusterbench release lab_db2 smoke/{first.run_id}" in str(caught.value)
     with pytest.raises(LeaseError):
         steps.release_cluster(second, "lab_db1")  # what another run holds is not touched
-    with first.bench("lab_db1") as bench:
-        assert str(lease.holder(bench.fleet, bench.platform)).startswith(f"smoke/{first.run_id} since 20")
+    with first.testbed("lab_db1") as testbed:
+        assert str(lease.holder(testbed.fleet, testbed.platform)).startswith(f"smoke/{first.run_id} since 20")
         steps.release_cluster(first, "lab_db1")
-        assert lease.holder(bench.fleet, bench.platform) is None
+        assert lease.holder(testbed.fleet, testbed.platform) is None
     steps.take_cluster(second, "lab_db2")
     steps.release_cluster(second, "lab_db2")
 
@@ -153,20 +154,20 @@ def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connectio
     run = new_run(connections)
     steps.open_run(run, ONE_SWEEP, {})
     steps.take_cluster(run, "lab_db1")
-    with run.bench("lab_db1") as bench:
-        from clusterbench import telemetry
-        from clusterbench.workloads import Job
+    with run.testbed("lab_db1") as testbed:
+        from clusterbench.base.job import Job
+        from clusterbench.hosts import telemetry
 
         lost = trial("optimizer")
-        telemetry.start(bench.fleet, f"telemetry/{run.holder}/lab_db1/{lost.id}")
-        job_of(lost, bench).start(Job({}, {}, "sleep 87.5\n"), 120)
+        telemetry.start(testbed.fleet, f"telemetry/{run.holder}/lab_db1/{lost.id}")
+        job_of(lost, testbed).start(Job({}, {}, "sleep 87.5\n"), 120)
     steps.release_cluster(run, "lab_db1")
-    with run.bench("lab_db1") as bench:
-        left = bench.fleet.run_on("client", "pgrep -f '^sleep 87.5' || true").output
-        folders = bench.fleet.run(bench.fleet.names, f"ls telemetry/{run.holder} 2>/dev/null || true")
+    with run.testbed("lab_db1") as testbed:
+        left = testbed.fleet.run_on("client", "pgrep -f '^sleep 87.5' || true").output
+        folders = testbed.fleet.run(testbed.fleet.names, f"ls telemetry/{run.holder} 2>/dev/null || true")
         assert left == ""
         assert {answer.output for answer in folders.values()} == {""}
-        assert job_of(lost, bench).state().exit_status is None
+        assert job_of(lost, testbed).state().exit_status is None
 
 
 def test_a_form_with_hostile_words_is_refused_word_by_word(connections: Connections) -> None:

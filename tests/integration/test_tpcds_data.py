@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connections
+from clusterbench.base.connections import Connections
+from clusterbench.base.errors import DatasetError, EngineError
+from clusterbench.base.paths import project_root
 from clusterbench.engines import Database, as_database, engine_class
-from clusterbench.errors import DatasetError, EngineError
-from clusterbench.hosts import Fleet
-from clusterbench.paths import project_root
-from clusterbench.tpcds import data, files, loading, marks, schema
-from clusterbench.validation import validate
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run.validation import validate
+from clusterbench.spec.catalog import Catalog
+from clusterbench.workloads.tpcds import data, files, loading, marks, schema
 
 pytestmark = pytest.mark.lab
 SCALE_FACTOR = 0.01

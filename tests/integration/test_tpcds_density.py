@@ -7,18 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.integration.helpers import bench_on, generated_run
 
-from clusterbench import steps, telemetry
-from clusterbench.connections import from_file
+from clusterbench.base.connections import from_file
+from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.engines import as_database
-from clusterbench.hosts import Fleet
-from clusterbench.lab import Lab
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.report import render_report
-from clusterbench.tpcds import queries as queries_module
-from clusterbench.tpcds import selection
-from clusterbench.trial import Bench, run_trial
+from clusterbench.hosts import telemetry
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.report.run.page import render_report
+from clusterbench.run import steps
+from clusterbench.trial.protocol import run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads.tpcds import queries as queries_module
+from clusterbench.workloads.tpcds import selection
+from clusterbench_lab import Lab
+from tests.integration.helpers import bench_on, generated_run
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_db1"
@@ -35,7 +37,7 @@ def run(lab: Lab) -> Iterator[steps.Run]:
 
 
 @pytest.fixture
-def bench(run: steps.Run) -> Iterator[Bench]:
+def testbed(run: steps.Run) -> Iterator[Testbed]:
     with bench_on(run, PLATFORM) as made:
         yield made
 
@@ -65,10 +67,10 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: steps.Run) -> Non
 
 
 def test_a_query_past_its_limit_is_named_and_the_others_go_on(
-    run: steps.Run, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    run: steps.Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = telemetry.start
-    with bench.engine.connect() as connection:  # type: ignore[attr-defined]
+    with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
 
         def lock_and_begin(fleet: Fleet, name: str) -> None:
             """When the caches are made, and nothing but the driver is still to read the table."""
@@ -76,7 +78,7 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
             begin(fleet, name)
 
         monkeypatch.setattr(telemetry, "start", lock_and_begin)
-        record = run_trial(another(run, "locked", statement_timeout_s=1), bench)
+        record = run_trial(another(run, "locked", statement_timeout_s=1), testbed)
     assert record.outcome == "timed_out", record.reason
     assert "of stream 1 was ended at its limit, 1.0 s" in record.reason
     late = {one["query"] for one in queries(record) if one["time_s"] is None}
@@ -84,19 +86,19 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
     assert len(queries(record)) == 51
 
 
-def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: steps.Run, bench: Bench) -> None:
+def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: steps.Run, testbed: Testbed) -> None:
     asked = "SELECT count(*) AS sessions FROM pg_stat_activity WHERE application_name = 'clusterbench_driver'"
-    record = run_trial(replace(another(run, "stopped", streams=16), timeout_s=2), bench)
+    record = run_trial(replace(another(run, "stopped", streams=16), timeout_s=2), testbed)
     assert record.outcome == "timed_out"
     assert record.reason == "the driver did not end within its time limit and was stopped"
-    assert as_database(bench.engine).query(asked) == [{"sessions": 0}]
+    assert as_database(testbed.engine).query(asked) == [{"sessions": 0}]
 
 
-def test_wrong_rows_make_a_trial_invalid(run: steps.Run, bench: Bench) -> None:
-    with bench.engine.connect() as connection:  # type: ignore[attr-defined]
+def test_wrong_rows_make_a_trial_invalid(run: steps.Run, testbed: Testbed) -> None:
+    with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
         connection.execute("UPDATE tpcds_sf0_01.item SET i_item_desc = 'x' || i_item_desc")
         try:
-            record = run_trial(another(run, "changed"), bench)
+            record = run_trial(another(run, "changed"), testbed)
         finally:
             connection.execute("UPDATE tpcds_sf0_01.item SET i_item_desc = substr(i_item_desc, 2)")
     assert record.outcome == "invalid", record.reason
@@ -105,12 +107,12 @@ def test_wrong_rows_make_a_trial_invalid(run: steps.Run, bench: Bench) -> None:
 
 
 def test_a_hundred_streams_are_a_hundred_sessions_and_cost_the_driver_a_tenth_of_a_processor(
-    run: steps.Run, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    run: steps.Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By ten queries of middling length: at this scale factor those of lite take 10 ms, as in no study."""
     middling = sorted(queries_module.QUERIES, key=lambda query: selection.lite().time_s[query])[60:70]
     monkeypatch.setattr(selection, "queries_of", lambda _: middling)
-    record = run_trial(another(run, "hundred", streams=100), bench)
+    record = run_trial(another(run, "hundred", streams=100), testbed)
     assert record.outcome == "completed", record.reason
     assert (record.samples, record.errors) == (1000, 0)
     assert record.measurements["driver_cores"] <= 0.1

@@ -10,14 +10,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.integration.helpers import bench_on, new_run
 
-from clusterbench.catalog import Catalog
-from clusterbench.connections import from_file
+from clusterbench.base.connections import from_file
+from clusterbench.base.paths import project_root
 from clusterbench.engines import as_database
-from clusterbench.lab import Lab
-from clusterbench.paths import project_root
-from clusterbench.tpcds import answers, data, parameters, queries, reference
+from clusterbench.spec.catalog import Catalog
+from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference
+from clusterbench_lab import Lab
+from tests.integration.helpers import bench_on, new_run
 
 pytestmark = pytest.mark.lab
 SCALE_FACTOR, SEED = 0.1, 20160601
@@ -48,8 +48,8 @@ def sessions(lab: Lab) -> Iterator[list[Both]]:
     lab.up(airflow=False)
     settings = Catalog(project_root()).experiment("tpcds_density").settings["postgres"]
     settings = settings | {"search_path": DATASET.table, "statement_timeout": f"{TIMEOUT_S}s"}
-    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"))) as bench, ExitStack() as closing:
-        engine = as_database(bench.engine)
+    with bench_on(new_run(from_file(lab.lab_dir / "connections.json"))) as testbed, ExitStack() as closing:
+        engine = as_database(testbed.engine)
         data.generate(DATASET, engine)
         duckdb = closing.enter_context(reference.database(SCALE_FACTOR))
         servers = [closing.enter_context(engine.connect()) for _ in range(SESSIONS)]

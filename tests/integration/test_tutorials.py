@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.integration.beside import clusterbench
 
-from clusterbench.connections import Connections
-from clusterbench.lab import Lab
-from clusterbench.paths import project_root
+from clusterbench.base.connections import Connections
+from clusterbench.base.paths import project_root
+from clusterbench_lab import Lab
+from tests.integration.beside import clusterbench
 
 pytestmark = pytest.mark.lab
 ROOT = project_root()

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.test_ui_pages import made_up_history
-from tests.ui import made_up
 
-from clusterbench.bench_history import fill
 from clusterbench.history import database
-from clusterbench.lab import Lab
+from clusterbench_lab import Lab
+from clusterbench_lab.bench.history import fill
+from tests.airflow.ui import made_up
+from tests.integration.test_ui_pages import made_up_history
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 

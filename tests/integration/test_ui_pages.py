@@ -14,15 +14,15 @@ from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from tests.integration.helpers import archive_of
-from tests.ui import made_up
 
-from clusterbench.connections import Connection, Connections, from_file
-from clusterbench.errors import ClusterbenchError
+from clusterbench.airflow.ui.app import build, pages
+from clusterbench.airflow.ui.visit import Airflow
+from clusterbench.base.connections import Connection, Connections, from_file
+from clusterbench.base.errors import ClusterbenchError
 from clusterbench.history import database
-from clusterbench.lab import Lab
-from clusterbench.ui.app import build, pages
-from clusterbench.ui.visit import Airflow
+from clusterbench_lab import Lab
+from tests.airflow.ui import made_up
+from tests.integration.helpers import archive_of
 
 pytestmark = pytest.mark.lab
 

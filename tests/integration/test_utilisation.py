@@ -9,18 +9,23 @@ from shlex import quote
 from typing import Any
 
 import pytest
-from tests.integration.helpers import bench_on, new_run
 
 import clusterbench.trial
-from clusterbench import load_search, steps, system, utilisation
-from clusterbench.connections import Connections
+from clusterbench.base.connections import Connections
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.records import Trial
+from clusterbench.drivers import load_search
 from clusterbench.engines import Database
-from clusterbench.jobs import PROBE, DetachedJob
-from clusterbench.lab.cgroups import SERVERS
-from clusterbench.records import Trial
-from clusterbench.trial import Bench, job_of, run_trial
-from clusterbench.workloads import Job, MeasurementKind, Reading
-from clusterbench.workloads.key_value import KeyValue
+from clusterbench.hosts import resource_use
+from clusterbench.hosts.detached_job import PROBE, DetachedJob
+from clusterbench.run import steps
+from clusterbench.trial import utilisation
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads.key_value.key_value import KeyValue
+from clusterbench_lab.cgroups import SERVERS
+from tests.integration.helpers import bench_on, new_run
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
 
@@ -40,7 +45,7 @@ class Computing(KeyValue):
     """pgbench for so many seconds, with ramp-up and rate as the workloads have it that are raised to a utilisation."""
 
     statement = "SELECT sum(n) FROM generate_series(1, 3000) AS n"
-    measurements: Mapping[str, MeasurementKind] = {**KeyValue.measurements, **system.MEASUREMENTS}
+    measurements: Mapping[str, MeasurementKind] = {**KeyValue.measurements, **resource_use.MEASUREMENTS}
 
     def relations(self, trial: Trial) -> list[str]:
         return []
@@ -76,25 +81,27 @@ class Waiting(Computing):
 
 
 @pytest.fixture
-def bench(connections: Connections) -> Iterator[Bench]:
-    with bench_on(new_run(connections), PLATFORM) as bench:
-        bench.engine.facts()
-        yield bench
-        steps.end_what_runs(bench.fleet, bench.platform, f"{bench.archive.experiment}/{bench.archive.run_id}")
+def testbed(connections: Connections) -> Iterator[Testbed]:
+    with bench_on(new_run(connections), PLATFORM) as testbed:
+        testbed.engine.facts()
+        yield testbed
+        steps.end_what_runs(testbed.fleet, testbed.platform, f"{testbed.archive.experiment}/{testbed.archive.run_id}")
 
 
 def trial(name: str, **levels: int) -> Trial:
     return Trial(f"{name}.r1", name, PLATFORM, name, "key_value", LEVELS | LENGTHS | levels, 1, 7, 60, {})
 
 
-def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Looked for with less care than usual: other tests and this machine's other work must not make it long."""
     monkeypatch.setattr(load_search, "TOLERANCE", 20.0)
     monkeypatch.setattr(load_search, "LONG", 1)
     monkeypatch.setattr(load_search, "STEPS_MAX", 6)
-    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Computing())
+    monkeypatch.setattr(clusterbench.trial.protocol, "load_workload", lambda _: Computing())
     wanted = trial("reached")
-    probe = job_of(wanted, bench).beside(PROBE)
+    probe = job_of(wanted, testbed).beside(PROBE)
 
     class DiedError(BaseException):
         """As SIGKILL: nothing is caught, nothing is undone."""
@@ -105,10 +112,10 @@ def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, mon
     with monkeypatch.context() as lost, pytest.raises(DiedError):
         lost.setattr(utilisation, "_look", die)
         lost.setattr(DetachedJob, "kill", lambda _: None)
-        run_trial(wanted, bench)
-    assert probe.state().phase == "running" and job_of(wanted, bench).state().phase == "new"
+        run_trial(wanted, testbed)
+    assert probe.state().phase == "running" and job_of(wanted, testbed).state().phase == "new"
 
-    record = run_trial(wanted, bench)
+    record = run_trial(wanted, testbed)
     load, measured = record.evidence["load"], record.measurements
     is_near = abs(measured["cpu_percent"] - 60) <= 3
     assert (record.outcome, record.driver_starts) == ("completed" if is_near else "not_applicable", 1), record.reason
@@ -123,21 +130,21 @@ def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(bench: Bench, mon
     assert record.telemetry["vm1"]["cpu_percent_before"] is not None
 
 
-def test_a_load_that_waits_cannot_be_raised_by_one_client(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: Waiting())
-    record = run_trial(trial("waiting", clients=1), bench)
+def test_a_load_that_waits_cannot_be_raised_by_one_client(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusterbench.trial.protocol, "load_workload", lambda _: Waiting())
+    record = run_trial(trial("waiting", clients=1), testbed)
     assert (record.outcome, record.driver_starts) == ("not_applicable", 0)
     assert "the database hosts' CPU utilisation cannot be raised to 60 %: the highest was" in record.reason
     assert "with 1 client, at" in record.reason and "'clients' allows 1 at most" in record.reason
     assert len(record.evidence["load"]["steps"]) == 1
-    assert job_of(trial("waiting"), bench).beside(PROBE).state().phase != "running"
+    assert job_of(trial("waiting"), testbed).beside(PROBE).state().phase != "running"
 
 
-def test_a_driver_that_fails_in_the_search_fails_the_trial(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_fails_in_the_search_fails_the_trial(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = Computing()
     failing.statement = "SELECT nothing_of_that_name"
     monkeypatch.setattr(failing, "read", lambda *_: Reading({}, errors=1))
-    monkeypatch.setattr(clusterbench.trial, "load_workload", lambda _: failing)
-    record = run_trial(trial("failing", probe_s=1), bench)
+    monkeypatch.setattr(clusterbench.trial.protocol, "load_workload", lambda _: failing)
+    record = run_trial(trial("failing", probe_s=1), testbed)
     assert record.outcome == "failed"
     assert "looking for the load, with 1 client: the driver ended with status" in record.reason

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.integration.helpers import changed
-from tests.test_weekly import change
 
-from clusterbench import baselines, steps, weekly
-from clusterbench.archive import RunArchive, Store
-from clusterbench.baselines import ACCEPT, KEEP, Answer
-from clusterbench.connections import HISTORY, Connections
-from clusterbench.errors import ArchiveError
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.base.connections import HISTORY, Connections
+from clusterbench.base.errors import ArchiveError
+from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import database
-from clusterbench.runs import run_id_from
-from clusterbench.weekly import RegressionError, WeekRun
+from clusterbench.run import baselines, steps, weekly
+from clusterbench.run.baselines import ACCEPT, KEEP, Answer
+from clusterbench.run.weekly import RegressionError, WeekRun
+from tests.integration.helpers import changed
+from tests.run.test_weekly import change
 
 pytestmark = pytest.mark.lab
 

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
-from clusterbench.lab import Lab
+from clusterbench_lab import Lab
 
 
 def alive(pid: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench.lab import Lab
+from clusterbench_lab import Lab
 
 from .looking import alive, files_with_secrets, listening, processes_of
 

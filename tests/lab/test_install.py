@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench.lab.account import server_account
-from clusterbench.lab.layout import PROJECT_DIR
+from clusterbench_lab.account import server_account
+from clusterbench_lab.layout import PROJECT_DIR
 
 
 @pytest.fixture

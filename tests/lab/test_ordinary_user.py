@@ -13,10 +13,10 @@ import alembic.command  # noqa: F401 - as psycopg below
 import psycopg  # noqa: F401 - must be loaded before the user changes: root's Python may be in a folder of root's
 import pytest
 
-from clusterbench.lab import Lab
-from clusterbench.lab.account import Account, server_account
-from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS
-from clusterbench.lab.temporary import borrow_programs
+from clusterbench_lab import Lab
+from clusterbench_lab.account import Account, server_account
+from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS
+from clusterbench_lab.temporary import borrow_programs
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")]
 

@@ -18,11 +18,11 @@ import psycopg
 import pytest
 from botocore.exceptions import ClientError
 
-from clusterbench.errors import LabError
-from clusterbench.lab import Lab, maven
-from clusterbench.lab.layout import DATABASE_HOSTS, HOSTS, PROJECT_DIR
-from clusterbench.lab.postgres import binary_dir
-from clusterbench.lab.processes import Record, boot_id, facts_of
+from clusterbench.base.errors import LabError
+from clusterbench_lab import Lab, maven
+from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS, PROJECT_DIR
+from clusterbench_lab.postgres import binary_dir
+from clusterbench_lab.processes import Record, boot_id, facts_of
 
 from .looking import alive, connections, files_with_secrets, listening, processes_of, secrets_of
 
@@ -103,7 +103,7 @@ def test_all_servers_run_and_a_second_up_changes_nothing(lab: Lab) -> None:
 
 def test_two_at_once_end_in_one_lab(lab: Lab) -> None:
     before = pids(lab)
-    command = [sys.executable, "-m", "clusterbench.lab", "up", "--no-airflow"]
+    command = [sys.executable, "-m", "clusterbench_lab", "up", "--no-airflow"]
     environment = {**os.environ, "CLUSTERBENCH_LAB_DIR": str(lab.lab_dir)}
     lab.stop_server("s3")
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -300,7 +300,7 @@ def test_an_unknown_server_is_named_with_those_there_are(lab: Lab) -> None:
 
 def test_a_server_that_ends_at_once_shows_its_log(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.stop_server("s3")
-    monkeypatch.setattr("clusterbench.lab.s3._JVM_OPTIONS", ["-XX:NoSuchOption"])
+    monkeypatch.setattr("clusterbench_lab.s3._JVM_OPTIONS", ["-XX:NoSuchOption"])
     with pytest.raises(LabError, match=rf"s3 \(s3 on 127\.0\.{lab.layout.block}\.13:\d+\): it ended[^§]*NoSuchOption"):
         lab.start_server("s3")
     monkeypatch.undo()

@@ -6,9 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
-from clusterbench.catalog import Catalog
+from clusterbench.spec.catalog import Catalog
+from tests import FIXTURES
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDERS = {"experiments": "dags", "platforms": "include", "published": "include"}
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from project import FIXTURES
 
 from clusterbench.spec import SCALES, Experiment, Regression
 from clusterbench.spec.loading import load
+from tests import FIXTURES
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from project import FIXTURES, expected, valid_project, with_file
 
-from clusterbench.catalog import Catalog
-from clusterbench.errors import SpecError
+from clusterbench.base.errors import SpecError
 from clusterbench.spec import Experiment, Platform
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.loading import load
+from tests import FIXTURES
+from tests.spec.project import expected, valid_project, with_file
 
 INVALID = sorted((FIXTURES / "invalid").glob("*/*.yaml"))
 

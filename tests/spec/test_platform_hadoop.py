@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterbench.catalog import Catalog
-from clusterbench.errors import SpecError
-from clusterbench.paths import project_root
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import project_root
 from clusterbench.spec import Platform
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.loading import load
 
 CLIENT = {"ssh": "c", "roles": ["client"]}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from project import FIXTURES
-
-from clusterbench.paths import project_root
+from clusterbench.base.paths import project_root
 from clusterbench.spec import Published
 from clusterbench.spec.loading import load
+from tests import FIXTURES
 
 
 def test_value_keeps_its_cell_unit_and_source() -> None:

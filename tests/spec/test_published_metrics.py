@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clusterbench.catalog import Catalog
-from clusterbench.checks import check_published
-from clusterbench.paths import project_root
+from clusterbench.base.paths import project_root
 from clusterbench.spec import Published, PublishedMetrics
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.checks import check_published
 
 CATALOG = Catalog(project_root())
 SMALL: dict[str, Any] = {

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from clusterbench.catalog import Catalog
-from clusterbench.checks import check_published
-from clusterbench.errors import SpecError
-from clusterbench.paths import project_root
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import project_root
 from clusterbench.spec import Published
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.checks import check_published
 from clusterbench.spec.loading import load
 from clusterbench.spec.scenarios import PublishedScenarios, ScenarioCell
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clusterbench.catalog import Catalog
-from clusterbench.checks import check_published
-from clusterbench.hadoop.configuration import map_tasks
-from clusterbench.paths import project_root
+from clusterbench.base.paths import project_root
+from clusterbench.engines.hadoop.configuration import map_tasks
 from clusterbench.spec import Published
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.checks import check_published
 from clusterbench.spec.published import PublishedTable
 
 CATALOG = Catalog(project_root())

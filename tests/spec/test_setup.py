@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from project import FIXTURES
 
-from clusterbench.errors import SpecError
+from clusterbench.base.errors import SpecError
 from clusterbench.spec import Platform
 from clusterbench.spec.loading import load
 from clusterbench.spec.setup import HostSettings, Setup, numbered
+from tests import FIXTURES
 
 ONE_HOST = (FIXTURES / "valid/platforms/one_host.yaml").read_text()
 

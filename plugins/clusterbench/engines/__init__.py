@@ -1,20 +1,21 @@
-"""What an engine must be able to do. One module per engine, found by its name; engine differences live nowhere else.
+"""What an engine must be able to do. One folder per engine, found by its name; engine differences live nowhere else.
 
-A module ``engines/x.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
+A package ``engines/x`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from clusterbench.spec.by_name import engine_module
+
 if TYPE_CHECKING:
-    from clusterbench.connections import Connection
-    from clusterbench.datasets import Storage
-    from clusterbench.hosts import Fleet
+    from clusterbench.base.connections import Connection
+    from clusterbench.base.datasets import Storage
+    from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
 
 
@@ -24,6 +25,10 @@ KEEPALIVES: Mapping[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 1
 
 DRIVER = "clusterbench_driver"
 """What its sessions are called on the server."""
+
+
+DURABILITY_SETTINGS = ("fsync", "synchronous_commit", "full_page_writes")
+"""Of a database, those that may trade durability away."""
 
 
 @dataclass(frozen=True)
@@ -235,4 +240,4 @@ def as_database(engine: Engine) -> Database:
 
 def engine_class(name: str) -> type[Engine]:
     """The engine of that name; ``Catalog`` has checked that it exists."""
-    return cast(type[Engine], importlib.import_module(f"clusterbench.engines.{name}").ENGINE)
+    return cast(type[Engine], engine_module(name).ENGINE)

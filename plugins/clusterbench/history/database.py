@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import psycopg
 from psycopg import sql
 
-from clusterbench.connections import HISTORY, Connection
-from clusterbench.errors import HistoryError
-from clusterbench.paths import project_root
+from clusterbench.base.connections import HISTORY, Connection
+from clusterbench.base.errors import HistoryError
+from clusterbench.base.paths import project_root
 
 CONNECTION_ID = HISTORY
 SCHEMA = "history"

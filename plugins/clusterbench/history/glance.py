@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from clusterbench.history.change_test import UNJUDGED
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
-from clusterbench.regression import UNJUDGED
 
 RunKey = tuple[str, str]
 """Experiment and run id."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from clusterbench.archive import MANIFEST, RunArchive, Store
-from clusterbench.catalog import Catalog
-from clusterbench.errors import ArchiveError, HistoryError, SpecError
+from clusterbench.base.archive import MANIFEST, RunArchive, Store
+from clusterbench.base.errors import ArchiveError, HistoryError, SpecError
+from clusterbench.base.run_ids import BASELINES, WEEKLY, asked_at
+from clusterbench.base.words import plural
 from clusterbench.history import write
 from clusterbench.history.database import Database, writing
 from clusterbench.history.rows import as_json, rows_of, text
-from clusterbench.report.words import plural
-from clusterbench.runs import BASELINES, WEEKLY, asked_at
+from clusterbench.spec.catalog import Catalog
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from clusterbench.spec.experiment import Level
+from clusterbench.base.factors import Level
+from clusterbench.base.measurements import Better
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Series:
     levels: Mapping[str, Level]
     measurement: str
     unit: str
-    better: Literal["lower", "higher", "neither"]
+    better: Better
 
 
 @dataclass(frozen=True)

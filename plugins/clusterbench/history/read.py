@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from clusterbench.compare import OneRun
-from clusterbench.durability import Durability
-from clusterbench.errors import ArchiveError
+from clusterbench.base.errors import ArchiveError
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
 from clusterbench.history.rows import side_of
-from clusterbench.report.facts_compared import Side
-from clusterbench.statistics import Result, Summary
-from clusterbench.validation import Verdict
+from clusterbench.results.compare import OneRun
+from clusterbench.results.durability import Durability
+from clusterbench.results.facts_compared import Side
+from clusterbench.results.statistics import Result, Summary
+from clusterbench.results.verdicts import Verdict
 
 SERIES_AT_ONCE = 100
 """Of ``points_of_many``: 260 points of each are in memory at a time."""

@@ -13,12 +13,12 @@ from queue import SimpleQueue
 
 import psycopg
 
-from clusterbench.archive import RunArchive, Store
-from clusterbench.catalog import Catalog
-from clusterbench.connections import Connection
-from clusterbench.errors import HistoryError
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.base.connections import Connection
+from clusterbench.base.errors import HistoryError
 from clusterbench.history import load
 from clusterbench.history.database import SCHEMA, WRITERS, Database, migrate, opened
+from clusterbench.spec.catalog import Catalog
 
 NEW, OLD = f"{SCHEMA}_new", f"{SCHEMA}_old"
 REBUILDERS = WRITERS + 1

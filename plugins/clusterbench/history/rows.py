@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from clusterbench.archive import RunArchive
-from clusterbench.catalog import Catalog
-from clusterbench.compare import OneRun
-from clusterbench.compare_read import of_gathered
-from clusterbench.errors import HistoryError
-from clusterbench.records import Trial, TrialRecord
-from clusterbench.report.facts_compared import AS_COMPARED, Side
-from clusterbench.report.gather import Gathered, gather
-from clusterbench.report.sweeps import sweep_views
-from clusterbench.runs import asked_at
-from clusterbench.statistics import Result
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.errors import HistoryError
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.base.run_ids import asked_at
+from clusterbench.results.compare import OneRun
+from clusterbench.results.compare_read import of_gathered
+from clusterbench.results.facts_compared import AS_COMPARED, Side
+from clusterbench.results.gather import Gathered, gather
+from clusterbench.results.statistics import Result
+from clusterbench.results.sweep_results import sweep_results
+from clusterbench.spec.catalog import Catalog
 
 AT_ONCE = 256
 """Records that are in memory at a time: of each only a line is kept."""
@@ -238,7 +238,7 @@ def _result(position: int, result: Result) -> Row:
 
 def _measurements(run: Gathered, results: Iterable[Result]) -> list[list[Row]]:
     """Direction and what is plotted are the workload's and the experiment's, where this version still has them."""
-    views = {view.name: view for view in sweep_views(run)}
+    views = {view.name: view for view in sweep_results(run)}
     plotted = {name: set(view.plotted) for name, view in views.items()}
     return [
         [

@@ -1,5 +1,1 @@
-"""One self-contained HTML page per run, made from its archive alone: no script, no font, no picture from elsewhere."""
-
-from clusterbench.report.page import render_report
-
-__all__ = ["render_report"]
+"""Pages: of a run, of a week, and comparisons as text. A page is one self-contained HTML file."""

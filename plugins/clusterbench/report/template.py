@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from clusterbench.paths import project_root
-from clusterbench.report import words
+from clusterbench.base import words
+from clusterbench.base.paths import project_root
 
 
 def environment() -> Environment:

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from clusterbench.errors import suggest
+from clusterbench.base.errors import suggest
+from clusterbench.base.factors import Level
 from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
 EXTENTS = ("whole", "part")
 """Of the weekly run: all of every experiment, or what each declares as its ``part``."""
-Level = bool | int | float | str
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]

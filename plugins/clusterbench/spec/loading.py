@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from clusterbench.errors import SpecError, suggest
+from clusterbench.base.errors import SpecError, suggest
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Safe both; the one in C is ten times as fast, and DAGs are parsed often."""

@@ -201,3 +201,8 @@ def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
                 place["rack"] = f"rack{(machine - 1) // numbers['machines_per_rack'] + 1}"
         made[f"{name}{number}"] = {**rest, **place, "ssh": f"{rest.get('ssh', '')}{number}"}
     return made
+
+
+def pool_of(platform: Platform) -> str:
+    """Airflow's pool of a platform's cluster: one slot, deferred tasks included. ``clusterbench pools`` makes it."""
+    return f"cluster_{platform.cluster}"

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from clusterbench.errors import suggest
-from clusterbench.spec.experiment import Level, Name
+from clusterbench.base.errors import suggest
+from clusterbench.base.factors import Level
+from clusterbench.base.words import THIN_SPACE, exact
+from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
 from clusterbench.spec.scenarios import PublishedScenarios
 
@@ -106,3 +108,11 @@ class Published(Strict):
         if not (self.values or self.tables or self.metrics or self.scenarios):
             raise ValueError("has no number: write 'values', 'tables', 'metrics' or 'scenarios'")
         return self
+
+
+QUALIFIERS = {"exactly": "", "about": "≈", "at_least": "≥", "less_than": "<", "derived": "≈"}
+
+
+def published_text(value: PublishedValue) -> str:
+    text = exact(value.value)
+    return f"{QUALIFIERS[value.qualifier]}{THIN_SPACE if QUALIFIERS[value.qualifier] else ''}{text}"

@@ -1,78 +1,29 @@
-"""What a workload is. Each is one module here, found by its name: adding one touches no list.
+"""What a workload is. Each is one module in the folder of its study, found by its name: adding one touches no list.
 
-A module ``workloads/x.py`` holds ``WORKLOAD``, an object with the attributes and methods of ``Workload``.
+A module ``workloads/<study>/x.py`` that defines ``WORKLOAD``, an object with the attributes and methods of
+``Workload``, is the workload ``x``.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from clusterbench.datasets import Dataset
-from clusterbench.errors import SpecError, suggest
+from clusterbench.base.capabilities import EVERYTHING
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.spec.by_name import workload_module, workload_names
 
 if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.records import Trial
     from clusterbench.spec import Experiment
 
-Level = bool | int | float | str
-
-
-@dataclass(frozen=True)
-class Factor:
-    """What can be varied: which levels are allowed, which is used when nothing is said, how it reads aloud."""
-
-    default: Level
-    help: str
-    choices: tuple[str, ...] = ()
-    minimum: float = 0
-    maximum: float = 0
-    is_fractional: bool = False
-    """Numbers that are not whole are allowed, too."""
-    wording: str = "{}"
-    """How a level reads in a label, `{}` being the level: "{} clients"."""
-    is_concurrency: bool = False
-    is_dataset: bool = False
-    """True where another level needs other data."""
-    setting: str = ""
-    """The engine's setting that this factor is, for every session of the driver."""
-
-    def problem(self, level: Level) -> str | None:
-        """Why ``level`` is not allowed, or None."""
-        if self.choices:
-            if level in self.choices:
-                return None
-            return f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
-        if isinstance(level, bool) or not isinstance(level, int | float if self.is_fractional else int):
-            kind = "number" if self.is_fractional else "whole number"
-            return f"level {level!r} is not a {kind}; allowed: {self.minimum} to {self.maximum}"
-        if not self.minimum <= level <= self.maximum:
-            return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
-        return None
-
-    def say(self, level: Level) -> str:
-        """A level in words: "200 clients", "1 client", "cold"."""
-        wording = self.wording.removesuffix("s") if level == 1 else self.wording
-        return wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
-
-
-def say_count(count: int) -> str:
-    """1_000_000 as 1M, 1_000_000_000 as 1000M as the papers write it, 100_000 as 100k; other numbers as they are."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size and count % (size // 10) == 0:
-            return f"{count / size:g}{letter}"
-    return str(count)
-
-
-EVERYTHING, ALONE = "everything", "alone"
-"""Of what an engine or its hosts may lack: every trial; a load that can be run once only, beside nobody."""
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
@@ -115,58 +66,6 @@ def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]
 
 def cache_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
     return lacks.get("flush") if levels["cache"] not in {"warm", "ramped_up"} else None
-
-
-@dataclass(frozen=True)
-class MeasurementKind:
-    """A number that a workload observes: unit, title, and which direction is better."""
-
-    unit: str
-    title: str
-    better: Literal["lower", "higher", "neither"] = "lower"
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A part of the measured window, in epoch seconds of the driver's host."""
-
-    name: str
-    start_s: float
-    end_s: float
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What was read from a driver's raw output: measurements by name, and what was wrong with it."""
-
-    measurements: dict[str, float]
-    errors: int = 0
-    samples: int = 0
-    window_start_s: float | None = None
-    """Epoch seconds on the client host's clock, of the first and of the last thing measured."""
-    window_end_s: float | None = None
-    timed_out: tuple[str, ...] = ()
-    """Statements that passed a limit of their own and were ended by the server: the trial has timed out."""
-    invalid: tuple[str, ...] = ()
-    """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
-    phases: tuple[Phase, ...] = ()
-    """Where the window has parts that differ: telemetry is then summed over each."""
-    details: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Job:
-    """What runs on the client host: files, and a command among them. ``secrets`` are deleted when it ends."""
-
-    files: Mapping[str, str]
-    secrets: Mapping[str, str]
-    command: str
-    """Lines of bash, run in the job's directory."""
-
-
-def json_of(path: Path) -> dict[str, Any]:
-    """A file of a driver's output; empty where it is not there."""
-    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 class Workload(Protocol):
@@ -237,9 +136,7 @@ def not_applicable(workload: Workload, levels: Mapping[str, Level], lacks: Mappi
 
 def load_workload(name: str) -> Workload:
     """The workload of that name. Raises SpecError that lists the workloads there are."""
-    if name not in workload_names():
-        raise SpecError([f"unknown workload {name!r}{suggest(name, workload_names())}"])
-    return cast(Workload, importlib.import_module(f"clusterbench.workloads.{name}").WORKLOAD)
+    return cast(Workload, workload_module(name).WORKLOAD)
 
 
 @lru_cache(maxsize=1)
@@ -265,7 +162,3 @@ def measurement_title(experiment: Experiment | None, sweep: str, name: str) -> s
     declared = experiment.sweeps.get(sweep) if experiment else None
     kinds = load_workload(declared.workload).measurements if declared else {}
     return kinds[name].title if name in kinds else name.replace("_", " ").capitalize()
-
-
-def workload_names() -> list[str]:
-    return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

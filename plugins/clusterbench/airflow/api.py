@@ -1,0 +1,143 @@
+"""Airflow's REST API, as far as the command line needs it: do what the button does, and watch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from clusterbench.base.errors import AirflowApiError
+
+TIMEOUT_S = 30
+LAB_FILE = "airflow.json"
+"""Address, user and password of the lab's Airflow, which the lab writes."""
+
+
+@dataclass
+class AirflowApi:
+    """One Airflow, by address, user and password."""
+
+    url: str
+    user: str
+    password: str = field(repr=False)
+    _client: httpx.Client | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_environment(cls, lab_dir: Path) -> AirflowApi:
+        """CLUSTERBENCH_AIRFLOW_URL, _USER and _PASSWORD; else the Airflow of the lab."""
+        url = os.environ.get("CLUSTERBENCH_AIRFLOW_URL")
+        if url:
+            user, password = (
+                os.environ.get("CLUSTERBENCH_AIRFLOW_USER"),
+                os.environ.get("CLUSTERBENCH_AIRFLOW_PASSWORD"),
+            )
+            if not user or not password:
+                raise AirflowApiError(
+                    "CLUSTERBENCH_AIRFLOW_URL is set: set CLUSTERBENCH_AIRFLOW_USER and _PASSWORD too"
+                )
+            return cls(url.rstrip("/"), user, password)
+        return cls(**_of_lab(lab_dir / LAB_FILE))
+
+    def call(self, method: str, path: str, **kwargs: Any) -> Any:
+        """JSON of the answer. Raises AirflowApiError in the words of Airflow, when it refuses."""
+        try:
+            answer = self._signed_in().request(method, f"/api/v2{path}", **kwargs)
+        except httpx.HTTPError as error:
+            raise AirflowApiError(
+                f"Airflow at {self.url} cannot be reached: {error}; is it up? ('make up' starts the lab's)"
+            ) from None
+        if answer.is_error:
+            raise AirflowApiError(f"Airflow at {self.url} refused: {_said(answer)}")
+        return answer.json() if answer.content else None
+
+    def ensure_pools(self, names: Mapping[str, str]) -> list[str]:
+        """Make the one-slot pool of every cluster, where there is none. Returns those made."""
+        known = {pool["name"] for pool in self.call("GET", "/pools", params={"limit": 1000})["pools"]}
+        made = []
+        for name, description in names.items():
+            if name not in known:
+                body = {"name": name, "slots": 1, "include_deferred": True, "description": description}
+                self.call("POST", "/pools", json=body)
+                made.append(name)
+        return made
+
+    def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
+        """Start a run. Returns Airflow's id of it."""
+        body = {"logical_date": None, "conf": dict(conf)}
+        return str(self.call("POST", f"/dags/{dag_id}/dagRuns", json=body)["dag_run_id"])
+
+    def dag_run(self, dag_id: str, dag_run_id: str) -> dict[str, Any]:
+        return dict(self.call("GET", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}"))
+
+    def task_instances(self, dag_id: str, dag_run_id: str) -> list[dict[str, Any]]:
+        """Every task instance of a run, mapped ones one by one."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self.call(
+                "GET",
+                f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances",
+                params={"limit": 100, "offset": len(found), "order_by": "map_index"},
+            )
+            found += page["task_instances"]
+            if not page["task_instances"] or len(found) >= page["total_entries"]:
+                return found
+
+    def log(self, dag_id: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
+        """The last try's log of a task instance, as text."""
+        where = f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances/{task['task_id']}"
+        page = self.call(
+            "GET",
+            f"{where}/logs/{max(1, task['try_number'])}",
+            params={"map_index": task["map_index"], "full_content": "true"},
+            headers={"Accept": "application/json"},
+        )
+        return "\n".join(
+            str(line.get("event", line)) if isinstance(line, dict) else str(line) for line in page["content"]
+        )
+
+    def import_errors(self) -> list[str]:
+        return [entry["stack_trace"] for entry in self.call("GET", "/importErrors")["import_errors"]]
+
+    def _signed_in(self) -> httpx.Client:
+        if self._client is None:
+            answer = httpx.post(
+                f"{self.url}/auth/token", json={"username": self.user, "password": self.password}, timeout=TIMEOUT_S
+            )
+            if answer.is_error:
+                raise AirflowApiError(f"Airflow at {self.url} refused the login of {self.user!r}: {_said(answer)}")
+            token = answer.json()["access_token"]
+            self._client = httpx.Client(
+                base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT_S
+            )
+        return self._client
+
+
+def _of_lab(path: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise AirflowApiError(
+            f"{path}: there is no lab with an Airflow; 'make up' brings one up. For another Airflow set "
+            "CLUSTERBENCH_AIRFLOW_URL, CLUSTERBENCH_AIRFLOW_USER and CLUSTERBENCH_AIRFLOW_PASSWORD"
+        ) from None
+    except OSError as error:
+        raise AirflowApiError(f"{path}: cannot be read ({error.strerror}): the lab is another user's") from None
+
+
+def _path(text: str) -> str:
+    """A run id as a part of a path: it holds colons and plus signs."""
+    return quote(text, safe="")
+
+
+def _said(answer: httpx.Response) -> str:
+    try:
+        detail = answer.json().get("detail", answer.text)
+    except (json.JSONDecodeError, AttributeError):
+        detail = answer.text
+    return f"{answer.status_code} {detail if isinstance(detail, str) else json.dumps(detail)}"

@@ -1,0 +1,331 @@
+"""The thin edge to Airflow: tasks that hand over to ``steps.py``, and what a DAG is made of. Nothing is decided here.
+
+The steps are imported inside the tasks, so that parsing a DAG stays fast.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import os
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from clusterbench.base.connections import HISTORY, Connection, from_airflow
+from clusterbench.base.errors import (
+    ArchiveError,
+    ClusterbenchError,
+    HistoryError,
+    HostError,
+    LeaseError,
+    NotYetError,
+    SpecError,
+    suggest,
+)
+from clusterbench.base.factors import say_count
+from clusterbench.base.run_ids import run_id_from
+from clusterbench.spec import SCALES, Experiment, Platform
+from clusterbench.spec.concurrency import concurrency_levels
+from clusterbench.spec.experiment import Scale
+
+if TYPE_CHECKING:
+    from clusterbench.run.steps import Run
+
+log = logging.getLogger(__name__)
+
+RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
+DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=RETRY_DELAY_S)}
+"""Steps can be tried again; a trial's driver is never started again (see ``jobs.py``)."""
+
+WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
+"""A full-scale run of another experiment may hold a cluster for days."""
+
+# From Airflow's words to ours.
+
+
+def airflow_connections(conn_id: str) -> Connection:
+    return from_airflow(conn_id, BaseHook.get_connection)
+
+
+def current_run(context: Mapping[str, Any]) -> Run:
+    from clusterbench.run.steps import Run  # noqa: PLC0415  see the module's docstring
+
+    _quiet_libraries()
+    return Run(
+        context["dag"].dag_id, run_id_from(context["dag_run"].run_after, context["dag_run"].run_id), airflow_connections
+    )
+
+
+def _quiet_libraries() -> None:
+    """Their messages are not for the readers of a task's log."""
+    for name in ("asyncssh", "great_expectations", "botocore", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def do(
+    name: str,
+    act: Callable[[Run], Any],
+    platform: str = "run",
+    of: Callable[[Mapping[str, Any]], Run] = current_run,
+) -> Any:
+    """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not."""
+    context = get_current_context()
+    try:
+        run = of(context)
+    except ClusterbenchError as error:
+        raise AirflowFailException(str(error)) from None
+    try:
+        return act(run)
+    except ClusterbenchError as error:
+        run.note_error(name, error, platform)
+        log.error("%s", error)
+        if isinstance(error, ArchiveError | HistoryError | HostError | NotYetError):
+            raise  # it may pass: Airflow tries again
+        raise AirflowFailException(str(error)) from None
+    except AirflowException:
+        raise
+    except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
+        run.note_error(name, ClusterbenchError(f"{type(fault).__name__}: {fault}; the task's log has more"), platform)
+        raise
+
+
+def _opened(run: Run) -> Run:
+    """The run, unless it was refused before it began: then there is nothing to summarise or to archive."""
+    if not run.archive.get_json("plan.json"):
+        raise AirflowSkipException("the run was refused before it began; open_run says why")
+    return run
+
+
+def step(name: str, platform: str | None = None, **settings: Any) -> Any:
+    """A task that hands over to the function ``name`` of ``steps.py``: with the run, and the platform if one is given.
+
+    The function's docstring is what Airflow's UI says of the task; ``settings`` are the task's: pool, trigger rule, …
+    """
+
+    @task(task_id=name, doc_md=_said_of(name), **settings)
+    def act(platform: str | None) -> None:
+        from clusterbench.run import steps  # noqa: PLC0415
+
+        hand_over = getattr(steps, name)
+        if platform is None:
+            do(name, hand_over)
+        else:
+            do(name, lambda run: hand_over(run, platform), platform)
+
+    return act(platform)
+
+
+def _said_of(name: str) -> str:
+    """What a step's docstring says, or an error that shows in the UI before anything runs."""
+    if name not in _docstrings():
+        raise SpecError(
+            [f"plugins/clusterbench/run/steps.py: unknown step {name!r}{suggest(name, list(_docstrings()))}"]
+        )
+    return _docstrings()[name]
+
+
+@cache
+def _docstrings() -> dict[str, str]:
+    """Of the functions of ``steps.py``, which is read, not imported: DAGs are parsed often."""
+    source = ast.parse((Path(__file__).parents[1] / "run" / "steps.py").read_text(encoding="utf-8"))
+    public = [one for one in source.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
+    return {function.name: ast.get_docstring(function) or "" for function in public}
+
+
+# Tasks that are more than a step: what they return, raise or wait for is Airflow's affair.
+
+
+@task
+def open_run() -> str:
+    """Check the choices, plan, and claim the run's id. Returns the run's address in object storage."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    context = get_current_context()
+    dag_run, params = context["dag_run"], context["params"]  # what was asked beyond the form is in params too
+    how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
+    return str(do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
+
+
+@task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
+def take_cluster(platform: str) -> bool:
+    """Keep every other run off the cluster until it is released; waits while another run holds it."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    def take(run: Run) -> bool:
+        if platform not in run.plan().trials:
+            raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
+        try:
+            steps.take_cluster(run, platform)
+        except LeaseError as held:
+            log.warning("%s", held)
+            return False
+        return True
+
+    return bool(do("take_cluster", take, platform))
+
+
+@task
+def validate_data(platform: str) -> list[dict[str, str]]:
+    """Great Expectations over the datasets; a bad one stops the run here. Returns what may now be measured."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    trials = do("validate_data", lambda run: steps.validate_data(run, platform), platform)
+    return [{"trial_id": trial.id, "trial_label": trial.label} for trial in trials]
+
+
+class MeasureTrial(BaseOperator):
+    """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, the log says why."""
+
+    ui_color = "#cfe8ff"
+
+    def __init__(self, *, platform: str, trial_id: str, trial_label: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
+        self._run: Run | None = None
+
+    def execute(self, context: Context) -> str:
+        from clusterbench.run import steps  # noqa: PLC0415
+
+        def measure(run: Run) -> Any:
+            self._run = run
+            ti = context["ti"]
+            last_try = ti.try_number > ti.max_tries
+            return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
+
+        print(f"{self.trial_label} on {self.platform}")
+        record = do("trial", measure, self.platform)
+        for name, value in record.measurements.items():
+            print(f"  {name} = {value:.6g}")
+        if record.outcome == "not_applicable":
+            raise AirflowSkipException(f"not applicable: {record.reason}")
+        if record.outcome != "completed":
+            raise AirflowFailException(f"{record.outcome}: {record.reason}")
+        return str(record.outcome)
+
+    def on_kill(self) -> None:
+        """Somebody marked the task: the driver on the client host is ended too."""
+        from clusterbench.run import steps  # noqa: PLC0415
+
+        if self._run is not None:
+            steps.cancel(self._run, self.platform, self.trial_id)
+
+
+@task(trigger_rule="all_done")
+def summarise() -> None:
+    """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    do("summarise", lambda run: steps.summarise(_opened(run)))
+
+
+@task(trigger_rule="all_done")
+def seal_archive() -> str:
+    """The manifest, last and once. Returns the run's address."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    return str(do("seal_archive", lambda run: steps.seal(_opened(run))))
+
+
+@task
+def load_history() -> None:
+    """The sealed run into the history database. Where that is away, this fails, and the run's verdict stays as it is:
+    the next weekly run loads what is missing, or ``clusterbench history load``.
+    """
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    try:
+        airflow_connections(HISTORY)
+    except ClusterbenchError as unknown:
+        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
+    do("load_history", steps.load_history)
+
+
+# The form and the documentation.
+
+
+def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
+    """The parameters of a run, as Airflow's form shows them; every value is checked by its JSON schema."""
+    names = [platform.platform for platform in platforms]
+    sweeps = list(experiment.sweeps)
+    by_scale = {scale: concurrency_levels(experiment, scale) for scale in get_args(Scale)}
+    concurrency = "; ".join(f"{scale} {', '.join(map(str, levels)) or 'none'}" for scale, levels in by_scale.items())
+    return {
+        "scale": Param(
+            experiment.default_scale,
+            type="string",
+            enum=list(SCALES),
+            title="Scale",
+            description="smoke: under a minute, for tests. laptop: minutes. full: the paper's levels, hours.",
+        ),
+        "platforms": Param(
+            experiment.platforms,
+            type="array",
+            items={"type": "string", "enum": names},
+            minItems=1,
+            examples=names,
+            values_display={platform.platform: platform.title for platform in platforms},
+            title="Platforms",
+            description="Which deployments to measure, one after the other.",
+        ),
+        "sweeps": Param(
+            sweeps,
+            type="array",
+            items={"type": "string", "enum": sweeps},
+            minItems=1,
+            examples=sweeps,
+            values_display={name: sweep.title for name, sweep in experiment.sweeps.items()},
+            title="Sweeps",
+            description="Which questions to ask; all, unless some are taken out.",
+        ),
+        "concurrency": Param(
+            [],
+            type="array",
+            items={"type": "integer", "minimum": 1, "maximum": 10000},
+            title="Concurrency levels",
+            description=f"Only these, where a sweep varies concurrency; empty for all. Declared: {concurrency}.",
+        ),
+        "repetitions": Param(
+            0,
+            type="integer",
+            minimum=0,
+            maximum=1000,
+            title="Repetitions",
+            description="How often each cell is measured; 0 for what a sweep declares. Fewer than 3: no interval.",
+        ),
+        "seed": Param(
+            experiment.seed,
+            type="integer",
+            minimum=0,
+            maximum=2**31 - 1,
+            title="Seed",
+            description="Fixes data, keys and order of trials. Another seed generates other data first.",
+        ),
+    }
+
+
+def documentation(experiment: Experiment) -> str:
+    """What the DAG's page in the UI says: the question, the sweeps with their levels, and what each state means."""
+    rows = []
+    for name, sweep in experiment.sweeps.items():
+        factors = "; ".join(
+            f"{factor}: {', '.join(_say(level) for level in sweep.levels(factor, 'full'))}" for factor in sweep.factors
+        )
+        rows.append(f"| `{name}` | {sweep.title} | {factors} |")
+    table = "\n".join(["| sweep | question | levels at full scale |", "|---|---|---|", *rows])
+    return (
+        f"# {experiment.title}\n\n{experiment.description}\n\n{table}\n\n"
+        "A red trial failed, timed out or is invalid; a pink one is not applicable; its log says why. A trial is "
+        "measured once in a run: clearing it collects its record again, and never runs its driver again. To measure "
+        "again, start a new run."
+    )
+
+
+def _say(level: object) -> str:
+    return say_count(level) if isinstance(level, int) and not isinstance(level, bool) else str(level)

@@ -1,0 +1,35 @@
+"""What this version knows of the experiments that the history tells of: what they call a number, what is a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from clusterbench.base.paths import project_root
+from clusterbench.history.change_test import Policy
+from clusterbench.history.model import Series
+from clusterbench.spec import Experiment
+from clusterbench.spec.catalog import Catalog
+from clusterbench.workloads import measurement_title
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """As their files were when this process asked first."""
+    return {one.experiment: one for one, _ in Catalog(project_root()).experiments()}
+
+
+def title_of(series: Series) -> str:
+    return title(series.experiment, series.sweep, series.measurement)
+
+
+@cache
+def title(experiment: str, sweep: str, measurement: str) -> str:
+    """Of a measurement in that sweep."""
+    return measurement_title(experiments().get(experiment), sweep, measurement)
+
+
+def policy_of(series: Series) -> Policy:
+    """That of an experiment that is no longer here is the usual one."""
+    known = experiments().get(series.experiment)
+    return Policy.of(known.regression_of(series.sweep)) if known else Policy()

@@ -1,0 +1,150 @@
+"""A result over time: the figure, what changed and when, and all of it as tables and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from clusterbench.airflow.ui.chart import Break, Figure, figure
+from clusterbench.airflow.ui.known import experiments, policy_of, title_of
+from clusterbench.airflow.ui.visit import NotShown
+from clusterbench.history import glance, read
+from clusterbench.history.change_test import Change, ChangePoint, Policy, baseline_of, change_points, judge
+from clusterbench.history.database import Database
+from clusterbench.history.model import Baseline, Point, Series
+from clusterbench.history.series_changes import POINTS
+from clusterbench.report import addresses
+from clusterbench.results.facts_compared import Difference, Side, differences
+
+RUNS = (26, 52, 104, 260)
+"""Half a year, a year, two, five, where there is a run a week."""
+FACTS_MAX = 40
+"""Changes of facts that are told: the newest. Where they change at each run, nobody reads them all."""
+
+
+@dataclass(frozen=True)
+class FactsChanged:
+    """``number`` is what the figure calls it."""
+
+    number: int
+    point: Point
+    differences: list[Difference]
+
+
+@dataclass(frozen=True)
+class Page:
+    """``change`` is what the weekly run ``told``, where the newest run is one of its own: it judged all results
+    together. Else this result is judged alone, and ``told`` is None."""
+
+    series: Series
+    title: str
+    points: list[Point]
+    asked: int
+    change: Change
+    told: glance.Told | None
+    change_points: list[ChangePoint]
+    facts: list[FactsChanged]
+    baselines: list[Baseline]
+    figure: Figure | None
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A series as its address has it (``addresses.series``)."""
+
+    experiment: str
+    scale: str
+    platform: str
+    key: str
+    measurement: str
+
+    @property
+    def file_name(self) -> str:
+        return "-".join((self.experiment, self.scale, self.platform, self.key, self.measurement))
+
+
+def find(db: Database, wanted: Wanted) -> Series:
+    asked = {"experiment": wanted.experiment, "scale": wanted.scale, "platform": wanted.platform}
+    for one in read.series(db, **asked, plotted_only=False):
+        if one.measurement == wanted.measurement and addresses.key_of(one) == wanted.key:
+            return one
+    raise NotShown(
+        404,
+        "No such result",
+        f"The history database has no {wanted.measurement!r} of a cell {wanted.key} of {wanted.experiment} on "
+        f"{wanted.platform} at {wanted.scale} scale. Choose a result on the experiment's page.",
+    )
+
+
+def gather(db: Database, series: Series, runs: int) -> Page:
+    known = read.points(db, series.id, series.measurement, limit=max(runs, POINTS))
+    judged, points = known[-POINTS:], known[-runs:]  # what is shown changes no verdict
+    accepted = read.baselines(db, series.id, series.measurement)
+    policy, baseline = policy_of(series), baseline_of(accepted, judged)
+    shown = {point.run_id for point in points}
+    found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
+    told = _told(db, series, judged, accepted)
+    facts = _facts_changed(db, points)
+    return Page(
+        series,
+        title_of(series),
+        points,
+        runs,
+        Change.from_json(told.change) if told else judge(judged, series.better, policy, baseline),
+        told,
+        found,
+        facts,
+        accepted,
+        figure(
+            points,
+            series.unit,
+            [Break(one.run_id, one.change_percent) for one in found],
+            {one.point.run_id: one.number for one in facts},
+            {one.from_run_id: one.accepted_by for one in accepted},
+        ),
+        policy,
+    )
+
+
+def _told(db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]) -> glance.Told | None:
+    """Not where somebody has accepted a level since: it was judged against another one."""
+    told = glance.told(db, series, points[-1].run_id) if points else None
+    return told if told and all(one.accepted_at < told.started_at for one in accepted) else None
+
+
+def warm() -> None:
+    """Change points need otava and scipy, which take seconds to import; policies are in YAML files."""
+    now = datetime.now(UTC)
+    points = [Point(str(n), now, True, 3, 3, 100.0 + n % 3, None, "") for n in range(40)]
+    judge(points, "lower", Policy())
+    experiments()
+
+
+def _facts_changed(db: Database, points: Sequence[Point]) -> list[FactsChanged]:
+    """Those between a run and the run before, the newest first."""
+    pairs = [(a, b) for a, b in pairwise(points) if a.fact_set != b.fact_set][-FACTS_MAX:]
+    sides: dict[str, Side] = {}
+    for fact_set in {point.fact_set for pair in pairs for point in pair}:
+        sides[fact_set] = read.side(db, fact_set)
+    found = [
+        FactsChanged(number, b, differences(sides[a.fact_set], sides[b.fact_set]))
+        for number, (a, b) in enumerate(pairs, 1)
+    ]
+    return found[::-1]
+
+
+def as_csv(series: Series, points: Sequence[Point]) -> str:
+    """One line a run, numbers as they are."""
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(["run", "started_at", "valid", "completed", "planned", f"median_{series.unit}", "low_95", "high_95"])
+    for one in points:
+        low, high = one.interval_95 or ("", "")
+        median = "" if one.median is None else one.median
+        lines.writerow([one.run_id, one.started_at.isoformat(), one.is_valid, one.n, one.planned, median, low, high])
+    return text.getvalue()

@@ -1,0 +1,29 @@
+"""Archived reports, from object storage and in pieces: that of a large run has many megabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterbench.airflow.ui.visit import NotShown, Visit
+from clusterbench.base.archive import RunArchive
+
+REPORT = "report.html"
+
+
+def must_exist(visit: Visit, experiment: str, run_id: str) -> RunArchive:
+    archive = RunArchive(visit.store(), experiment, run_id)
+    key = archive.prefix + REPORT
+    if key not in archive.store.keys(key):
+        raise NotShown(
+            404,
+            "No report",
+            f"There is no {archive.url}{REPORT} in the archive. It can be made again from what is there: "
+            f"clusterbench report {experiment}/{run_id}",
+        )
+    return archive
+
+
+def report(visit: Visit, experiment: str, run_id: str) -> Iterator[bytes]:
+    """Raises NotShown where there is none, before anything is sent."""
+    archive = must_exist(visit, experiment, run_id)
+    return archive.store.stream(archive.prefix + REPORT)

@@ -1,0 +1,63 @@
+"""Data -> a page: Jinja with the templates of ``include/ui``, and the style and script that all pages share."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+
+from clusterbench.base import words
+from clusterbench.base.paths import project_root
+from clusterbench.report import addresses, template
+
+STYLE, SCRIPT = "ui.css.j2", "ui.js"
+
+
+@cache
+def environment() -> Environment:
+    made = template.environment()
+    folders = [project_root() / "include" / name for name in ("ui", "report")]
+    made.loader = FileSystemLoader(folders)
+    made.filters |= {"day": day, "minute": minute, "plural": words.plural, "count": words.count}
+    made.filters |= {"sentence": sentence, "digits": digits, "percent": signed_percent}
+    made.globals["to"] = addresses
+    return made
+
+
+@cache
+def asset(name: str) -> tuple[str, str]:
+    """Text of the style or the script, and a few letters that change with it."""
+    text = environment().get_template(name).render()
+    return text, hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def render(name: str, root: str, airflow_root: str, **values: Any) -> str:
+    """``root``: path of these pages; ``airflow_root``: that of Airflow itself."""
+    assets = {"style": asset(STYLE)[1], "script": asset(SCRIPT)[1]}
+    return environment().get_template(name).render(root=root, airflow=airflow_root, assets=assets, **values)
+
+
+def sentence(text: str) -> str:
+    """Its first letter large, where it begins with a word: names and addresses stay as they are."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].rstrip(":,;").isalpha() else text
+
+
+def digits(value: float | None) -> str:
+    """Four significant: a change of a percent is seen."""
+    return words.number(value, 4)
+
+
+def signed_percent(value: float) -> str:
+    sign = "+" if value > 0 else "\u2212" if value < 0 else ""
+    return f"{sign}{words.number(abs(value), 2)}{words.THIN_SPACE}%"
+
+
+def day(when: datetime | None) -> str:
+    return f"{when.day} {when:%b %Y}" if when else words.ABSENT
+
+
+def minute(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M} UTC" if when else words.ABSENT

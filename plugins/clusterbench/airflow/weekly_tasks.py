@@ -1,0 +1,279 @@
+"""The thin edge to Airflow of the weekly run: its tasks, its form, its deadline. What they do is in ``weekly.py``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import Context, Param, get_current_context, task
+from airflow.sdk.configuration import conf
+from airflow.sdk.definitions.callback import SyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from clusterbench.airflow.tasks import current_run, do
+from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
+from clusterbench.base.paths import project_root
+from clusterbench.base.run_ids import WEEKLY, run_started_by
+from clusterbench.report import addresses
+from clusterbench.spec import EXTENTS, SCALES
+from clusterbench.spec.catalog import Catalog
+
+if TYPE_CHECKING:
+    from clusterbench.run.steps import Run
+    from clusterbench.run.weekly_mail import Message
+
+log = logging.getLogger(__name__)
+
+POLL_S = 2
+ENDED = ("success", "failed")
+FAILED = ("failed", "upstream_failed")
+DEADLINE_HOURS = "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS"
+
+
+# An experiment.
+
+
+class StartExperiment(TriggerDagRunOperator):
+    """Presses the experiment's button with the week's choices; once, however often it is tried."""
+
+    def __init__(self, *, experiment: str, **kwargs: Any) -> None:
+        super().__init__(trigger_dag_id=experiment, fail_when_dag_is_paused=True, **kwargs)
+        self.experiment = experiment
+
+    def execute(self, context: Context) -> None:
+        chosen, left_out = _asked(self.experiment, context["params"])
+        if left_out:
+            raise AirflowSkipException(f"{self.experiment} {left_out}")
+        run_id = run_started_by(context["dag_run"].run_id)
+        if _state(context["ti"], self.experiment, run_id):
+            return  # by an earlier try, whose worker died
+        self.conf, self.trigger_run_id = chosen, run_id
+        super().execute(context)
+
+
+@task
+def finished(experiment: str) -> None:
+    """Waits for the experiment's run to end, and fails where that failed."""
+    context = get_current_context()
+    run_id = run_started_by(context["dag_run"].run_id)
+    while (state := _state(context["ti"], experiment, run_id)) not in ENDED:
+        time.sleep(POLL_S)
+    if state == "failed":
+        log.error("%s: its run failed: %s", experiment, _address(experiment, run_id))
+        raise AirflowFailException(f"{experiment}: its run failed")
+
+
+def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What its form is sent, or why it is left out."""
+    from clusterbench.run.weekly import choices_of  # noqa: PLC0415  see the docstring of tasks.py
+
+    if experiment not in params["experiments"]:
+        return {}, "was not chosen"
+    chosen = choices_of(Catalog(project_root()).experiment(experiment), params["scale"], params["extent"])
+    return chosen or {}, "" if chosen else "declares no part"
+
+
+def _airflow() -> str:
+    return str(conf.get("api", "base_url", fallback="http://localhost:8080")).rstrip("/")
+
+
+def _address(dag_id: str, dag_run_id: str) -> str:
+    return f"{_airflow()}{addresses.dag_run(dag_id, dag_run_id)}"
+
+
+# The tasks around them, in the order of the sequence.
+
+
+@task
+def open_week() -> str:
+    """Claim the week's id in the archive. Returns its address in object storage."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    context = get_current_context()
+    dag_run = context["dag_run"]
+    how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
+    return str(do("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
+
+
+@task(trigger_rule="all_done")
+def load_history() -> str:
+    """What of the archive the history database lacks. Returns how much that was."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    return str(do("load_history", weekly.load_history))
+
+
+@task(trigger_rule="all_done")
+def note_week(experiments: Sequence[str]) -> None:
+    """week.json: what ran, and what did not and why."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    context = get_current_context()
+    params, ti = context["params"], context["ti"]
+    run_id = run_started_by(context["dag_run"].run_id)
+
+    asked = {name: _asked(name, params)[1] for name in experiments}
+    left_out = {name: why for name, why in asked.items() if why}
+    states = {name: _state(ti, name, run_id) for name in asked if name not in left_out}
+
+    def note(run: Run) -> None:
+        if params["experiments"]:
+            found = [weekly.outcome(run.archive.store, name, run_id, state) for name, state in states.items()]
+        else:
+            found = weekly.newest_runs(run.connections, experiments, params["scale"])
+        weekly.note_week(run, found, left_out, _airflow())
+
+    do("note_week", note)
+
+
+def _state(ti: Any, dag_id: str, dag_run_id: str) -> str | None:
+    """Of a DAG run; None where there is none."""
+    there = ti.get_dr_count(dag_id, run_ids=[dag_run_id])
+    return _word(ti.get_dagrun_state(dag_id, dag_run_id)) if there else None
+
+
+def _word(state: Any) -> str:
+    """Airflow's enumeration, or the word it stands for."""
+    return str(getattr(state, "value", state))
+
+
+@task(trigger_rule="all_done")
+def regressions() -> None:
+    """changes.json: the week's results against their history. Fails where one got worse or is no longer there."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    do("regressions", weekly.judge)
+
+
+@task(trigger_rule="all_done")
+def weekly_report() -> None:
+    """One HTML page for people who read one page, into the archive."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    do("weekly_report", weekly.write_report)
+
+
+@task(trigger_rule="all_done")
+def archive_week() -> str:
+    """The manifest, last and once. Returns the week's address."""
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    return str(do("archive_week", weekly.seal))
+
+
+@task(trigger_rule="all_done", retries=0)
+def tell() -> None:
+    """The report by mail and to a webhook: every week, so that silence means that something is wrong."""
+    from clusterbench.airflow.notifier import PeopleNotifier  # noqa: PLC0415  providers that no DAG needs
+
+    context = get_current_context()
+    PeopleNotifier(_message(context))(context)
+
+
+def _message(context: Context) -> Message:
+    """An archive that is away is told as well."""
+    from clusterbench.history.changes import Found  # noqa: PLC0415
+    from clusterbench.run import weekly_mail  # noqa: PLC0415
+
+    url, run_id = _address(WEEKLY, context["dag_run"].run_id), run_started_by(context["dag_run"].run_id)
+    try:
+        archive = current_run(context).archive
+        text, report = (archive.store.get(f"{archive.prefix}report.{kind}") for kind in ("txt", "html"))
+        changes = (archive.get_json("changes.json") or {}).get("changes")
+        found = None if changes is None else [Found.of(entry) for entry in changes]
+        week, words = archive.get_json("week.json"), text.decode() if text else None
+        ask = _address("baselines", run_id)
+        return weekly_mail.of_week(week, found, text=words, report=report, url=url, ask=ask)
+    except ClusterbenchError as error:
+        return weekly_mail.of_week(None, None, text=str(error), report=None, url=url)
+
+
+class AskAboutBaselines(TriggerDagRunOperator):
+    """Starts the DAG of questions where there is a regression; it waits for days, the weekly run does not."""
+
+    def execute(self, context: Context) -> None:
+        from clusterbench.history.changes import Found, regressions  # noqa: PLC0415
+
+        try:
+            week = current_run(context)
+            changes = (week.archive.get_json("changes.json") or {}).get("changes", [])
+        except ArchiveError as error:
+            raise AirflowFailException(str(error)) from None
+        if not regressions(map(Found.of, changes)):
+            raise AirflowSkipException("no regression, nothing to ask")
+        self.conf, self.trigger_run_id = {"week": week.run_id}, run_started_by(context["dag_run"].run_id)
+        super().execute(context)
+
+
+@task(trigger_rule="all_done", retries=0)
+def conclude() -> None:
+    """Fails when any task failed, with what is wrong; the state of the DAG run is this task's."""
+    context = get_current_context()
+    states = context["ti"].get_task_states(WEEKLY, run_ids=[context["dag_run"].run_id])
+    failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if _word(state) in FAILED)
+    if failed:
+        said = f"{_message(context).subject}. Red: {', '.join(failed)}"
+        log.error("%s", said)
+        raise AirflowFailException(said)
+
+
+# The form and the deadline.
+
+
+def form(experiments: Sequence[str]) -> dict[str, Param]:
+    names = list(experiments)
+    return {
+        "scale": Param(
+            "laptop",
+            type="string",
+            enum=list(SCALES),
+            title="Scale",
+            description="smoke: under a minute each, for tests. laptop: minutes. full: the papers' own levels.",
+        ),
+        "extent": Param(
+            EXTENTS[0],
+            type="string",
+            enum=list(EXTENTS),
+            title="Extent",
+            description="whole: all of every experiment. part: what each declares as its part, a quarter of an hour.",
+        ),
+        "experiments": Param(
+            names,
+            type="array",
+            items={"type": "string", "enum": names},
+            examples=names,
+            title="Experiments",
+            description="Which to run. None: nothing is measured; the newest runs at this scale are judged again.",
+        ),
+    }
+
+
+def deadline() -> DeadlineAlert | None:
+    """After so many hours somebody is told that the run is not finished; 0 for never."""
+    given = os.environ.get(DEADLINE_HOURS, "36")
+    try:
+        hours = float(given)
+    except ValueError:
+        raise SpecError([f"{DEADLINE_HOURS}: must be a number of hours, 0 for no deadline, found {given!r}"]) from None
+    if not hours:
+        return None
+    # On an executor, as tasks: workers are given the connections, the triggerer need not be.
+    told = SyncCallback(deadline_passed, {"hours": hours})
+    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, timedelta(hours=hours), told)
+
+
+def deadline_passed(hours: float, context: Mapping[str, Any]) -> None:
+    """Called by Airflow, with the DAG run as its API shows it."""
+    from clusterbench.airflow.notifier import PeopleNotifier  # noqa: PLC0415
+    from clusterbench.run import weekly_mail  # noqa: PLC0415
+
+    dag_run = context["dag_run"]
+    url = _address(WEEKLY, dag_run["dag_run_id"])
+    PeopleNotifier(weekly_mail.of_deadline(dag_run["dag_run_id"], dag_run["run_after"], hours, url))(dict(context))

@@ -1,0 +1,318 @@
+"""Object storage: the archive is the truth. Every object is written once; the manifest comes last and seals the run.
+
+Layout below ``s3://bucket/<experiment>/<run id>/``: see ``docs/archive.md``. What is asked of the server is what
+``include/s3/policy.json`` allows: to read, to write and to list below one prefix; nothing is ever deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from clusterbench.base.connections import Connection
+from clusterbench.base.errors import ArchiveError
+from clusterbench.base.records import TrialRecord
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MANIFEST = "manifest.json"
+CHUNK_BYTES = 1 << 20
+AT_ONCE = 16
+"""Requests at once: a run has thousands of small objects, and each takes a round trip."""
+CONNECTION_ID = "clusterbench_archive"
+PREFIX = re.compile(r"([\w.-]*\w[\w.-]*/)*\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A bucket, or what is below ``prefix`` in it, and the client that reaches it. Keys are relative to the prefix."""
+
+    client: S3Client
+    bucket: str
+    endpoint: str
+    prefix: str = ""
+    """Empty, or ending in a slash."""
+
+    @classmethod
+    def of(cls, connection: Connection) -> Store:
+        """From an Airflow connection of type ``aws``: keys as login and password, bucket in its extra."""
+        endpoint = str(connection.extra.get("endpoint_url") or "")
+        client = boto3.client(
+            "s3",
+            endpoint_url=endpoint or None,
+            aws_access_key_id=connection.login or None,
+            aws_secret_access_key=connection.password or None,
+            region_name=str(connection.extra.get("region_name") or "us-east-1"),
+            config=Config(
+                connect_timeout=10,
+                read_timeout=60,
+                max_pool_connections=AT_ONCE,
+                retries={"max_attempts": 4, "mode": "standard"},
+                s3={"addressing_style": "path"} if endpoint else {},
+            ),
+        )
+        bucket = connection.need("bucket", "the bucket of the archive")
+        return cls(client, bucket, endpoint or "AWS", _prefix(connection))
+
+    @property
+    def url(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}"
+
+    def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
+        """Write an object unless one of that key is there; False when it was. Never overwrites."""
+        try:
+            with body.open("rb") if isinstance(body, Path) else nullcontext(body) as content:
+                self.client.put_object(
+                    Bucket=self.bucket,
+                    Key=self.prefix + key,
+                    Body=content,
+                    IfNoneMatch="*",
+                    ContentType=content_type,
+                )
+        except (ClientError, BotoCoreError) as error:
+            if _code(error) in ("PreconditionFailed", "412"):
+                return False
+            raise self._explain("write", key, error) from None
+        return True
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes, or None when there is no such object."""
+        try:
+            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
+        except (ClientError, BotoCoreError) as error:
+            if _code(error) in ("NoSuchKey", "404"):
+                return None
+            if _code(error) in ("AccessDenied", "403") and key not in self.keys(key):
+                return None  # so AWS answers to who may list below a prefix only
+            raise self._explain("read", key, error) from None
+
+    def stream(self, key: str) -> Iterator[bytes]:
+        """An object that is there, piece by piece, so that its size does not matter."""
+        try:
+            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].iter_chunks(CHUNK_BYTES)
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("read", key, error) from None
+
+    def sha256(self, key: str) -> tuple[str, int]:
+        """Digest and size of an object, streamed, so that its size does not matter."""
+        digest, size = hashlib.sha256(), 0
+        try:
+            body = self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"]
+            for chunk in body.iter_chunks(CHUNK_BYTES):
+                digest.update(chunk)
+                size += len(chunk)
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("read", key, error) from None
+        return digest.hexdigest(), size
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Of all objects whose key begins with ``prefix``."""
+        below = self.prefix + prefix
+        try:
+            for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=below):
+                for entry in page.get("Contents", []):
+                    yield entry["Key"].removeprefix(self.prefix)
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("list", prefix, error) from None
+
+    def folders(self, prefix: str) -> list[str]:
+        """Names directly below ``prefix``, which ends in a slash or is empty."""
+        names: list[str] = []
+        below = self.prefix + prefix
+        try:
+            pages = self.client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.bucket, Prefix=below, Delimiter="/"
+            )
+            for page in pages:
+                names += [entry["Prefix"][len(below) : -1] for entry in page.get("CommonPrefixes", [])]
+        except (ClientError, BotoCoreError) as error:
+            raise self._explain("list", prefix, error) from None
+        return names
+
+    def _explain(self, verb: str, key: str, error: Exception) -> ArchiveError:
+        where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {self.prefix + key!r}"
+        code = _code(error)
+        if code in ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch"):
+            return ArchiveError(
+                f"{where}: access denied ({code}); check the keys of connection {CONNECTION_ID!r}, its 'prefix', and "
+                "the policy of the bucket"
+            )
+        if code == "NoSuchBucket":
+            return ArchiveError(f"{where}: there is no such bucket; create it, or mend 'bucket' of {CONNECTION_ID!r}")
+        if isinstance(error, ClientError):
+            return ArchiveError(f"{where}: the server answered {code or error}; what was written before is kept")
+        return ArchiveError(
+            f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
+        )
+
+
+def _prefix(connection: Connection) -> str:
+    """Of all keys: what the connection's extra says, with one slash at its end."""
+    given = str(connection.extra.get("prefix") or "")
+    prefix = f"{given.strip('/')}/" if given.strip("/") else ""
+    if not PREFIX.match(prefix):
+        raise ArchiveError(
+            f"connection {connection.id!r}: 'prefix' of its extra is {given!r}; allowed are names of letters, digits, "
+            "'.', '_' and '-', with slashes between them"
+        )
+    return prefix
+
+
+def _code(error: Exception) -> str:
+    """What the server called its refusal; nothing where it could not be asked."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+class RunArchive:
+    """One run's objects. Keys given to its methods are relative to the run."""
+
+    def __init__(self, store: Store, experiment: str, run_id: str) -> None:
+        self.store, self.experiment, self.run_id = store, experiment, run_id
+        self.prefix = f"{experiment}/{run_id}/"
+
+    @property
+    def url(self) -> str:
+        return self.store.url + self.prefix
+
+    def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
+        return self.store.put_new(self.prefix + key, body, content_type)
+
+    def put_json(self, key: str, data: Mapping[str, Any]) -> bool:
+        """Write once; False when an earlier try has written it, whose content then stands."""
+        text = json.dumps(data, indent=1, sort_keys=True, default=str)
+        return self.put_new(key, text.encode(), "application/json")
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        raw = self.store.get(self.prefix + key)
+        return None if raw is None else json.loads(raw)
+
+    def need_json(self, key: str) -> dict[str, Any]:
+        data = self.get_json(key)
+        if data is None:
+            raise ArchiveError(f"{self.url}{key}: is not there; the task that writes it did not finish")
+        return data
+
+    def keys(self, below: str = "") -> list[str]:
+        return [key[len(self.prefix) :] for key in self.store.keys(self.prefix + below)]
+
+    # Trials.
+
+    def trial(self, platform: str, trial_id: str) -> TrialRecord | None:
+        data = self.get_json(f"trials/{platform}/{trial_id}/trial.json")
+        return None if data is None else TrialRecord.from_json(data)
+
+    def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
+        """Of these trials (platform, id), in their order, read several at once."""
+        return _each(lambda trial: self.trial(*trial), trials)
+
+    def put_trial(self, record: TrialRecord, raw: Path | None) -> TrialRecord:
+        """Raw output and telemetry first, the record last: a trial with a record is whole. Returns what stands."""
+        folder = f"trials/{record.trial.platform}/{record.trial.id}"
+        if raw is not None:
+            paths = [path for path in sorted(raw.rglob("*")) if path.is_file() and path.stat().st_size]
+            _each(lambda path: self.put_new(f"{folder}/{path.relative_to(raw)}", path), paths)
+        if self.put_json(f"{folder}/trial.json", record.as_json()):
+            return record
+        return self.trial(record.trial.platform, record.trial.id) or record
+
+    def trials(self) -> list[TrialRecord]:
+        """Every record, in the order in which the trials ran."""
+        keys = [key for key in self.keys("trials/") if key.endswith("/trial.json")]
+        found = _each(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
+        return sorted(found, key=lambda record: (record.started_at, record.trial.id))
+
+    def errors(self) -> list[dict[str, Any]]:
+        """Errors of steps, each once with how often it came (``times``), in the order in which they came first."""
+        found = [self.get_json(key) or {} for key in self.keys("errors/") if key.endswith(".json")]
+        once: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for error in sorted(found, key=lambda error: str(error.get("at"))):
+            key = tuple(error.get(name) for name in ("platform", "step", "error"))
+            blank = {"platform": "run", "step": "", "error": "", "at": ""}
+            once.setdefault(key, {**blank, **error, "times": 0})["times"] += 1
+        return list(once.values())
+
+    # What every trial must answer.
+
+    def answers(self, workload: str, table: str) -> dict[str, Any]:
+        """Empty where nobody knows it yet."""
+        return self.get_json(_answers_key(workload, table)) or {}
+
+    def put_answers(self, workload: str, table: str, answers: Mapping[str, Any]) -> None:
+        self.put_json(_answers_key(workload, table), answers)
+
+    # The seal.
+
+    def seal(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the manifest: every object's SHA-256 and size, once. Raises ArchiveError if another seal stands."""
+        keys = [key for key in self.keys() if key != MANIFEST]
+        digests = _each(lambda key: self.store.sha256(self.prefix + key), keys)
+        objects = {key: {"sha256": sha, "bytes": size} for key, (sha, size) in zip(keys, digests, strict=True)}
+        manifest = {"experiment": self.experiment, "run_id": self.run_id, **facts, "objects": objects}
+        if not self.put_json(MANIFEST, manifest):
+            standing = self.need_json(MANIFEST)
+            if standing["objects"] != objects:
+                raise ArchiveError(
+                    f"{self.url}{MANIFEST}: a manifest is there already and lists other objects; somebody else "
+                    "writes to this run: run 'clusterbench verify' on it and start a new run"
+                )
+            return standing
+        return manifest
+
+    @property
+    def sealed(self) -> bool:
+        return self.get_json(MANIFEST) is not None
+
+    def verify(self) -> list[str]:
+        """Every difference between the manifest and what is stored, one line each; empty when all is as it was."""
+        manifest = self.get_json(MANIFEST)
+        if manifest is None:
+            return [f"{self.url}: has no manifest; the run is not finished, or its manifest was deleted"]
+        listed, stored = manifest["objects"], set(self.keys()) - {MANIFEST}
+        problems = [f"{key}: is in the manifest but missing in storage" for key in sorted(set(listed) - stored)]
+        problems += [f"{key}: is in storage but not in the manifest" for key in sorted(stored - set(listed))]
+        both = sorted(stored & set(listed))
+        digests = _each(lambda key: self.store.sha256(self.prefix + key), both)
+        for key, (digest, size) in zip(both, digests, strict=True):
+            if digest != listed[key]["sha256"]:
+                problems.append(
+                    f"{key}: changed after the run: {size} bytes with SHA-256 {digest[:12]}…, the manifest says "
+                    f"{listed[key]['bytes']} bytes with {listed[key]['sha256'][:12]}…"
+                )
+        return problems
+
+
+def _each(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
+    """``act`` on every thing, several at once, results in order; the first error ends it."""
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        return list(workers.map(act, things))
+
+
+def find_run(store: Store, run: str) -> RunArchive:
+    """A run by ``experiment/run id`` or by its run id alone. Raises ArchiveError that lists the newest runs."""
+    experiment, _, run_id = run.rpartition("/")
+    experiments = [name for name in store.folders("") if not name.startswith("_")]
+    candidates = [experiment] if experiment else experiments
+    for name in candidates:
+        if run_id in store.folders(f"{name}/"):
+            return RunArchive(store, name, run_id)
+    newest = sorted(f"{name}/{found}" for name in experiments for found in store.folders(f"{name}/"))[-5:]
+    raise ArchiveError(f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}")
+
+
+def _answers_key(workload: str, table: str) -> str:
+    return f"answers/{workload}-{table}.json"

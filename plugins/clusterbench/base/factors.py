@@ -1,0 +1,55 @@
+"""What can be varied, and its levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterbench.base.errors import suggest
+
+Level = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What can be varied: which levels are allowed, which is used when nothing is said, how it reads aloud."""
+
+    default: Level
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float = 0
+    maximum: float = 0
+    is_fractional: bool = False
+    """Numbers that are not whole are allowed, too."""
+    wording: str = "{}"
+    """How a level reads in a label, `{}` being the level: "{} clients"."""
+    is_concurrency: bool = False
+    is_dataset: bool = False
+    """True where another level needs other data."""
+    setting: str = ""
+    """The engine's setting that this factor is, for every session of the driver."""
+
+    def problem(self, level: Level) -> str | None:
+        """Why ``level`` is not allowed, or None."""
+        if self.choices:
+            if level in self.choices:
+                return None
+            return f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
+        if isinstance(level, bool) or not isinstance(level, int | float if self.is_fractional else int):
+            kind = "number" if self.is_fractional else "whole number"
+            return f"level {level!r} is not a {kind}; allowed: {self.minimum} to {self.maximum}"
+        if not self.minimum <= level <= self.maximum:
+            return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
+        return None
+
+    def say(self, level: Level) -> str:
+        """A level in words: "200 clients", "1 client", "cold"."""
+        wording = self.wording.removesuffix("s") if level == 1 else self.wording
+        return wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
+
+
+def say_count(count: int) -> str:
+    """1_000_000 as 1M, 1_000_000_000 as 1000M as the papers write it, 100_000 as 100k; other numbers as they are."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size and count % (size // 10) == 0:
+            return f"{count / size:g}{letter}"
+    return str(count)

@@ -1,0 +1,46 @@
+"""What a trial observes: kinds of numbers, and what was read from a driver's raw output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Better = Literal["lower", "higher", "neither"]
+"""Which direction of a measurement is better."""
+
+
+@dataclass(frozen=True)
+class MeasurementKind:
+    """A number that a workload observes: unit, title, and which direction is better."""
+
+    unit: str
+    title: str
+    better: Better = "lower"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the measured window, in epoch seconds of the driver's host."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from a driver's raw output: measurements by name, and what was wrong with it."""
+
+    measurements: dict[str, float]
+    errors: int = 0
+    samples: int = 0
+    window_start_s: float | None = None
+    """Epoch seconds on the client host's clock, of the first and of the last thing measured."""
+    window_end_s: float | None = None
+    timed_out: tuple[str, ...] = ()
+    """Statements that passed a limit of their own and were ended by the server: the trial has timed out."""
+    invalid: tuple[str, ...] = ()
+    """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
+    phases: tuple[Phase, ...] = ()
+    """Where the window has parts that differ: telemetry is then summed over each."""
+    details: dict[str, object] = field(default_factory=dict)

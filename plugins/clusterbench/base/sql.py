@@ -1,0 +1,48 @@
+"""SQL text from ``include/sql``: values and names are put in by the library's quoting, never by pasting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from string import Template
+
+from psycopg import sql  # ids and literals are quoted by the library that talks to the server
+
+from clusterbench.base.paths import project_root
+
+Value = int | str | sql.Composable
+
+
+def statement(folder: str, name: str, **values: Value) -> str:
+    """The statement ``include/sql/<folder>/<name>.sql`` with ``$names`` filled in.
+
+    A plain text becomes a literal, ``identifier(…)`` a quoted name, ``raw(…)`` SQL made by this function before.
+    """
+    return filled(_template(folder, name), values)
+
+
+def filled(template: str, values: Mapping[str, Value]) -> str:
+    """``template`` with ``$names`` filled in as ``statement`` does. Raises KeyError for a name without a value."""
+    return Template(template).substitute({key: _text(value) for key, value in values.items()})
+
+
+def identifier(name: str) -> sql.Composable:
+    """``a`` as "a", and ``schema.table`` as "schema"."table"."""
+    return sql.Identifier(*name.split(".", 1))
+
+
+def raw(text: str) -> sql.Composable:
+    """SQL that is trusted because this project wrote it."""
+    return sql.SQL(text)  # the library wants a literal; ours comes from files
+
+
+@cache
+def _template(folder: str, name: str) -> str:
+    text = (project_root() / "include" / "sql" / folder / f"{name}.sql").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return "\n".join(lines).strip()
+
+
+def _text(value: Value) -> str:
+    composed = value if isinstance(value, sql.Composable) else sql.Literal(value)
+    return composed.as_string(None)

@@ -1,0 +1,156 @@
+"""Commands that touch the hosts of one platform: compare and set up, start and stop, free, and what root is for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from clusterbench.base.connections import local_connections
+from clusterbench.base.errors import EngineError
+from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.spec import Platform
+from clusterbench.spec.catalog import Catalog
+
+if TYPE_CHECKING:
+    from clusterbench.hosts.conformance import Folded
+    from clusterbench.trial.testbed import Testbed
+
+OK, FAILED = 0, 1
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    cluster = commands.add_parser("cluster", help="start, stop or look at a platform's servers by hand, as a run does")
+    cluster.add_argument("action", choices=["up", "down", "status"])
+    cluster.add_argument("platform")
+    cluster.set_defaults(command=_cluster)
+
+    setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
+    setup.add_argument("platform")
+    how = setup.add_mutually_exclusive_group()
+    how.add_argument("--apply", action="store_true", help="apply what 'setup.apply' allows, as a run does")
+    how.add_argument("--undo", action="store_true", help="put back what was applied")
+    setup.add_argument("--all", action="store_true", help="print also what is as declared")
+    setup.set_defaults(command=_setup)
+
+    sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
+    sudoers.add_argument("platform")
+    sudoers.set_defaults(command=_sudoers)
+
+    release = commands.add_parser("release", help="free a cluster whose run died")
+    release.add_argument("platform")
+    release.add_argument("holder", help="the run that holds it, as the refusal names it")
+    release.set_defaults(command=_release)
+
+
+def _setup(options: argparse.Namespace) -> int:
+    """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
+    from clusterbench.hosts import conformance  # noqa: PLC0415
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    with run.testbed(options.platform) as testbed:
+        if options.apply or options.undo:
+            with _held(testbed, run.holder):
+                steps.apply_setup(testbed) if options.apply else steps.undo_setup(testbed)
+        if options.undo:
+            print("put back")
+            return OK
+        rows, platform = steps.conformance_of_hosts(testbed), testbed.platform
+        try:
+            rows += steps.conformance_of_engine(testbed)
+        except EngineError as error:
+            first = str(error).splitlines()[0][:200]
+            print(f"the engine could not be asked; is it up? clusterbench cluster up {platform.platform}\n  {first}")
+    shown = [each for each in conformance.fold(rows) if options.all or each.row.verdict != conformance.AS_DECLARED]
+    table = Table("setting", "where", "declared", "found", "", title=platform.title)
+    for each in shown:
+        row = each.row
+        table.add_row(row.setting, each.where, row.declared, row.found or "not known there", _will(platform, each))
+    if shown:
+        Console(width=max(150, Console().width)).print(table)
+    differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
+    print(f"{len(rows)} declared settings, {differ or 'none'} not as declared")
+    return FAILED if differ else OK
+
+
+def _will(platform: Platform, each: Folded) -> str:
+    """What set-up does about a setting."""
+    from clusterbench.hosts.conformance import DIFFERENT, ENGINE  # noqa: PLC0415
+    from clusterbench.spec.checks import HARDWARE  # noqa: PLC0415
+    from clusterbench.spec.host_settings import ONLY_READ  # noqa: PLC0415
+
+    if each.row.verdict != DIFFERENT:
+        return f"{each.row.verdict}: {each.row.reason}" if each.row.reason else each.row.verdict
+    kind = each.row.setting.split()[0]
+    if remedy := ONLY_READ.get(kind):
+        return remedy
+    if kind in HARDWARE:
+        return "stops a run: it is what the host is made of"
+    part = "engine" if each.hosts[0].startswith(ENGINE) else "hosts"
+    changes = part in platform.setup.apply or (part == "engine" and platform.engine == "hadoop")
+    return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
+
+
+def _sudoers(options: argparse.Namespace) -> int:
+    from clusterbench.hosts.sudoers import sudoers  # noqa: PLC0415
+
+    platform = Catalog(project_root()).platform(options.platform)
+    logins = ["LOGIN"]
+    if not platform.template:
+        connections = local_connections(lab_dir())
+        logins = [connections(host.ssh).login for host in platform.every_host.values()]
+    print(sudoers(platform, logins), end="")
+    return OK
+
+
+def _cluster(options: argparse.Namespace) -> int:
+    """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    with run.testbed(options.platform) as testbed:
+        if options.action != "status":
+            with _held(testbed, run.holder):
+                for engine in testbed.engines.values():
+                    engine.set_up() if options.action == "up" else engine.tear_down()
+        rows = [row for engine in testbed.engines.values() for row in engine.state()]
+    for row in rows:
+        print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
+    wanted = options.action != "down"
+    return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
+
+
+@contextmanager
+def _held(testbed: Testbed, holder: str) -> Iterator[None]:
+    """The cluster is nobody else's meanwhile. Raises LeaseError where a run has it."""
+    from clusterbench.hosts import lease  # noqa: PLC0415
+
+    lease.acquire(testbed.fleet, testbed.platform, holder)
+    try:
+        yield
+    finally:
+        lease.release(testbed.fleet, testbed.platform, holder)
+
+
+def _release(options: argparse.Namespace) -> int:
+    from clusterbench.hosts import lease  # noqa: PLC0415
+    from clusterbench.hosts.fleet import Fleet  # noqa: PLC0415
+    from clusterbench.run import steps  # noqa: PLC0415
+
+    platform = Catalog(project_root()).platform(options.platform)
+    with Fleet.of(platform, local_connections(lab_dir())) as fleet:
+        if (lease.holder(fleet, platform) or "").startswith(f"{options.holder} since "):
+            # What the lost run left running would run beside the next one's trials; its files stay to be looked at.
+            steps.end_what_runs(fleet, platform, options.holder)
+        if lease.release(fleet, platform, options.holder):
+            print("released")
+            return OK
+        holder = lease.holder(fleet, platform)
+    held = f"it is held by run {holder}" if holder else "it is free"
+    print(f"nothing to release: {options.holder} does not hold cluster {platform.cluster!r}; {held}")
+    return FAILED

@@ -1,0 +1,94 @@
+"""``clusterbench history``: load finished runs into the history database, make it again, say what it has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from clusterbench.base.archive import CONNECTION_ID, Store, find_run
+from clusterbench.base.connections import local_connections
+from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.cli.cluster import FAILED, OK
+from clusterbench.spec.catalog import Catalog
+
+if TYPE_CHECKING:
+    from clusterbench.history import load
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    history = commands.add_parser("history", help="the history database: load runs, make it again, say what it has")
+    actions = history.add_subparsers(required=True, metavar="ACTION")
+
+    load = actions.add_parser("load", help="load a finished run; without RUN all that are missing")
+    load.add_argument("run", metavar="RUN", nargs="?", help="EXPERIMENT/RUN_ID, or the run id alone")
+    load.set_defaults(command=_load)
+
+    rebuild = actions.add_parser("rebuild", help="make all of it again from object storage; readers see no half of it")
+    rebuild.set_defaults(command=_rebuild)
+
+    status = actions.add_parser("status", help="what it has, and which finished runs it lacks; changes nothing")
+    status.set_defaults(command=_status)
+
+    migrate = actions.add_parser("migrate", help="bring its tables up to date, as every load does")
+    migrate.set_defaults(command=_migrate)
+
+
+def _load(options: argparse.Namespace) -> int:
+    from clusterbench.history import database, load  # noqa: PLC0415
+
+    connections, catalog = local_connections(lab_dir()), Catalog(project_root())
+    store = Store.of(connections(CONNECTION_ID))
+    with database.for_loading(connections(database.CONNECTION_ID)) as db:
+        if options.run is None:
+            return _told(load.catch_up(db, store, catalog))
+        load.load_published(db, catalog)
+        archive = find_run(store, options.run)
+        done = "loaded" if load.load_any(db, archive, catalog) else "was loaded before"
+    print(f"{archive.experiment}/{archive.run_id}: {done}")
+    return OK
+
+
+def _rebuild(_options: argparse.Namespace) -> int:
+    from clusterbench.history import database, rebuild  # noqa: PLC0415
+
+    connections = local_connections(lab_dir())
+    store = Store.of(connections(CONNECTION_ID))
+    return _told(rebuild.rebuild(connections(database.CONNECTION_ID), store, Catalog(project_root()), print))
+
+
+def _told(counted: load.Counted) -> int:
+    for problem in counted.problems.values():
+        print(problem, file=sys.stderr)
+    print(counted)
+    return FAILED if counted.problems else OK
+
+
+def _status(_options: argparse.Namespace) -> int:
+    from clusterbench.history import database, load  # noqa: PLC0415
+
+    connections = local_connections(lab_dir())
+    connection = connections(database.CONNECTION_ID)
+    with database.opened(connection) as db:
+        version = database.version(db)
+        print(f"{database.where(connection)}: tables of version {version or 'none'}, newest is {database.NEWEST}")
+        if version is None:
+            print("nothing is loaded yet; load what is finished with: clusterbench history load")
+            return OK
+        query = "SELECT experiment, scale, count(*), max(run_id) FROM runs GROUP BY 1, 2 ORDER BY 1, 2"
+        for experiment, scale, count, newest in db.execute(query):
+            print(f"{experiment:20} {scale:8} {count:6} runs, the newest {newest}")
+        lacking = [one for one in load.missing(db, Store.of(connections(CONNECTION_ID))) if one.sealed]
+    for archive in lacking:
+        print(f"not loaded: {archive.experiment}/{archive.run_id}")
+    print("load them with: clusterbench history load" if lacking else "every finished run is loaded")
+    return OK
+
+
+def _migrate(_options: argparse.Namespace) -> int:
+    from clusterbench.history import database  # noqa: PLC0415
+
+    connection = local_connections(lab_dir())(database.CONNECTION_ID)
+    database.migrate(connection)
+    print(f"{database.where(connection)}: tables of version {database.NEWEST}")
+    return OK

@@ -1,0 +1,1 @@
+"""How load is put on and read: pgbench and its log, streams of psql, the search for a load."""

@@ -1,0 +1,267 @@
+"""pgbench: the driver of small statements, the clock on the client host. The command, and how its output reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Literal
+
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.drivers import pgbench_log
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from clusterbench.base.connections import Connection
+    from clusterbench.engines import Endpoint
+
+OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt")
+
+MEASUREMENTS: Mapping[str, MeasurementKind] = {
+    "throughput_per_s": MeasurementKind("1/s", "Throughput", "higher"),
+    "latency_ms_mean": MeasurementKind("ms", "Mean latency, connecting not included"),
+    "latency_ms_p50": MeasurementKind("ms", "Median latency"),
+    "latency_ms_p95": MeasurementKind("ms", "95th percentile of latency"),
+    "latency_ms_p99": MeasurementKind("ms", "99th percentile of latency"),
+    "latency_ms_p999": MeasurementKind("ms", "99.9th percentile of latency"),
+    "latency_ms_max": MeasurementKind("ms", "Longest latency"),
+    "response_time_s": MeasurementKind("s", "Time for all transactions"),
+    "transaction_ms_mean": MeasurementKind("ms", "Mean time per transaction, connecting included"),
+    "connection_ms_mean": MeasurementKind("ms", "Mean time to connect"),
+    "segment_transactions_per_transaction": MeasurementKind("1", "Transactions on segments for each of ours", "lower"),
+    "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+}
+
+COUNTED_FROM_TRANSACTIONS = 1000
+LOG_COLUMNS = 6
+"""client, transaction, latency in us, script, end in epoch seconds, and its microseconds (pgbench --log)."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What pgbench is to do: a script, by so many clients, each so many times."""
+
+    script: str
+    clients: int
+    transactions_per_client: int
+    protocol: Literal["simple", "extended", "prepared"]
+    reconnect: bool
+    seed: int
+    variables: Mapping[str, int] = field(default_factory=dict)
+    """Starting values of the script's variables, for every client."""
+    answers: str = ""
+    """Statements run once after the measured window, by psql, for the check of the answers."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What pgbench is to do for some time: scripts drawn by their weights, by so many clients, without think time."""
+
+    scripts: Mapping[str, str]
+    weights: Mapping[str, int]
+    clients: int
+    ramp_up_s: int
+    window_s: int
+    rate_per_s: float
+    """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
+    max_tries: int
+    """A transaction that met a serialisation failure or a deadlock is tried so often in all."""
+    protocol: Literal["simple", "extended", "prepared"]
+    seed: int
+    variables: Mapping[str, int] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
+    after: Mapping[str, str] = field(default_factory=dict)
+    """As ``before``, when pgbench has ended: ``after.<name>.csv``."""
+
+
+MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "*.csv", *pgbench_log.OUTPUTS)
+BEYOND_WINDOW_S = 2
+"""pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
+HUNG_S = 300
+"""So long after its end pgbench may wait for its last transactions. A session may hang for good: where a segment of a
+Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
+
+CONNECT = 'export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30\n'
+DRIVE = """\
+ulimit -Sn "$(ulimit -Hn)" || true  # a file for each client, and one for each log
+threads=$(nproc); [ "$threads" -le {clients} ] || threads={clients}
+echo "threads $threads" >driver_cpu.txt
+date +%s.%N >clock.txt
+TIMEFORMAT='elapsed_s %R
+user_s %U
+system_s %S'
+status=0
+{{ time {limit}pgbench {where} --no-vacuum {options} \\
+    --client={clients} --jobs="$threads" --log --log-prefix=log {name} \\
+    >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt || status=$?
+"""
+
+
+def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+    """The load as a job for the client host. The password is in a file that is gone when the job ends."""
+    options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
+    options += ["--connect"] if load.reconnect else []
+    command = f"""\
+{CONNECT}\
+{_drive(load, options, endpoint)}\
+[ "$status" = 0 ] || exit "$status"
+if [ -s answers.sql ]; then
+    {_psql(endpoint)} --no-align --tuples-only --record-separator-zero --file=answers.sql >answers.txt
+fi
+"""
+    files = {"script.sql": load.script, "answers.sql": load.answers}
+    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
+    """The mix as a job for the client host, which makes the log small when pgbench has ended, also after a failure."""
+    options = [f"--file={name}.sql@{mix.weights[name]}" for name in mix.scripts]
+    time_s = mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S
+    options += [f"--time={time_s}", f"--max-tries={mix.max_tries}"]
+    options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
+    reduce = pgbench_log.command(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
+    command = f"""\
+{CONNECT}\
+{_ask("before", mix.before, endpoint)}\
+{_drive(mix, options, endpoint, time_s + HUNG_S)}\
+{reduce}\
+[ "$status" = 0 ] || exit "$status"
+{_ask("after", mix.after, endpoint)}"""
+    files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.FILES
+    for when, asked in (("before", mix.before), ("after", mix.after)):
+        files |= {f"{when}.{name}.sql": text for name, text in asked.items()}
+    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
+    return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
+
+
+def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
+    """pgbench and what it took of the processor, which is nothing of what follows it; ``$status`` is how it ended."""
+    shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
+    shared += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
+    return DRIVE.format(
+        limit=f"timeout --foreground --kill-after=10 {limit_s} " if limit_s else "",
+        where=endpoint.options,
+        options=" ".join([*options, *shared]),
+        clients=load.clients,
+        name=quote(endpoint.dbname),
+    )
+
+
+def _psql(endpoint: Endpoint) -> str:
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
+    return f"psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1"
+
+
+def read(output: Path, expected: int) -> Reading:
+    """Measurements from the per-transaction log. ``expected`` transactions were asked for; fewer is an error."""
+    import numpy as np  # noqa: PLC0415  workloads are imported where DAGs are parsed, and that must be fast
+
+    rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
+    errors = expected - len(rows)
+    said = text(output / "driver.txt")
+    failed = re.search(r"number of failed transactions: (\d+)", said)
+    if failed and int(failed[1]) > 0:
+        errors = max(errors, int(failed[1]))
+    details: dict[str, object] = {
+        "driver_said": said,
+        "driver_errors": text(output / "driver_errors.txt")[-2000:],
+    }
+    if not len(rows):
+        return Reading({}, errors=expected, details=details)
+    latency_ms = rows[:, 0] / 1e3
+    start_us, end_us = int((rows[:, 1] - rows[:, 0]).min()), int(rows[:, 1].max())
+    window_s = (end_us - start_us) / 1e6  # subtracted as integers: epoch seconds as floats have lost microseconds
+    quantiles = np.quantile(latency_ms, [0.5, 0.95, 0.99, 0.999])
+    measurements = {
+        "throughput_per_s": len(rows) / window_s if window_s > 0 else 0.0,
+        "latency_ms_mean": float(latency_ms.mean()),
+        **dict(
+            zip(
+                ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999"),
+                map(float, quantiles),
+                strict=True,
+            )
+        ),
+        "latency_ms_max": float(latency_ms.max()),
+        "response_time_s": window_s,
+        "transaction_ms_mean": len(np.unique(rows[:, 2])) * window_s * 1e3 / len(rows),
+    }
+    connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
+    if connecting:
+        measurements["connection_ms_mean"] = float(connecting[1])
+    measurements |= work_per_transaction(output, len(rows))
+    cpu = driver_cpu(text(output / "driver_cpu.txt"))
+    if cpu is not None:
+        measurements["driver_cpu_share"] = cpu
+    return Reading(
+        measurements,
+        errors=errors,
+        samples=len(rows),
+        window_start_s=start_us / 1e6,
+        window_end_s=end_us / 1e6,
+        details=details,
+    )
+
+
+def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:
+    """What the engine counted before and after, per transaction; nothing where it counts nothing, or there are few.
+
+    The check of the answers and reading the statistics count too, so with fewer than a thousand it would be a guess.
+    """
+    before, after = (json_of(output / name).get("counters") or {} for name in ("before.json", "after.json"))
+    if transactions < COUNTED_FROM_TRANSACTIONS:
+        return {}
+    return {f"{name}_per_transaction": (after[name] - before[name]) / transactions for name in before if name in after}
+
+
+def driver_cpu(text: str) -> float | None:
+    """Processor time of the driver over elapsed time times its threads: near 1 the driver is what was measured."""
+    cores = driver_cores(text)
+    threads = _driver_values(text).get("threads")
+    return cores / threads if cores is not None and threads else None
+
+
+def driver_cores(text: str) -> float | None:
+    """Processor seconds of the driver per second, over all its processes, without those of connecting."""
+    values = _driver_values(text)
+    try:
+        used_s = values["user_s"] + values["system_s"] - values.get("connecting_s", 0.0)
+        return max(0.0, used_s) / values["elapsed_s"] if values["elapsed_s"] else None
+    except KeyError:
+        return None
+
+
+def _driver_values(text: str) -> dict[str, float]:
+    words = [line.split() for line in text.splitlines()]
+    try:
+        return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2}
+    except ValueError:
+        return {}
+
+
+def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
+    """Per log file (one a thread): latency in us and end in epoch us of every finished transaction."""
+    import numpy as np  # noqa: PLC0415  as above
+
+    for path in sorted(output.glob("log.*")):
+        kept = []
+        with path.open() as lines:
+            for line in lines:
+                words = line.split()
+                if len(words) >= LOG_COLUMNS and words[2].isdigit():  # "failed" and "skipped" are no latencies
+                    kept.append((int(words[2]), int(words[4]) * 1_000_000 + int(words[5]), int(words[0])))
+        if kept:
+            yield np.array(kept, dtype=np.int64)
+
+
+def text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""

@@ -1,0 +1,271 @@
+"""Streams: the driver of long statements. N psql sessions at once, each one statement after the other.
+
+psql's own timing is the clock, as in the papers, on the host where the job runs. Every session is connected before the
+first statement starts, so connecting is in no response time. What a COPY … TO STDOUT gives goes to a file as it comes,
+so no answer is held in memory, and the answer that was measured is the one that is checked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from clusterbench.base.factors import Factor
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.drivers.pgbench import driver_cpu
+
+if TYPE_CHECKING:
+    from clusterbench.base.connections import Connection
+    from clusterbench.engines import Endpoint
+
+OUTPUTS = (
+    "clock.*",
+    "times.*",
+    "errors.*",
+    "answers.txt",
+    "answer.gz",
+    "answers.tar.gz",
+    "check.txt",
+    "driver_cpu.txt",
+    "servers.txt",
+)
+ANSWER_KEPT_BYTES_MAX = 64_000_000
+"""Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
+
+# Response time: from the first stream's start to the last one's end.
+MEASUREMENTS: Mapping[str, MeasurementKind] = {
+    "response_time_s": MeasurementKind("s", "Response time"),
+    "statement_time_s_mean": MeasurementKind("s", "Mean time of a statement"),
+    "statement_time_s_max": MeasurementKind("s", "Longest time of a statement"),
+    "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+}
+
+
+STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the streams do. The shell and SQL around them is not measured."""
+
+    streams: Sequence[Sequence[str]]
+    """The statements of each stream, without their semicolons and comments; psql's own commands are allowed."""
+    before: str = ""
+    """Bash, before the sessions open, such as starting file servers."""
+    check: str = ""
+    """SQL after the last stream has ended well, whose answer is ``check.txt``."""
+    on_failure: str = ""
+    """SQL after a stream has failed, so that nothing half-done stays."""
+    after: str = ""
+    """Bash, at the end, also after a failure."""
+    goes_on: bool = False
+    """A statement that fails ends neither its stream nor the others: what else fails is to be known, too."""
+    keeps_answers: bool = False
+    """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
+
+
+COMMAND = """\
+export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
+ask() {{ psql {where} --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"; }}
+finish() {{ {after}
+}}
+trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to its group
+trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
+{before}
+threads=$(nproc); [ "$threads" -le {streams} ] || threads={streams}
+echo "threads $threads" >driver_cpu.txt
+TIMEFORMAT='elapsed_s %R
+user_s %U
+system_s %S'
+pids=""
+connect() {{
+  mkfifo go; exec 8<>go  # the streams wait for its end, which comes when all of them are connected
+  local n
+  for n in $(seq {streams}); do
+    psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP={stop} --file="stream.$n.sql" \\
+      >"times.$n" 2>"errors.$n" </dev/null 8>&- & pids="$pids $!"
+  done
+  while [ "$(ls connected.* 2>/dev/null | wc -l)" -lt {streams} ] && [ "$(jobs -rp | wc -l)" = {streams} ]; do
+    sleep 0.02
+  done
+  # what connecting took of the processor is no part of what is measured; in nanoseconds: of ticks half would be lost
+  for n in $pids; do cat "/proc/$n/schedstat" 2>/dev/null || true; done |
+    awk '{{ s += $1 }} END {{ print "connecting_s", s / 1e9 }}' >>driver_cpu.txt
+}}
+run() {{
+  exec 8>&-
+  local status=0 n
+  for n in $pids; do wait -n || {{ status=1; {on_error}; }}; done
+  wait
+  return "$status"
+}}
+connect
+{{ time run ; }} 2>>driver_cpu.txt || {{ head -n 3 -q errors.* >&2; exit 1; }}
+{answers}
+[ ! -s check.sql ] || ask --file=check.sql >check.txt
+"""
+
+CHECKSUMS = """\
+for file in $(ls answer.* 2>/dev/null); do
+  LC_ALL=C sort "$file" >"$file.sorted"
+  echo "$file $(wc -l <"$file.sorted") $(sha256sum <"$file.sorted")" >>answers.txt
+  rm "$file"
+done
+for file in $(ls answer.*.sorted 2>/dev/null | head -n 1); do
+  [ "$(stat -c %s "$file")" -gt {kept} ] || gzip -1 <"$file" >answer.gz
+done
+rm -f answer.*.sorted"""
+
+KEEP = """\
+find . -maxdepth 1 -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
+
+
+def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+    """The streams as a job for one host. The password is in a file that is gone when the job ends."""
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
+    command = COMMAND.format(
+        where=where,
+        streams=len(load.streams),
+        before=load.before,
+        after=load.after or "true",
+        stop=int(not load.goes_on),
+        on_error="true" if load.goes_on else "kill $pids 2>/dev/null; break",
+        answers=KEEP if load.keeps_answers else CHECKSUMS.format(kept=ANSWER_KEPT_BYTES_MAX),
+    )
+    files = {f"stream.{n}.sql": _script(n, statements) for n, statements in enumerate(load.streams, 1)}
+    files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
+    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+
+
+BEGIN_LINES = 2
+LINES_PER_STATEMENT = 2
+"""Each statement is one line of its script, so that the line that psql names in an error tells which one failed."""
+
+
+def _script(stream: int, statements: Sequence[str]) -> str:
+    """Start and end of the stream go to ``clock.N``, each statement's time to ``times.N``, its answer to a file.
+
+    No process runs between two statements: one that looks at the clock would be a think time, and cost the driver more
+    than a short statement does.
+    """
+    lines = [f"\\! {{ : >connected.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <go", "\\timing on"]
+    for number, statement in enumerate(statements, 1):
+        lines += [
+            f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
+            statement if statement.startswith("\\") else f"{' '.join(statement.splitlines())};",
+        ]
+    return "\n".join([*lines, "\\o", f"\\! exec date +%s.%N >>clock.{stream}", ""])
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One statement of a stream, counted from 1, and what psql said it took."""
+
+    stream: int
+    number: int
+    time_s: float
+    error: str = ""
+    """What the server said where it failed."""
+
+
+def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
+    """Measurements, and every statement that was begun. ``expected`` were asked for; fewer well-ended are errors."""
+    timed = _timed(output)
+    ended = [one for one in timed if not one.error]
+    errors = _text(output, "errors.*").strip()
+    details: dict[str, object] = {"driver_errors": errors[-2000:]}
+    if (output / "answers.txt").exists():
+        details["answers"] = (output / "answers.txt").read_text().splitlines()
+    if not ended:
+        return Reading({}, errors=expected, details=details), timed
+    start_s, end_s = _window(output, timed)
+    times = [one.time_s for one in ended]
+    measurements = {
+        # One statement: psql's own time, as printed.
+        "response_time_s": times[0] if len(timed) == 1 else end_s - start_s,
+        "statement_time_s_mean": sum(times) / len(times),
+        "statement_time_s_max": max(times),
+    }
+    cpu = driver_cpu(_text(output, "driver_cpu.txt"))
+    if cpu is not None:
+        measurements["driver_cpu_share"] = cpu
+    reading = Reading(
+        measurements,
+        errors=expected - len(ended),
+        samples=len(ended),
+        window_start_s=start_s,
+        window_end_s=end_s,
+        details=details,
+    )
+    return reading, timed
+
+
+def answers(output: Path) -> list[tuple[int, str]]:
+    """(rows, SHA-256 of the sorted lines) of every answer."""
+    lines = _text(output, "answers.txt").splitlines()
+    return [(int(words[1]), words[2]) for line in lines if len(words := line.split()) >= 3]
+
+
+def kept_answer(output: Path) -> list[str] | None:
+    """The sorted lines of the first stream's first answer, or None where it was too large."""
+    path = output / "answer.gz"
+    return gzip.decompress(path.read_bytes()).decode().splitlines() if path.exists() else None
+
+
+def kept_answers(output: Path) -> dict[tuple[int, int], list[str]]:
+    """(stream, number of the statement) -> the lines of its answer, as they came."""
+    path = output / "answers.tar.gz"
+    if not path.exists():
+        return {}
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            _, stream, number = member.name.split(".")
+            content = archive.extractfile(member)
+            found[int(stream), int(number)] = content.read().decode().splitlines() if content else []
+    return found
+
+
+def _timed(output: Path) -> list[Timed]:
+    found = []
+    for path in output.glob("times.*"):
+        stream = int(path.suffix[1:])
+        if not _text(output, f"clock.{stream}"):
+            continue  # it never began
+        errors = _errors(_text(output, f"errors.{stream}"))
+        times = re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)
+        for number, ms in enumerate(times, 1):
+            found.append(Timed(stream, number, float(ms) / 1000, errors.get(number, "")))
+    return sorted(found, key=lambda one: (one.stream, one.number))
+
+
+def _window(output: Path, timed: Sequence[Timed]) -> tuple[float, float]:
+    """Epoch seconds of the first stream's start and of the last one's end.
+
+    A stream that was cut short has no end on the clock: there it is as late as its statements' times make it at least.
+    """
+    starts, ends = [], []
+    for stream in {one.stream for one in timed}:
+        clock = [float(line) for line in _text(output, f"clock.{stream}").split()]
+        starts.append(clock[0])
+        ends.append(max(clock[-1], clock[0] + sum(one.time_s for one in timed if one.stream == stream)))
+    return min(starts), max(ends)
+
+
+def _errors(said: str) -> dict[int, str]:
+    """Number of a statement -> what psql said first of its failure."""
+    found: dict[int, str] = {}
+    for line, words in re.findall(r"^psql:[^\n]*?\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)", said, re.MULTILINE):
+        found.setdefault((int(line) - BEGIN_LINES) // LINES_PER_STATEMENT, words.strip())
+    return found
+
+
+def _text(output: Path, pattern: str) -> str:
+    return "".join(path.read_text(errors="replace") for path in sorted(output.glob(pattern)))

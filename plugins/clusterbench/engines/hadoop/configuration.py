@@ -1,0 +1,246 @@
+"""From a platform's file to Hadoop's configuration: slots, containers, topology, the rendered templates. Pure.
+
+Templates are ``include/hadoop/*.xml``. Parameters are those of paper 002, Appendix A, under today's names.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from shlex import quote
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
+
+from clusterbench.base.errors import EngineError
+from clusterbench.base.paths import project_root
+from clusterbench.spec.placed import slots
+from clusterbench.spec.platform import Hadoop, Platform
+
+SITES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
+PREFIXES = {
+    "dfs.": "hdfs-site.xml",
+    "yarn.app.mapreduce.": "mapred-site.xml",
+    "mapreduce.": "mapred-site.xml",
+    "yarn.": "yarn-site.xml",
+}
+"""Where a setting belongs that no template has; others are core-site's."""
+REPLICAS_MAX = 10
+ALLOCATION_MB = 256
+"""Containers are whole multiples of it (yarn.scheduler.minimum-allocation-mb)."""
+HEAP_SHARE = 0.8
+"""Of a container; the rest is for the JVM itself."""
+CONTAINERS = (
+    ("mapreduce.map.memory.mb", "mapreduce.map.java.opts"),
+    ("mapreduce.reduce.memory.mb", "mapreduce.reduce.java.opts"),
+    ("yarn.app.mapreduce.am.resource.mb", "yarn.app.mapreduce.am.command-opts"),
+)
+"""Sizes of containers, and the options that have the heap."""
+OF_ONE_HOST = ("address", "hdfs_dirs", "local_dirs", "directory", "topology_script")
+"""Placeholders whose value differs from host to host."""
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+NODE_GROUP_PLACEMENT = "org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyWithNodeGroup"
+PLACEMENT = "org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault"
+
+
+def map_tasks(dataset_bytes: int, files: int, block_bytes: int) -> int:
+    """TeraSort's: one for each block of the files that TeraGen wrote, all of one size. Paper 002, Table 1."""
+    return files * math.ceil(dataset_bytes / files / block_bytes)
+
+
+def container_mb(java_options: str) -> int:
+    """What a container must have for the heap that its JVM may take. Raises EngineError where no -Xmx says it."""
+    found = re.findall(r"-Xmx(\d+)([kKmMgG]?)(?!\S)", java_options)
+    if not found:
+        raise EngineError(f"Java options {java_options!r} do not say how large the heap may be; add -Xmx800m or so")
+    number, unit = found[-1]  # as Java takes it
+    heap_mb = int(number) * {"": 2**-20, "k": 2**-10, "m": 1, "g": 1024}[unit.lower()]
+    return math.ceil(heap_mb / HEAP_SHARE / ALLOCATION_MB) * ALLOCATION_MB
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of one platform. ``addresses``: host -> where it is reached; ``homes``: Hadoop's folder."""
+
+    platform: Platform
+    addresses: Mapping[str, str]
+    directories: Mapping[str, str]
+    """Host -> the folder that has configuration, logs and, where no data disks are named, data."""
+    homes: Mapping[str, str]
+
+    @property
+    def hadoop(self) -> Hadoop:
+        if self.platform.hadoop is None:
+            raise EngineError(
+                f"platform {self.platform.platform!r}: its engine is hadoop, but its file has no key 'hadoop' with "
+                "'slots', or with 'worker' (cpus, memory_gib, data_disks)"
+            )
+        return self.platform.hadoop
+
+    @cached_property
+    def namenode(self) -> str:
+        """The host of the NameNode; the ResourceManager's, too, unless one has that role of its own."""
+        return self._only("namenode")
+
+    @cached_property
+    def resourcemanager(self) -> str:
+        return self._only("resourcemanager") if self.platform.hosts_with("resourcemanager") else self.namenode
+
+    def _only(self, role: str) -> str:
+        found = self.platform.hosts_with(role)
+        if len(found) != 1:
+            raise EngineError(
+                f"platform {self.platform.platform!r}: exactly one host must have the role {role!r}, found {len(found)}"
+            )
+        return found[0]
+
+    @cached_property
+    def workers(self) -> list[str]:
+        return self.platform.hosts_with("worker")
+
+    @property
+    def slots(self) -> int:
+        return slots(self.hadoop)
+
+    @property
+    def cluster_slots(self) -> int:
+        return self.slots * len(self.workers)
+
+    @cached_property
+    def has_node_groups(self) -> bool:
+        """Whether workers share machines, so that replicas must be kept apart by machine."""
+        machines = [self.machine_of(name) for name in self.workers]
+        return len(set(machines)) < len(machines)
+
+    def machine_of(self, host: str) -> str:
+        return self.platform.hosts[host].machine or host
+
+    def data_dirs(self, host: str) -> list[str]:
+        """A folder on each data disk, or one beside the configuration."""
+        return self.hadoop.data_dirs or [f"{self.directories[host]}/data"]
+
+    def place_of(self, host: str) -> str:
+        """Its network location: /rack, or /rack/machine."""
+        rack = self.platform.hosts[host].rack or "rack"
+        return f"/{rack}/{self.machine_of(host)}" if self.has_node_groups else f"/{rack}"
+
+    # Rendering.
+
+    def files(self, host: str) -> dict[str, str]:
+        """Every file of the host's configuration folder."""
+        made = {site: _xml(settings) for site, settings in self.sites(host).items()}
+        made["topology.sh"] = self.topology_script()
+        made["log4j.properties"] = _template("log4j.properties")
+        return made
+
+    def sites(self, host: str) -> dict[str, dict[str, str]]:
+        """File -> setting -> value, for one host."""
+        values = self._values(host)
+        found = {site: self._settings(site, values) for site in SITES}
+        for name, value in self.platform.settings.items():
+            found[site_of(name)][name] = value
+        return found
+
+    def declared(self) -> dict[str, str]:
+        """Setting -> value of all that is the same on every host, to be read back from the daemons."""
+        own = {name for site in SITES for name, value in _properties(site) if _placeholders(value) & set(OF_ONE_HOST)}
+        own -= set(self.platform.settings)  # what the platform says is the same everywhere
+        settings = {name: value for site in self.sites(self.namenode).values() for name, value in site.items()}
+        return {name: value for name, value in settings.items() if name not in own}
+
+    def _settings(self, site: str, values: Mapping[str, object]) -> dict[str, str]:
+        return {name: string.Template(value).substitute(values) for name, value in _properties(site)}
+
+    def _own(self, name: str) -> str:
+        """A setting that others follow from: the platform's own, or the template's."""
+        declared = dict(_properties(site_of(name)))
+        return self.platform.settings.get(name) or declared[name]
+
+    def _container_mb(self, size: str, options: str) -> int:
+        """As the platform sets it, or as its heap needs it."""
+        chosen = self.platform.settings.get(size)
+        return int(chosen) if chosen else container_mb(self._own(options))
+
+    def _values(self, host: str) -> dict[str, object]:
+        directory, disks = self.directories[host], self.data_dirs(host)
+        map_mb, reduce_mb, am_mb = (self._container_mb(size, options) for size, options in CONTAINERS)
+        return {
+            "directory": directory,
+            "address": self.addresses[host],
+            "namenode": self.addresses[self.namenode],
+            "resourcemanager": self.addresses[self.resourcemanager],
+            "hdfs_dirs": ",".join(f"file://{disk}/hdfs" for disk in disks),
+            "local_dirs": ",".join(f"{disk}/local" for disk in disks),
+            "topology_script": f"{directory}/conf/topology.sh",
+            "topology_class": "org.apache.hadoop.net.NetworkTopology"
+            + ("WithNodeGroup" if self.has_node_groups else ""),
+            "node_groups": str(self.has_node_groups).lower(),
+            "flat_topology": str(not self.has_node_groups).lower(),
+            "placement_class": NODE_GROUP_PLACEMENT if self.has_node_groups else PLACEMENT,
+            "classpath": classpath("$HADOOP_HOME"),  # each NodeManager knows its own
+            "submit_replicas": min(10, len(self.workers)),
+            "cluster_slots": self.cluster_slots,
+            "map_mb": map_mb,
+            "reduce_mb": reduce_mb,
+            "am_mb": am_mb,
+            "node_mb": self.slots * (map_mb + reduce_mb) + am_mb,
+            "node_vcores": 2 * self.slots + 1,
+            "reduce_share": f"{reduce_mb / (map_mb + reduce_mb):.2f}",
+        }
+
+    def topology_script(self) -> str:
+        """Address -> place, written out, because addresses follow no rule that holds everywhere."""
+        places = "\n".join(
+            f"    {quote(self.addresses[host])}) printf '%s ' {quote(self.place_of(host))} ;;" for host in self.workers
+        )
+        elsewhere = "/elsewhere/elsewhere" if self.has_node_groups else "/elsewhere"
+        text = _template("topology.sh")
+        return text.replace("${places}", places).replace("${elsewhere}", elsewhere)
+
+
+def site_of(setting: str) -> str:
+    """The file that a setting is written to: the template that has it, else by its first words."""
+    for site in SITES:
+        if setting in dict(_properties(site)):
+            return site
+    return next((site for prefix, site in PREFIXES.items() if setting.startswith(prefix)), "core-site.xml")
+
+
+def classpath(home: str) -> str:
+    """Of the daemons and of the tasks: a folder of jars, or an unpacked distribution. Java leaves out what is not."""
+    parts = [f"{home}/lib/*"]
+    for part in ("common", "hdfs", "mapreduce", "yarn"):
+        parts += [f"{home}/share/hadoop/{part}", f"{home}/share/hadoop/{part}/*", f"{home}/share/hadoop/{part}/lib/*"]
+    return ",".join(parts)
+
+
+def _placeholders(value: str) -> set[str]:
+    return set(PLACEHOLDER.findall(value))
+
+
+def _template(name: str) -> str:
+    return (project_root() / "include" / "hadoop" / name).read_text()
+
+
+def _properties(site: str) -> Sequence[tuple[str, str]]:
+    """(name, value with its placeholders) of a template, in its order."""
+    return _read(project_root() / "include" / "hadoop" / site)
+
+
+@cache
+def _read(path: Path) -> Sequence[tuple[str, str]]:
+    root = ET.parse(path).getroot()  # noqa: S314  our own file
+    return [(p.findtext("name") or "", p.findtext("value") or "") for p in root.iter("property")]
+
+
+def _xml(settings: Mapping[str, str]) -> str:
+    lines = [
+        f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>"
+        for name, value in settings.items()
+    ]
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- Written by clusterbench from include/hadoop. -->\n'
+    return head + "\n".join(["<configuration>", *lines, "</configuration>", ""])

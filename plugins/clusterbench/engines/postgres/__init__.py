@@ -1,0 +1,5 @@
+"""PostgreSQL."""
+
+from clusterbench.engines.postgres.engine import ENGINE
+
+__all__ = ["ENGINE"]

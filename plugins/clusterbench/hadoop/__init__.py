@@ -1,1 +1,0 @@
-"""What is Hadoop's alone: its configuration, its daemons, and how its own reports are read."""

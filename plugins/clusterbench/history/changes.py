@@ -1,0 +1,74 @@
+"""What of changes.json people are told: each series that changed, in words. Pure.
+
+``regression.py`` finds the changes; here is what the notification, the question about baselines and the leaf of the
+weekly run read of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterbench.base.factors import Level
+
+WORSE = ("regression", "no_number")
+"""A number that got worse, and one that is no longer there."""
+QUESTION_DAYS = 6
+"""An answer is waited for; then it is no. Next week's run finds no open question of this week's."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry of changes.json, as ``regressions.SeriesChange`` writes it."""
+
+    experiment: str
+    scale: str
+    platform: str
+    sweep: str
+    label: str
+    levels: Mapping[str, Level]
+    measurement: str
+    state: str
+    says: str
+    at_run_id: str
+    """The first run of the new level; empty where there is none."""
+    facts: tuple[str, ...]
+    """That changed at that run, a line each."""
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Found:
+        series, change = entry["series"], entry["change"]
+        names = ("experiment", "scale", "platform", "sweep", "label", "levels", "measurement")
+        return cls(
+            **{name: series[name] for name in names},
+            state=change["state"],
+            says=change["says"],
+            at_run_id=change["at_run_id"] or "",
+            facts=tuple(f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}" for one in entry["differences"]),
+        )
+
+    @property
+    def where(self) -> str:
+        """Its place, for people who see many at once."""
+        return f"{self.experiment} on {self.platform}: {self.sweep}, {self.label}, {self.measurement}"
+
+    @property
+    def line(self) -> str:
+        return f"{self.where}: {self.says}"
+
+    @property
+    def series_id(self) -> str:
+        """The same in every week, of whichever change of the series."""
+        parts = [self.experiment, self.scale, self.platform, self.sweep, dict(self.levels), self.measurement]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def broken(found: Iterable[Found]) -> list[Found]:
+    return [one for one in found if one.state in WORSE]
+
+
+def regressions(found: Iterable[Found]) -> list[Found]:
+    return [one for one in found if one.state == "regression"]

@@ -1,0 +1,189 @@
+"""Detached jobs on a host, each started at most once, to which a restarted worker reattaches.
+
+A job is a directory on the host, named by the caller. Starting is ``mkdir`` of ``started`` inside it: only one
+caller ever succeeds, whatever dies when, so a driver cannot run twice. While it lives the job holds a lock on
+``lock``; waiting is waiting for that lock, which costs the measured host nothing (no polling) and ends also when
+the job is killed or the host restarts.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import Literal
+
+from clusterbench.base.errors import HostError
+from clusterbench.base.job import Job
+from clusterbench.hosts.fleet import Fleet
+
+WAIT_SLICE_S = 60
+"""How long one wait over SSH lasts before the connection is looked at again."""
+
+LOST_S = 300
+"""How long a host may be out of reach while a job runs on it."""
+
+END_S = 60
+"""What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
+
+BESIDE = "beside"
+"""Folder of a job for those of neighbours, and for steps in search of its load."""
+PROBE = "load-probe"
+"""The folder beside a job of one such step: short, and ends by itself, as neighbours' jobs do not."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobState:
+    """``new``: never started. ``running``. ``ended``: with its exit status, or None when it died without one."""
+
+    phase: Literal["new", "running", "ended"]
+    exit_status: int | None = None
+
+
+RUNNER = """\
+#!/bin/bash
+# Written by clusterbench. Runs the job once, under its time limit; the exit status is written last.
+# File 9 is the job's lock, inherited from whoever started this and by everything that is started here.
+echo $$ >pid
+date +%s.%N >began
+trap 'rm -f -- {secrets}' EXIT
+timeout --kill-after={end_s} {timeout_s} bash command.sh >stdout 2>stderr </dev/null
+echo $? >status.new
+mv status.new status
+"""
+
+TIMED_OUT_STATUSES = (124, 137)
+"""What ``timeout`` says when the limit was reached: ended, or killed because it would not end."""
+
+
+class DetachedJob:
+    """One job directory on one host."""
+
+    def __init__(self, fleet: Fleet, host: str, name: str) -> None:
+        self.fleet, self.host, self.name = fleet, host, name
+        self.directory = f"{fleet.work_dir(host)}/{name}"
+
+    def beside(self, name: str) -> DetachedJob:
+        """Another job on the same host, that belongs to this one and is found below it."""
+        return DetachedJob(self.fleet, self.host, f"{self.name}/{BESIDE}/{name}")
+
+    def state(self) -> JobState:
+        answer = self._sh(
+            "if [ ! -d started ]; then echo new; elif ! flock -n -s lock true; then echo running; "
+            "elif [ -e status ]; then echo ended $(cat status); else echo ended; fi",
+            missing="echo new",
+        ).split()
+        status = int(answer[1]) if len(answer) > 1 else None
+        return JobState(answer[0], status)  # type: ignore[arg-type]
+
+    def start(self, job: Job, timeout_s: int) -> None:
+        """Write the files and start the command, unless it was started before: then this does nothing."""
+        if self.state().phase != "new":
+            return
+        runner = RUNNER.format(timeout_s=timeout_s, end_s=END_S, secrets=" ".join(quote(name) for name in job.secrets))
+        files = {
+            **job.files,
+            **job.secrets,
+            "command.sh": "set -euo pipefail\n" + job.command,
+            "run.sh": runner,
+        }
+        self.fleet.put(self.host, self.directory, files)
+        # The lock is taken before "started" is made, and handed down: nobody ever sees a job started, not locked.
+        self._sh(
+            "[ -d started ] && exit 0\n"
+            "exec 9>lock; flock -w 30 9\n"
+            "mkdir started 2>/dev/null || exit 0\n"
+            "setsid ./run.sh >/dev/null 2>&1 </dev/null &\n"
+        )
+
+    def wait(self) -> JobState:
+        """Until the job has ended; blocks on the job's lock. A lost connection is no lost job: it is made again."""
+        lost_at: float | None = None
+        while True:
+            try:
+                state = self.state()
+                lost_at = None
+                if state.phase != "running":
+                    return state
+                self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)
+            except HostError:
+                lost_at = lost_at or time.monotonic()
+                if time.monotonic() - lost_at > LOST_S:
+                    raise
+                log.warning("the connection to host %r is lost; the job goes on, trying again", self.host)
+                time.sleep(5)
+                self.fleet.forget_unreachable()
+
+    def wait_for_others(self) -> None:
+        """Until none runs beside this one: the driver of a lost worker goes on, to its own time limit at most."""
+        beside = quote(self.directory.rpartition("/")[0])
+        script = (
+            f"cd {beside} 2>/dev/null || exit 0\n"
+            f"for each in */ */{BESIDE}/{PROBE}/; do\n"
+            f'[ ! -d "$each/started" ] || flock -s -w {WAIT_SLICE_S} "$each/lock" true || {{ echo "$each"; break; }}\n'
+            "done"
+        )
+        while running := self.fleet.run_on(self.host, script, timeout_s=WAIT_SLICE_S + 30).output.strip():
+            log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
+
+    def doing(self) -> str:
+        """What a job says that it is at, in its file ``doing``, with what it runs elsewhere; nothing where it does not.
+
+        Such as ": terasort, application_1795276115_0002".
+        """
+        said = self._sh(
+            '[ -e doing ] || exit 0; what=$(head -n 1 doing); echo "$what"; '
+            "grep -ho 'application_[0-9]*_[0-9]*' \"$what.err\" 2>/dev/null | head -n 1 || true",
+            missing="true",
+        ).split()
+        return f": {', '.join(said)}" if said else ""
+
+    def kill(self) -> None:
+        """End the job and everything it started, also elsewhere, for which it gets a minute."""
+        self._sh(
+            "if ! flock -n -s lock true; then pkill -TERM -s $(cat pid) || true; "
+            f"flock -s -w {END_S} lock true || pkill -KILL -s $(cat pid) || true; fi",
+            missing="true",
+            timeout_s=END_S + 30,
+        )
+
+    def age_s(self) -> float:
+        """Since it was started, by its host's clock."""
+        now, began = self._sh("until [ -s began ]; do sleep 0.05; done; date +%s.%N; cat began").split()
+        return float(now) - float(began)
+
+    def errors(self) -> str:
+        """The last of what it said."""
+        return self._sh("tail -n 10 stderr 2>/dev/null || true", missing="true").strip()
+
+    def remove(self) -> None:
+        """Its directory, so that it can be started again; of a job that has ended."""
+        self.fleet.run_on(self.host, f"rm -rf -- {quote(self.directory)}")
+
+    def collect(self, names: tuple[str, ...], into: Path) -> None:
+        self.fleet.fetch(self.host, self.directory, names, into)
+
+    def _sh(self, script: str, *, missing: str | None = None, timeout_s: float = 60) -> str:
+        enter = f"cd {quote(self.directory)}"
+        if missing is not None:
+            enter = f"{enter} 2>/dev/null || {{ {missing}; exit 0; }}"
+        return self.fleet.run_on(self.host, f"{enter}\n{script}\n", timeout_s=timeout_s).output
+
+
+def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:
+    """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
+    names = " ".join(quote(name) for name in done)
+    script = (
+        f"for job in */ */{BESIDE}/*/; do\n"
+        '  [ -e "$job/started" ] && ! flock -n -s "$job/lock" true && pkill -TERM -s "$(cat "$job/pid")"\n'
+        "done\n"
+        f"rm -rf -- {names}\n"
+        "rmdir . 2>/dev/null || true\n"
+    )
+    places = {host: quote(f"{fleet.work_dir(host)}/{directory}") for host in hosts}
+    fleet.run_each({host: f"cd {place} 2>/dev/null || exit 0\n{script}" for host, place in places.items()})

@@ -1,0 +1,135 @@
+"""What every host is made of, read from the host itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from shlex import quote
+from typing import Any
+
+from clusterbench.base.capabilities import EVERYTHING
+from clusterbench.base.paths import project_root
+from clusterbench.hosts.facts_read import read
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.spec.host_settings import PROGRAMS
+from clusterbench.spec.placed import cpu_limit, placed, working_hosts
+from clusterbench.spec.placement import Size
+from clusterbench.spec.platform import Hardware, Platform, Worker
+
+
+def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """Facts by host; ``folders`` beside the work folder are those whose file systems are told.
+
+    ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty.
+    """
+    probe = (project_root() / "include" / "hosts" / "facts.sh").read_text(encoding="utf-8")
+    wanted = list(dict.fromkeys(folders))
+    scripts = {host: f"FOLDERS=({_quoted([fleet.work_dir(host), *wanted])})\n{probe}" for host in fleet.names}
+    answers = fleet.run_each(scripts)
+    clocks = fleet.clocks(fleet.names)
+    return {
+        host: {
+            "address": fleet.addresses[host].host,
+            **read(answer.output),
+            "clock_offset_ms": round(clocks[host].offset_s * 1000, 2),
+            "clock_offset_uncertainty_ms": round(clocks[host].uncertainty_s * 1000, 2),
+        }
+        for host, answer in answers.items()
+    }
+
+
+def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
+    """Where the engine keeps its data, as far as the platform or the engine says; beside the work folders. Pure."""
+    of_instances = [str(instance["data_directory"]) for instance in engine_facts.get("instances") or []]
+    of_server = [str(engine_facts["data_directory"])] if engine_facts.get("data_directory") else []
+    return [*of_server, *of_instances, *(platform.hadoop.data_dirs if platform.hadoop else [])]
+
+
+def _quoted(folders: Iterable[str]) -> str:
+    return " ".join(map(quote, folders))
+
+
+Claim = tuple[str, str, str, str, bool]
+"""Host, what, declared, found, and whether that is as declared."""
+CPU_LIMIT_OFF = 0.001
+"""Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
+
+
+def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """What the platform claims of its hosts beside what they tell. Pure.
+
+    A little memory is kept by firmware and kernel, so a tenth less is as declared; more disks than declared, too.
+    """
+    found: list[Claim] = []
+    if claim := platform.segment_host:
+        for host in platform.hosts_with("segment"):
+            found += _hardware(host, hosts[host], claim, ("memory_gb", claim.memory_gb, 1e9))
+    if platform.hadoop and (worker := platform.hadoop.worker):
+        for host in platform.hosts_with("worker"):
+            found += _hardware(host, hosts[host], worker, ("memory_gib", worker.memory_gib, 2**30))
+    if not found and (placement := placed(platform)):
+        size = placement.size
+        limit = cpu_limit(platform)
+        for host in vms(platform):
+            if limit is None:
+                found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
+            elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``lacks`` tells
+                is_same = math.isclose(seen, limit, abs_tol=CPU_LIMIT_OFF)
+                found.append((host, "cpu_limit", f"{limit:.4g}", f"{seen:.4g}", is_same))
+    return found + _clocks(platform, hosts)
+
+
+def vms(platform: Platform) -> list[str]:
+    """The hosts that do the work, and those of neighbours, which are as large."""
+    return [*working_hosts(platform), *(host for each in platform.neighbours.values() for host in each.hosts)]
+
+
+def lacks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What cannot be had because of what the hosts are, as ``Engine.lacks``. Pure."""
+    limit = cpu_limit(platform)
+    without = [host for host in vms(platform) if not hosts[host].get("cpu_limit")]
+    if limit is None or not without:
+        return {}
+    return {
+        EVERYTHING: f"no CPU limit on {', '.join(without)}: {limit:.4g} processors are what the platform's file says; "
+        "the lab limits such hosts where root runs it and cgroups can be written"
+    }
+
+
+def _hardware(
+    host: str, facts: Mapping[str, Any], claim: Hardware | Worker | Size, memory: tuple[str, float | None, float]
+) -> list[Claim]:
+    """``memory``: name, claim, and the bytes of its unit. What a file leaves out is not compared."""
+    name, wanted_memory, unit_bytes = memory
+    seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts.get("disks") or 0)
+    cpus = int(facts["cpus"])
+    found = [(host, "cpus", str(claim.cpus), str(cpus), cpus == claim.cpus)]
+    if wanted_memory is not None:
+        is_near = 0.9 <= seen_memory / wanted_memory <= 1.1
+        found.append((host, name, f"{wanted_memory:g}", str(round(seen_memory)), is_near))
+    if claim.data_disks is not None:
+        found.append((host, "data_disks", str(claim.data_disks), str(disks), disks >= claim.data_disks))
+    return found
+
+
+def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """What is needed on each host, which must be there before the first trial wants it. Pure."""
+    by_role = PROGRAMS.get(platform.engine, {})
+    found = []
+    for host, facts in hosts.items():
+        there = facts.get("version", {})
+        needed = ["sysstat", *(name for role in platform.every_host[host].roles for name in by_role.get(role, ()))]
+        for name in dict.fromkeys(needed):
+            found.append((host, f"program {name}", "installed", str(there.get(name, "not there")), name in there))
+    return found
+
+
+def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """An offset is as declared where it may be, in view of its uncertainty."""
+    found = []
+    for host, groups in platform.host_settings().items():
+        for most in [group.clock_offset_ms_max for group in groups if group.clock_offset_ms_max is not None][-1:]:
+            offset, unsure = (float(hosts[host][f"clock_offset{name}_ms"]) for name in ("", "_uncertainty"))
+            seen = f"{offset:+.1f} ± {unsure:.1f}"
+            found.append((host, "clock_offset_ms", f"at most {most:g}", seen, abs(offset) - unsure <= most))
+    return found

@@ -1,0 +1,349 @@
+"""Many hosts over SSH at once: scripts, files, errors that name the host.
+
+Scripts travel on standard input, so nothing of them, and no secret in them, shows in a process list. One event
+loop in a thread of its own serves all hosts; callers stay plain and synchronous.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import resource
+import shutil
+import tarfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from types import TracebackType
+from typing import Any, TypeVar
+
+import asyncssh
+
+from clusterbench.base.connections import Connections
+from clusterbench.base.errors import HostError
+from clusterbench.hosts import ssh
+from clusterbench.hosts.ssh import Address, Answer
+from clusterbench.spec.platform import Platform
+
+DIALS_AT_ONCE = 192
+HANDSHAKES_AT_ONCE = 32
+"""They cost processor time on both sides; more at once only makes each of them slower. What a host does afterwards
+costs nothing here, so all hosts do it at the same time."""
+TRANSFERS_AT_ONCE = 64
+"""Of files, whose bytes are in memory here on their way."""
+OUTPUT_BYTES_MAX = 256 * 2**20
+"""What the answers of one call may take in memory, shared evenly by its hosts, ..."""
+OUTPUT_BYTES_LEAST = 2**20
+"""... but this much for each."""
+OPEN_FILES_BESIDE = 256
+"""That this process may have open beside one connection a host."""
+TRANSFER_TIMEOUT_S = 600
+CLOSE_S = 5
+
+DROP_PAGE_CACHE = """\
+sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches
+else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null
+"""
+"""Bash that empties a host's page cache; it needs root, or a line in sudoers."""
+
+CLOCKS_AT_ONCE = 8
+ROUND_TRIPS = 8
+"""Of which the shortest tells how far off a clock is: the longer ones have waited for somebody."""
+TELL_THE_TIME = r"""
+export LC_ALL=C
+while read -r _; do if [ -n "${EPOCHREALTIME-}" ]; then echo "$EPOCHREALTIME"; else date +%s.%N; fi; done
+"""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A host's clock less this machine's, and how far off that may be: half of the shortest round trip."""
+
+    offset_s: float
+    uncertainty_s: float
+
+
+class Fleet:
+    """The hosts of one platform. A context manager: connections are opened when first needed, and closed at its end."""
+
+    def __init__(self, addresses: Iterable[Address]) -> None:
+        self.addresses = {address.name: address for address in addresses}
+        self._connections: dict[str, asyncssh.SSHClientConnection] = {}
+        self._unreachable: dict[str, str] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._gate = ssh.Gate(dials=DIALS_AT_ONCE, handshakes=HANDSHAKES_AT_ONCE)
+        self._transfers = asyncio.Semaphore(TRANSFERS_AT_ONCE)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
+
+    @classmethod
+    def of(cls, platform: Platform, connections: Connections) -> Fleet:
+        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.every_host.items())
+
+    def __enter__(self) -> Fleet:
+        _make_room(len(self.addresses))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._wait(self._close(self._connections.values()))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self._loop.close()
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.addresses)
+
+    def work_dir(self, host: str) -> str:
+        return self.addresses[host].work_dir
+
+    def run(self, hosts: Iterable[str], script: str, *, timeout_s: float = 60, check: bool = True) -> dict[str, Answer]:
+        """Run a bash script on all ``hosts`` at once. Raises HostError naming every host on which it failed."""
+        return self.run_each(dict.fromkeys(hosts, script), timeout_s=timeout_s, check=check)
+
+    def run_each(self, scripts: Mapping[str, str], *, timeout_s: float = 60, check: bool = True) -> dict[str, Answer]:
+        """As ``run``, with a script for each host."""
+        good, failures = self.try_each(scripts, timeout_s=timeout_s)
+        if check:
+            bad = [answer for answer in good.values() if answer.exit_status != 0]
+            failures |= {a.host: _failed(self.addresses[a.host], a, scripts[a.host]) for a in bad}
+        if failures:
+            raise HostError("\n".join(failures.values()))
+        return good
+
+    def try_each(
+        self, scripts: Mapping[str, str], *, timeout_s: float = 60
+    ) -> tuple[dict[str, Answer], dict[str, str]]:
+        """As ``run_each``, and one host's failure costs no other's answer: answers, and why the other hosts gave none.
+
+        Whatever their exit status; raises nothing.
+        """
+        answers = self._wait(self._run_all(scripts, timeout_s))
+        failures = {name: str(answer) for name, answer in answers.items() if isinstance(answer, HostError)}
+        return {name: answer for name, answer in answers.items() if isinstance(answer, Answer)}, failures
+
+    def run_on(self, host: str, script: str, *, timeout_s: float = 60, check: bool = True) -> Answer:
+        return self.run([host], script, timeout_s=timeout_s, check=check)[host]
+
+    def clocks(self, hosts: Iterable[str], *, timeout_s: float = 60) -> dict[str, Clock]:
+        """How far off every host's clock is, by round trips of its own. Raises HostError naming every failure."""
+        clocks = self._wait(self._ask_clocks(list(hosts), timeout_s))
+        if failures := [clock for clock in clocks.values() if isinstance(clock, HostError)]:
+            raise HostError("\n".join(map(str, failures)))
+        return {host: clock for host, clock in clocks.items() if isinstance(clock, Clock)}
+
+    def put(self, host: str, directory: str, files: Mapping[str, str | bytes]) -> None:
+        """Write files into ``directory``, readable by their owner only, through one stream of tar."""
+        self.put_each({host: (directory, files)})
+
+    def put_each(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> None:
+        """As ``put``, to many hosts at once: host -> (directory there, files). Raises HostError naming every host."""
+        if failures := self._wait(self._put_all(places)):
+            raise HostError("\n".join(failures))
+
+    def fetch(
+        self, host: str, directory: str, names: Iterable[str], into: Path, *, timeout_s: float = TRANSFER_TIMEOUT_S
+    ) -> None:
+        """Copy those of the files ``names`` (shell patterns) that exist in ``directory`` to the local folder ``into``.
+
+        Compressed on the way and streamed to disk: a driver's log may be larger than memory.
+        """
+        if failures := self.fetch_each({host: (directory, into)}, names, timeout_s=timeout_s):
+            raise HostError(failures[host])
+
+    def fetch_each(
+        self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], *, timeout_s: float = TRANSFER_TIMEOUT_S
+    ) -> dict[str, str]:
+        """As ``fetch``, from many hosts at once: host -> (directory there, folder here). Returns failures by host."""
+        patterns = " ".join(name if _is_plain_pattern(name) else quote(name) for name in names)
+        return self._wait(self._fetch_all(places, patterns, timeout_s))
+
+    def reconnect(self, hosts: Iterable[str]) -> None:
+        """Log in anew when next needed: limits are those of a login."""
+        self._wait(self._close([self._connections.pop(host) for host in set(hosts) if host in self._connections]))
+
+    def forget_unreachable(self) -> None:
+        """Try hosts again that could not be reached before; for whoever waits on purpose."""
+        self._unreachable.clear()
+
+    # The asynchronous side, all on the fleet's own loop.
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _run_all(self, scripts: Mapping[str, str], timeout_s: float) -> dict[str, Answer | HostError]:
+        bytes_max = max(OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MAX // max(1, len(scripts)))
+
+        async def one(host: str, script: str) -> Answer | HostError:
+            try:
+                return await ssh.run(await self._connect(host), self.addresses[host], script, timeout_s, bytes_max)
+            except HostError as error:
+                return error
+
+        answers = await asyncio.gather(*(one(host, script) for host, script in scripts.items()))
+        return dict(zip(scripts, answers, strict=True))
+
+    async def _ask_clocks(self, hosts: list[str], timeout_s: float) -> dict[str, Clock | HostError]:
+        at_once = asyncio.Semaphore(CLOCKS_AT_ONCE)
+
+        async def one(host: str) -> Clock | HostError:
+            async with at_once:
+                try:
+                    return await asyncio.wait_for(self._ask_clock(await self._connect(host)), timeout_s)
+                except HostError as error:
+                    return error
+                except (OSError, asyncssh.Error, TimeoutError, ValueError) as error:
+                    return HostError(f"host {self.addresses[host]}: did not tell the time: {error or 'no answer'}")
+
+        return dict(zip(hosts, await asyncio.gather(*map(one, hosts)), strict=True))
+
+    @staticmethod
+    async def _ask_clock(connection: asyncssh.SSHClientConnection) -> Clock:
+        """As NTP does, over one open channel: the host answered somewhere between question and answer."""
+        clocks = []
+        async with connection.create_process(f"exec bash -c {quote(TELL_THE_TIME)}") as process:
+            for _ in range(ROUND_TRIPS):
+                before = time.time()
+                process.stdin.write("\n")
+                told = float(await process.stdout.readline())
+                after = time.time()
+                clocks.append(Clock(told - (before + after) / 2, (after - before) / 2))
+            process.stdin.write_eof()
+        return min(clocks, key=lambda clock: clock.uncertainty_s)
+
+    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> list[str]:
+        async def one(host: str, directory: str, files: Mapping[str, str | bytes]) -> str | None:
+            command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
+            try:
+                connection = await self._connect(host)
+                async with self._transfers:
+                    await self._pipe_in(connection, self.addresses[host], command, _packed(files))
+            except HostError as error:
+                return str(error)
+            return None
+
+        failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
+        return [failure for failure in failures if failure]
+
+    async def _pipe_in(
+        self, connection: asyncssh.SSHClientConnection, address: Address, command: str, content: bytes
+    ) -> None:
+        with ssh.naming(address, command, TRANSFER_TIMEOUT_S):
+            async with asyncio.timeout(TRANSFER_TIMEOUT_S):
+                status, _, said = await ssh.talk(connection, command, content, OUTPUT_BYTES_LEAST)
+        if status != 0:
+            raise HostError(f"host {address}: files could not be written: {said.decode(errors='replace').strip()}")
+
+    async def _pipe_out(
+        self, connection: asyncssh.SSHClientConnection, address: Address, command: str, into: Path, timeout_s: float
+    ) -> None:
+        with ssh.naming(address, command, timeout_s):
+            async with asyncio.timeout(timeout_s):
+                async with connection.create_process(command, stdout=str(into), encoding=None) as process:
+                    done = await process.wait()
+        if done.exit_status != 0:
+            raise HostError(f"host {address}: files could not be read: {ssh.shortened(command)}")
+
+    async def _fetch_all(
+        self, places: Mapping[str, tuple[str, Path]], patterns: str, timeout_s: float
+    ) -> dict[str, str]:
+        async def one(host: str, directory: str, into: Path) -> str | None:
+            into.mkdir(parents=True, exist_ok=True)
+            listed = f"""for f in {patterns}; do if [ -f "$f" ]; then printf '%s\\0' "$f"; fi; done"""
+            command = f"cd {quote(directory)} && shopt -s nullglob && {listed} | tar -c -z -f - --null -T -"
+            packed = into / ".fetched.tar.gz"
+            try:
+                connection = await self._connect(host)
+                async with self._transfers:
+                    await self._pipe_out(
+                        connection, self.addresses[host], f"bash -c {quote(command)}", packed, timeout_s
+                    )
+                await asyncio.to_thread(_unpack, packed, into)
+            except HostError as error:
+                return str(error)
+            finally:
+                packed.unlink(missing_ok=True)
+            return None
+
+        failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
+        return {host: failure for host, failure in zip(places, failures, strict=True) if failure}
+
+    async def _connect(self, host: str) -> asyncssh.SSHClientConnection:
+        async with self._opening[host]:
+            if host in self._connections and not self._connections[host].is_closed():
+                return self._connections[host]
+            if host in self._unreachable:
+                raise HostError(self._unreachable[host])  # a dead host is waited for once, not at every step
+            try:
+                self._connections[host] = await ssh.connect(self.addresses[host], self._gate)
+            except HostError as error:
+                self._unreachable[host] = str(error)
+                raise
+            return self._connections[host]
+
+    async def _close(self, connections: Iterable[asyncssh.SSHClientConnection]) -> None:
+        """In order; what does not answer is left."""
+        closing = list(connections)
+        if not closing:
+            return
+        for connection in closing:
+            connection.close()
+        ends = [asyncio.ensure_future(connection.wait_closed()) for connection in closing]
+        _, late = await asyncio.wait(ends, timeout=CLOSE_S)
+        for connection in closing if late else ():
+            connection.abort()
+        await asyncio.gather(*ends, return_exceptions=True)
+
+
+def _packed(files: Mapping[str, str | bytes]) -> bytes:
+    """Name -> content as a tar; scripts may be run."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            content = text.encode() if isinstance(text, str) else text
+            entry.size, entry.mode = len(content), 0o700 if name.endswith(".sh") else 0o600
+            tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
+
+
+def _unpack(packed: Path, into: Path) -> None:
+    with tarfile.open(packed) as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isfile() else None
+            if content:  # under its last name only: what a host sends is never written elsewhere
+                with (into / Path(member.name).name).open("wb") as file:
+                    shutil.copyfileobj(content, file)
+
+
+def _is_plain_pattern(name: str) -> bool:
+    """A file name or pattern that a shell may expand: letters, digits, `.`, `_`, `-` and `*` only."""
+    return bool(name) and all(letter.isalnum() or letter in "._-*" for letter in name) and not name.startswith("-")
+
+
+def _failed(address: Address, answer: Answer, script: str) -> str:
+    said = (answer.error or answer.output).strip()[-2000:] or "nothing"
+    return f"host {address}: exit status {answer.exit_status} of: {ssh.shortened(script)}\n  it said: {said}"
+
+
+def _make_room(hosts: int) -> None:
+    """A connection is an open file. The soft limit is there for old programs; the hard one is somebody's will."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = hosts + OPEN_FILES_BESIDE
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise HostError(
+            f"{hosts} hosts need as many connections, and this process may have {hard} files open, {needed} at least "
+            f"are needed; raise that where the worker is started: ulimit -Hn {needed}, or LimitNOFILE={needed} in its "
+            "systemd unit"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

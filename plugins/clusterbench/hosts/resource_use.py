@@ -1,0 +1,78 @@
+"""The system's side of a load, as Tables 2 and 3 of paper 003 tell it: what throughput took of the database's hosts.
+
+Pure: from what ``telemetry.read`` said of each host over the measured window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from clusterbench.base.measurements import MeasurementKind
+
+MEASUREMENTS: Mapping[str, MeasurementKind] = {
+    "cpu_percent": MeasurementKind("%", "CPU utilisation of the database hosts", "neither"),
+    "transactions_per_cpu_s": MeasurementKind("1/s", "Transactions per second of a busy processor", "higher"),
+    "disk_iops": MeasurementKind("1/s", "Disk operations", "neither"),
+    "disk_mb_per_s": MeasurementKind("MB/s", "Disk reads and writes", "neither"),
+    "network_received_packets_per_s": MeasurementKind("1/s", "Packets received", "neither"),
+    "network_sent_packets_per_s": MeasurementKind("1/s", "Packets sent", "neither"),
+    "network_received_mb_per_s": MeasurementKind("MB/s", "Network, received", "neither"),
+    "network_sent_mb_per_s": MeasurementKind("MB/s", "Network, sent", "neither"),
+    "loopback_packets_per_s": MeasurementKind("1/s", "Packets over the loopback", "neither"),
+    "loopback_mb_per_s": MeasurementKind("MB/s", "Loopback", "neither"),
+    "interrupts_per_s": MeasurementKind("1/s", "Interrupts", "neither"),
+    "context_switches_per_s": MeasurementKind("1/s", "Context switches", "neither"),
+    "load_1_min": MeasurementKind("1", "Load average of a minute", "neither"),
+}
+"""For a workload to declare: what it declares is measured. CPU is of what hosts are allotted; all else is of their
+machines, and summed over them, but for the load, which is their mean."""
+
+DISK = ("disk_read_mb_per_s", "disk_write_mb_per_s")
+OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min")
+SUMS = tuple(name for name in MEASUREMENTS if name not in OTHERS)
+BUSY = "cpus_busy"
+Means = Mapping[str, float]
+
+
+def measure(
+    telemetry: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], throughput_per_s: float | None
+) -> dict[str, float]:
+    """Measurements of ``hosts``, the database's. What one of them does not tell is no number, never one of the rest."""
+    seen = [telemetry.get(host, {}) for host in hosts]
+    each = [_with_sums(one.get("mean", {})) for one in seen]
+    machines: dict[str, list[Means]] = {}
+    for host, one, means in zip(hosts, seen, each, strict=True):
+        machines.setdefault(str(one.get("boot_id") or host), []).append(means)
+    firsts = [sharing[0] for sharing in machines.values()]
+    found = {name: _sum(means.get(name) for means in firsts) for name in SUMS}
+    load = _sum(means.get("load_1_min") for means in firsts)
+    found["load_1_min"] = None if load is None else load / len(firsts)
+    allotted = _sum(means.get("cpus_allotted") for means in each)
+    used = _sum(means.get(BUSY) for means in each)
+    found["cpu_percent"] = 100 * used / allotted if used is not None and allotted else None
+    busy = _sum(_busy(sharing) for sharing in machines.values())
+    found["transactions_per_cpu_s"] = throughput_per_s / busy if throughput_per_s is not None and busy else None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _with_sums(means: Means) -> dict[str, float]:
+    found = dict(means)
+    if all(name in means for name in DISK):
+        found["disk_mb_per_s"] = sum(means[name] for name in DISK)
+    if "cpu_allotted_percent" in means:
+        found[BUSY] = means["cpu_allotted_percent"] / 100 * means["cpus_allotted"]
+    return found
+
+
+def _busy(sharing: Sequence[Means]) -> float | None:
+    """Busy processors of the hosts that share a machine: one without a limit tells of the whole machine."""
+    whole = [means for means in sharing if means.get("cpus_allotted", 0.0) >= means.get("cpus", 0.0)]
+    return whole[0].get(BUSY) if whole else _sum(means.get(BUSY) for means in sharing)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None where one is not known, or there is none."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return sum(known) if known and len(known) == len(listed) else None

@@ -1,0 +1,96 @@
+"""What a platform declares of its hosts' settings, read, applied and put back over SSH, on all hosts at once.
+
+What was there before is noted on the host itself, so that anybody can put it back, also when the worker that changed
+it has died; what is put back twice is put back once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from shlex import quote
+
+from clusterbench.base.errors import HostError
+from clusterbench.base.paths import project_root
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.spec.host_settings import ONLY_READ, Item, accepted_reason, differing, items
+from clusterbench.spec.platform import Platform
+
+TIMEOUT_S = 120
+
+
+def read(fleet: Fleet, declared: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, str]]:
+    """Host -> setting -> value as it is now; what a host does not know is left out."""
+    scripts = {}
+    for host, wanted in declared.items():
+        asked = "".join(f"printf '%s\\t%s\\n' {number} \"$(look {item.call})\"\n" for number, item in enumerate(wanted))
+        scripts[host] = _script(fleet, host, asked)
+    found: dict[str, dict[str, str]] = {}
+    for host, answer in fleet.run_each(scripts, timeout_s=TIMEOUT_S).items():
+        values = dict(line.split("\t", 1) for line in answer.output.splitlines() if "\t" in line)
+        told = {item.setting: values.get(str(number), "") for number, item in enumerate(declared[host])}
+        found[host] = {setting: value for setting, value in told.items() if value}
+    return found
+
+
+def set_up(platform: Platform, fleet: Fleet) -> None:
+    """Put back what another platform left, and apply what is declared where the platform's file allows it.
+
+    What the platform accepts, and what can only be compared, is left. Raises HostError naming every host that does not
+    know a setting or refuses it.
+    """
+    put_back(platform, fleet, of_others=True)
+    if "hosts" not in platform.setup.apply:
+        return
+    declared = items(platform)
+    wrong = differing(declared, read(fleet, declared))
+    changes = {
+        host: [
+            item for item in wanted if item.kind not in ONLY_READ and not accepted_reason(platform, host, item.setting)
+        ]
+        for host, wanted in wrong.items()
+    }
+    # What is kept is noted elsewhere, where nobody looks for what is to be put back.
+    note = f"before=setup/{quote(platform.platform)}.{'kept' if platform.setup.keep else 'before'}\n"
+    scripts = {
+        host: _script(fleet, host, note + "".join(f"change {item.call} {quote(item.declared)}\n" for item in wanted))
+        for host, wanted in changes.items()
+        if wanted
+    }
+    _change(fleet, scripts, platform)
+    fleet.reconnect(host for host, wanted in changes.items() if any(item.kind == "limit" for item in wanted))
+
+
+def put_back(platform: Platform, fleet: Fleet, *, of_others: bool = False) -> None:
+    """Set again what was there before ``set_up``, on every host that has a note of it.
+
+    Of this platform, or of all others. What is to be kept has no such note.
+    """
+    mine = quote(platform.platform)
+    each = (
+        f'for before in setup/*.before; do [ -e "$before" ] || continue; name=${{before#setup/}}\n'
+        f'  if [ "${{name%.before}}" {"!=" if of_others else "="} {mine} ]; then put_back; fi\ndone\n'
+    )
+    _change(fleet, {host: _script(fleet, host, each) for host in fleet.names}, platform)
+
+
+def _change(fleet: Fleet, scripts: Mapping[str, str], platform: Platform) -> None:
+    try:
+        fleet.run_each(scripts, timeout_s=TIMEOUT_S)
+    except HostError as error:
+        raise HostError(
+            f"platform {platform.platform!r}: its hosts could not be set as its file says:\n{error}\n"
+            f"The login needs root for this; what exactly, 'clusterbench sudoers {platform.platform}' prints. Or "
+            "accept a setting under 'setup.accepted', or take 'hosts' out of 'setup.apply' to compare only"
+        ) from None
+
+
+def _script(fleet: Fleet, host: str, calls: str) -> str:
+    work = quote(fleet.work_dir(host))
+    return f"mkdir -p {work}/setup; cd {work}\n{_functions()}{calls}exit $failed\n"
+
+
+@cache
+def _functions() -> str:
+    """Read once, not once a host."""
+    return (project_root() / "include" / "hosts" / "settings.sh").read_text()

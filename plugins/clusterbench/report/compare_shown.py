@@ -1,0 +1,142 @@
+"""Two runs compared, as the command line prints it: the facts first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from clusterbench.base.words import plural, ratio_words
+from clusterbench.results.compare import Comparison, Pair
+from clusterbench.results.compare_cells import Cell
+from clusterbench.results.facts_compared import Difference
+from clusterbench.results.statistics import Summary
+
+LINES_MAX = 60
+"""Of a platform; of more, those that show no difference are counted and left out."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which measurements of a cell are printed: those that were asked for, all, or the usual ones that it has."""
+
+    usual: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+    every: bool = False
+
+    def of(self, measured: Sequence[Cell]) -> list[Cell]:
+        if self.asked:
+            return [cell for cell in measured if cell.measurement in self.asked]
+        if self.every:
+            return list(measured)
+        return [cell for cell in measured if cell.measurement in self.usual] or list(measured[:1])
+
+
+def show(found: Comparison, console: Console, shown: Shown) -> None:
+    """All that is not printed is in the JSON."""
+    of_runs = f"Run {found.runs[0]}" if found.is_of_one_run else f"A is {found.runs[0]}\nB is {found.runs[1]}"
+    console.print(of_runs, highlight=False, markup=False)
+    _differences(found.run_differences, "The runs", console)
+    for pair in found.pairs:
+        console.print(f"\n{_name(found, pair)}", style="bold", highlight=False, markup=False)
+        sides = _sides(pair)
+        _facts(pair, console, sides)
+        _differences(pair.declared, "Declared settings", console, sides)
+        _cells(pair, console, shown, sides)
+    if found.caution:
+        console.print(f"\n{found.caution}", highlight=False)
+    for run, names in zip("AB", found.alone, strict=True):
+        if names:
+            console.print(f"Only {run} has {', '.join(names)}.", highlight=False, markup=False)
+
+
+def _name(found: Comparison, pair: Pair) -> str:
+    if found.is_of_one_run:
+        return f"{pair.b} beside {pair.a}"
+    return pair.a if pair.a == pair.b else f"{pair.a} (A) and {pair.b} (B)"
+
+
+def _sides(pair: Pair) -> tuple[str, str]:
+    """Heads of the columns: whoever reads a number of a platform that is not durable reads that, too."""
+    a, b = (f"{name} ({said})" if said else name for name, said in zip(pair.names, pair.durability, strict=True))
+    return a, b
+
+
+def _facts(pair: Pair, console: Console, sides: tuple[str, str]) -> None:
+    if not all(pair.hosts):
+        without = " and ".join(run for run, hosts in zip(pair.names, pair.hosts, strict=True) if not hosts)
+        console.print(f"No facts of hosts were read in {without}: nobody knows whether the two can be compared.")
+    if not pair.differences and all(pair.hosts):
+        hosts = " and ".join(dict.fromkeys(plural(count, "host") for count in pair.hosts))
+        console.print(f"The facts are the same: {plural(pair.facts, 'fact')} of {hosts}.", highlight=False)
+    deciding = sum(one.decides for one in pair.differences)
+    if deciding:
+        console.print(
+            f"{plural(deciding, 'fact')} below {'makes' if deciding == 1 else 'make'} the numbers hard to compare: "
+            "a ratio holds what they do to it as well.",
+            highlight=False,
+        )
+    _differences(pair.differences, "Facts", console, sides)
+
+
+def _differences(found: Sequence[Difference], what: str, console: Console, sides: tuple[str, str] = ("A", "B")) -> None:
+    if not found:
+        return
+    table = Table(title=f"{what}: {plural(len(found), 'difference')}", title_justify="left")
+    for column in ("", "what", "where", *sides):
+        table.add_column(column, overflow="fold")
+    for one in found:
+        table.add_row("!" if one.decides else "", one.what, one.where, escaped(one.a), escaped(one.b))
+    console.print(table, markup=False, highlight=False)
+
+
+def escaped(text: str) -> str:
+    """A text that a table must not read as markup."""
+    return text.replace("[", "\\[")
+
+
+def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -> None:
+    beside = f"; {pair.deciding}" if pair.deciding else ""
+    table = Table(title=escaped(f"Results: median, 95 % interval{beside}"), title_justify="left")
+    ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % bootstrap interval"
+    for column in ("cell", "measurement", *sides, ratio, f"{pair.names[1]} is"):
+        table.add_column(column, justify="right" if column in sides else "left", overflow="fold")
+    lines = [cell for measured in _by_label(pair.cells).values() for cell in shown.of(measured)]
+    is_long = len(lines) > LINES_MAX and not shown.every
+    kept = [cell for cell in lines if not (is_long and cell.judgement.word == "no difference shown")]
+    before = ""
+    for cell in kept:
+        table.add_row(
+            escaped(cell.label) if cell.label != before else "",
+            f"{cell.measurement}, {cell.unit}" if cell.measurement else "",
+            escaped(_summary(cell.a, cell.said_a)),
+            escaped(_summary(cell.b, cell.said_b)),
+            ratio_words(cell.ratio),
+            escaped(cell.judgement.says),
+        )
+        before = cell.label
+    if kept:
+        console.print(table, highlight=False)
+    if len(kept) < len(lines):
+        left_out = plural(len(lines) - len(kept), "line")
+        console.print(
+            f"Left out: {left_out} of {len(lines)} that show no difference; --all prints them.", highlight=False
+        )
+    if not lines:
+        console.print("Neither has such a result.")
+
+
+def _by_label(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    grouped: dict[str, list[Cell]] = {}
+    for cell in cells:
+        grouped.setdefault(cell.label, []).append(cell)
+    return grouped
+
+
+def _summary(summary: Summary | None, said: str) -> str:
+    if summary is None:
+        return said[:80]
+    low_high = summary.interval_95
+    return f"{summary.median:.4g}" + (f" ({low_high[0]:.4g} – {low_high[1]:.4g})" if low_high else "")

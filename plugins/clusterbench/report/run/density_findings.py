@@ -1,0 +1,89 @@
+"""What VM density comes to: the last table of paper 004, ours and the paper's, a column for each scenario. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterbench.base.words import ABSENT, THIN_SPACE, change, number, plural
+from clusterbench.report.run.density import REFERENCE, Cell, Column, DensityTable, Line
+from clusterbench.results.gather import Gathered
+from clusterbench.spec.scenarios import Scenario
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A line: (ours, the paper's) for each column."""
+
+    what: str
+    cells: list[tuple[str, str]]
+
+
+def findings(run: Gathered, table: DensityTable) -> list[Finding]:
+    """Placement, slowdown, collapse, warnings and steal of each scenario."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for place, column in enumerate(table.columns):
+        lines = [line for _, lines in table.groups for line in lines if not line.is_paper]
+        ours = _ours(run, column, [(line, line.cells[place]) for line in lines], table.medians[0][2][place], table)
+        paper = _papers(column.paper, table.paper.factor) if column.paper else {}
+        for what, said in ours.items():
+            found.setdefault(what, []).append((said if column.platform else ABSENT, paper.get(what, ABSENT)))
+    return [Finding(what, cells) for what, cells in found.items()]
+
+
+def _ours(
+    run: Gathered, column: Column, cells: list[tuple[Line, Cell]], median_change: str, table: DensityTable
+) -> dict[str, str]:
+    failed = [f"{line.label} of {line.sweep}" for line, cell in cells if cell.has_failed]
+    return {
+        "virtual machines": _placement((run.facts.get(column.platform) or {}).get("placement") or {}),
+        "median change of the time": median_change,
+        "collapse": f"x in {plural(len(failed), 'cell')}: {', '.join(failed)}" if failed else "none",
+        "warnings from": _warned(cells),
+        "highest steal": _steal(run, column, table),
+    }
+
+
+def _papers(scenario: Scenario, factor: str) -> dict[str, str]:
+    slower = scenario.median_change_percent
+    return {
+        "virtual machines": scenario.placement,
+        "median change of the time": REFERENCE if slower is None else change(1 + slower / 100),
+        "collapse": "yes" if scenario.collapsed else "none",
+        "warnings from": f"{scenario.warnings_from} {factor}" if scenario.warnings_from else "none",
+        "highest steal": scenario.steal,
+    }
+
+
+def _placement(placement: Mapping[str, Any]) -> str:
+    if not placement:
+        return ABSENT
+    machine, vms, each = placement["machine"], placement["vms_per_machine"], placement["host"]["cpus"]
+    cores = machine["sockets"] * machine["cores_per_socket"]
+    return (
+        f"{plural(vms, 'VM')} per physical server: {plural(vms * each, 'vCPU')}, {plural(cores, 'core')}, "
+        f"{plural(cores * machine['threads_per_core'], 'thread')}"
+    )
+
+
+def _warned(cells: list[tuple[Line, Cell]]) -> str:
+    """The lowest concurrency with warnings; a dash where the engine counts none."""
+    counted = [(line, cell) for line, cell in cells if cell.warnings != ABSENT]
+    warned = [line for line, cell in counted if cell.warnings != "0"]
+    if not warned:
+        return "none" if counted else ABSENT
+    first = min(warned, key=lambda line: int(line.level))
+    return f"{first.label} of {first.sweep}"
+
+
+def _steal(run: Gathered, column: Column, table: DensityTable) -> str:
+    """Of the points of the courses over time, each a mean of a second or of a few."""
+    points = [
+        value
+        for record in run.trials
+        if record.trial.platform == column.platform and record.trial.sweep in table.sweeps
+        for seen in record.telemetry.values()
+        for value in (seen.get("course") or {}).get("cpu_steal_percent", ())
+    ]
+    return f"{number(round(max(points), 1))}{THIN_SPACE}%" if points else ABSENT

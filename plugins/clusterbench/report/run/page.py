@@ -1,0 +1,189 @@
+"""The page: what was gathered, put into the template ``include/report/report.html.j2``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from clusterbench.base import words
+from clusterbench.base.archive import RunArchive
+from clusterbench.report.run import host_facts, tables
+from clusterbench.report.run.charts import draw, draw_course
+from clusterbench.report.run.concurrency_series import series_courses
+from clusterbench.report.run.concurrency_series_chart import draw_series
+from clusterbench.report.run.density import density_table
+from clusterbench.report.run.density_findings import findings
+from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
+from clusterbench.report.run.labels import durability_read, labelled, not_durable
+from clusterbench.report.run.load_found import searches
+from clusterbench.report.run.paper_tables import PaperTable, paper_tables
+from clusterbench.report.run.per_type import title_of, type_table
+from clusterbench.report.run.platforms import Comparison, comparisons
+from clusterbench.report.run.queries import query_tables
+from clusterbench.report.run.resources import Course, courses
+from clusterbench.report.run.steadiness import steadiness
+from clusterbench.report.run.steadiness_chart import draw_steadiness
+from clusterbench.report.run.sweeps import Chart, SweepView, sweep_views
+from clusterbench.report.run.system import printed_tables, system_tables
+from clusterbench.report.template import environment
+from clusterbench.results.gather import Gathered, gather
+from clusterbench.results.utilisation import POINTS_MAX, THROUGHPUT
+from clusterbench.spec.catalog import Catalog
+
+TEMPLATE = "report.html.j2"
+
+
+def render_report(archive: RunArchive, catalog: Catalog) -> str:
+    """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
+    run = labelled(gather(archive, catalog))
+    columns, views = tables.trial_columns(run), sweep_views(run)
+    compared, equal = comparisons(run, views), pairs(run, views)
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            run=run,
+            badge=tables.badge(run),
+            summary=tables.summary(run),
+            broken=tables.broken(run),
+            failed_cells=tables.failed_cells(run),
+            logs_of_faults=tables.logs_of_faults(run),
+            not_run=tables.not_run(run),
+            head=_head(run),
+            not_durable=not_durable(run),
+            checks=tables.checks(run.verdicts),
+            platform_differences=host_facts.platform_differences(run),
+            shared_machines=tables.shared_machines(run),
+            comparisons=[_comparison(entry) for entry in compared if not (equal and entry.name == THROUGHPUT)],
+            equal=_equal(run, equal, compared) if equal else None,
+            system=_system(run, views),
+            steadiness=_steadiness(run, views),
+            paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
+            density=_density(run, views),
+            series=_series(run, views),
+            courses=[_course(number, course) for number, course in enumerate(courses(run))],
+            sweeps=[_sweep(run, view) for view in views],
+            host_fact_columns=host_facts.COLUMNS,
+            host_columns=tables.HOST_COLUMNS,
+            host_rows=tables.host_rows(run),
+            plans=tables.plans(run),
+            facts=tables.facts(run),
+            trial_columns=columns,
+            trial_rows=tables.trial_rows(run, columns),
+        )
+    )
+
+
+def _environment() -> Environment:
+    made = environment()
+    made.filters["state"] = tables.state_of_verdict
+    return made
+
+
+def _head(run: Gathered) -> list[tuple[str, str]]:
+    """(word, what it is) for the lines under the title."""
+    choices = run.opened.get("choices") or {}
+    engines = [_engine(name, run) for name in run.platforms]
+    chosen = {
+        "platforms": ", ".join(engines),
+        "scale": choices.get("scale"),
+        "seed": choices.get("seed"),
+        "measured": _when(run),
+        "started by": words.said_by(run.opened.get("started_by") or {}),
+        "clusterbench": run.opened.get("clusterbench"),
+        "durability": durability_read(run),
+    }
+    if len(engines) == 1:
+        chosen = {"platform": engines[0], **{key: value for key, value in chosen.items() if key != "platforms"}}
+    return [(word, str(value)) for word, value in chosen.items() if value not in (None, "")]
+
+
+def _engine(platform: str, run: Gathered) -> str:
+    """ "lab_db1 (PostgreSQL 15.18)": the version up to its first detail; the product's own where it has one."""
+    facts = (run.facts.get(platform) or {}).get("engine") or {}
+    if facts.get("product"):
+        return f"{platform} ({facts['product']} {facts['product_version']}, {facts.get('segments')} segments)"
+    version = str(facts.get("version") or "")
+    return f"{platform} ({version.split(' (', maxsplit=1)[0].split(' on ', maxsplit=1)[0]})" if version else platform
+
+
+def _when(run: Gathered) -> str:
+    started = [record.started_at for record in run.trials if record.started_at]
+    if not started:
+        return "no trial was started"
+    first, last = words.moment(min(started)), words.moment(max(started))
+    return f"{first}, the last trial at {last.split(' ', 1)[-1] if first[:10] == last[:10] else last}"
+
+
+def _sweep(run: Gathered, view: SweepView) -> dict[str, Any]:
+    plots = []
+    for plot in view.plots:
+        plots.append({"plot": plot, "figure": _figure(plot.chart, f"{view.name}-{plot.name}")})
+    return {
+        "view": view,
+        "plots": plots,
+        "matrix": tables.measurement_matrix(view),
+        "queries": query_tables(run, view),
+        "types": type_table(view),
+        "searches": searches(run, view),
+    }
+
+
+def _comparison(entry: Comparison) -> dict[str, Any]:
+    charts = [chart for chart in (entry.values, entry.ratios) if chart]
+    return {
+        "entry": entry,
+        "figures": [(chart, _figure(chart, f"platforms-{entry.name}-{number}")) for number, chart in enumerate(charts)],
+    }
+
+
+def _equal(run: Gathered, found: Sequence[Pair], compared: Sequence[Comparison]) -> dict[str, Any]:
+    """With the figures of the paper's values, where it has any."""
+    figures = [_comparison(entry)["figures"] for entry in compared if entry.name == THROUGHPUT]
+    return {"pairs": found, "papers": papers(run), "figures": figures[0] if figures else [], "points": POINTS_MAX}
+
+
+def _system(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
+    shared = tables.shared_machines(run)
+    found = system_tables(run, views, is_one_machine=bool(shared))
+    return {"tables": found, "printed": printed_tables(run), "is_shared": bool(shared)} if found else None
+
+
+def _steadiness(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:
+    made = []
+    for number, (title, cells) in enumerate(steadiness(run, views).items()):
+        drawn = [(cell, draw_steadiness(cell, f"steady-{number}-{at}")) for at, cell in enumerate(cells)]
+        figures = [(cell, Markup(figure)) for cell, figure in drawn]  # noqa: S704  as below
+        types = [title_of(kind) for kind in cells[0].lines]
+        made.append({"title": title, "figures": figures, "types": types})
+    return made
+
+
+def _paper_table(table: PaperTable) -> dict[str, Any]:
+    return {"table": table, "figure": _figure(table.ratios, f"paper-{table.name}")}
+
+
+def _density(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
+    table = density_table(run, views)
+    return {"table": table, "findings": findings(run, table)} if table else None
+
+
+def _series(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:
+    made = []
+    for number, (title, found) in enumerate(series_courses(run, views).items()):
+        steal_max = max(course.highest("steal") for course in found)
+        drawn = [(course, draw_series(course, f"series-{number}-{at}", steal_max)) for at, course in enumerate(found)]
+        figures = [(course, Markup(figure)) for course, figure in drawn]  # noqa: S704  as below
+        made.append({"title": title, "figures": figures})
+    return made
+
+
+def _course(number: int, course: Course) -> dict[str, Any]:
+    return {"course": course, "figure": Markup(draw_course(course, f"course-{number}"))}  # noqa: S704  as below
+
+
+def _figure(chart: Chart | None, key: str) -> Markup | None:
+    return Markup(draw(chart, key)) if chart else None  # noqa: S704  escaped by matplotlib, and our own

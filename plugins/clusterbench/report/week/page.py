@@ -1,0 +1,124 @@
+"""The weekly report: one page for people who read one page, and its mail. Pure but for ``week_of``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterbench.base.run_ids import WEEKLY
+from clusterbench.history.change_test import FALSE_SHARE, State
+from clusterbench.report import addresses
+from clusterbench.report.template import environment
+from clusterbench.report.week import sentences as said
+from clusterbench.report.week.gather import gather_week, week_of
+from clusterbench.report.week.sparkline import sparkline
+from clusterbench.report.week.week import SHOWN_MAX, Judged, Ran, Week
+
+__all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
+
+TEMPLATE = "weekly.html.j2"
+REASON_MAX = 300
+"""Characters of a reason on the page: an error may quote a server's whole log."""
+
+
+def render_week(week: Week) -> str:
+    """The page. Pure."""
+    return (
+        environment()
+        .get_template(TEMPLATE)
+        .render(
+            week=week,
+            title=said.title(week),
+            headline=said.headline(week),
+            worse=_section(week, "regression"),
+            nicer=_section(week, "improvement"),
+            missing=_missing(week),
+            runs=[_run(week, ran) for ran in week.ran],
+            has_invalid=any(ran.is_valid is False for ran in week.ran),
+            few=said.few(week),
+            compared=len(week.judged) - len(week.of("too_few")),
+            share_by_chance=round(FALSE_SHARE * 100),
+            left_out=said.left_out(week),
+            link=week.link(WEEKLY, week.dag_run_id),
+        )
+    )
+
+
+def text_of_week(week: Week) -> str:
+    """The plain-text mail, below 4 kB. Pure."""
+    return said.text(week)
+
+
+def _section(week: Week, state: State) -> dict[str, Any]:
+    found = week.of(state)
+    entries = [_changed(week, one) for one in found[:SHOWN_MAX]]
+    return {
+        "state": state,
+        "verb": said.verb(found, state),
+        "entries": entries,
+        "has_lines": any(entry["line"] for entry in entries),
+        "more": len(found) - len(entries),
+        "counted": said.counted(found[SHOWN_MAX:]),
+        "common": said.common(found),
+    }
+
+
+def _changed(week: Week, one: Judged) -> dict[str, Any]:
+    change, ran = one.change, week.run_of(one.series.experiment)
+    line = sparkline(
+        one.points,
+        change.before,
+        change.after,
+        change.at_run_id or "",
+        change.runs_before,
+        one.series.unit,
+        one.series.better,
+    )
+    return {
+        "one": one,
+        "what": said.what(one),
+        "amount": said.amount(one),
+        "levels": said.levels(one),
+        "since": said.since(one),
+        "certainty": said.certainty(one),
+        "interval": said.interval(one),
+        "chance": said.chance(one),
+        "facts": said.facts_changed(one),
+        "line": line,
+        "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
+        "links": _links(week, one, ran),
+        "run": f"{one.series.experiment}/{(ran.run_id if ran else None) or change.at_run_id}",
+    }
+
+
+def _links(week: Week, one: Judged, ran: Ran | None) -> list[tuple[str, str]]:
+    experiment, run_id = one.series.experiment, (ran.run_id if ran else None) or ""
+    found = [
+        ("its history", week.results_link(addresses.series(one.series))),
+        ("this week's run", week.link(experiment, ran.dag_run_id if ran else "")),
+        ("its report", week.results_link(f"{addresses.run(experiment, run_id)}/report") if run_id else ""),
+        ("the first run of the new level", week.link(experiment, one.since_dag_run_id)),
+    ]
+    return [(text, address) for text, address in found if address]
+
+
+def _missing(week: Week) -> dict[str, Any]:
+    found = week.of("no_number")
+    return {
+        "entries": [(said.place(one), said.cut(said.missing_why(one), REASON_MAX)) for one in found[:SHOWN_MAX]],
+        "more": max(0, len(found) - SHOWN_MAX),
+        "counted": said.counted(found[SHOWN_MAX:]),
+    }
+
+
+def _run(week: Week, ran: Ran) -> dict[str, Any]:
+    return {
+        "one": ran,
+        "link": week.link(ran.experiment, ran.dag_run_id),
+        "report": week.results_link(f"{addresses.run(ran.experiment, ran.run_id)}/report") if ran.run_id else "",
+        "state": said.state_of(ran),
+        "css": "pass" if ran.is_valid else "fail",
+        "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
+        "took": said.duration(ran.took_s),
+        "before": said.against(ran),
+        "reason": said.cut(ran.reason, REASON_MAX),
+    }

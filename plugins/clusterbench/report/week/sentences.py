@@ -1,0 +1,315 @@
+"""The week in sentences: for the page and the mail. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import TypeVar
+
+from clusterbench.base.run_ids import asked_at
+from clusterbench.base.words import THIN_SPACE, number, plural, quantity
+from clusterbench.history.change_test import State
+from clusterbench.report.week.week import Judged, Ran, Week
+from clusterbench.results.facts_compared import Difference
+
+T = TypeVar("T")
+
+FACTS_SHOWN = 4
+MAIL_WORSE, MAIL_OTHERS = 5, 3
+"""Results, or experiments, of a kind in the mail; its attachment has more."""
+COMMON_MIN = 3
+FEW_SHOWN = 6
+LINE_MAX = 240
+"""Characters of a line in the mail."""
+CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
+WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
+
+
+def day(when: date) -> str:
+    return f"{when.day} {when:%B %Y}"
+
+
+def title(week: Week) -> str:
+    part = ", a part of each experiment" if week.is_part else ""
+    return f"Week of {day(week.started_at)}, {week.scale} scale{part}"
+
+
+def headline(week: Week) -> str:
+    """ "2 results got slower, 1 got faster, 96 show no change; 1 of 6 experiments did not complete"."""
+    return f"{_results(week)}; {_experiments(week.ran)}"
+
+
+def _results(week: Week) -> str:
+    if not week.judged:
+        return "no result was compared with earlier weeks"
+    if len(week.of("too_few")) == len(week.judged):
+        return f"{plural(len(week.judged), 'result')}, none judged yet for want of earlier runs"
+    parts = [_changed(week.of(state), state) for state in WORDS if week.of(state)]
+    if still := len(week.of("no_change")):
+        parts.append(f"{still} {'shows' if still == 1 else 'show'} no change")
+    if missing := len(week.of("no_number")):
+        parts.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
+    if few := len(week.of("too_few")):
+        parts.append(f"{few} {'is' if few == 1 else 'are'} not judged yet")
+    count, rest = parts[0].split(" ", 1)
+    noun = "result" if count == "1" else "results"
+    first = f"{count} {noun} {rest}" if week.of("regression") else f"nothing got slower: {count} {noun} {rest}"
+    return ", ".join([first, *parts[1:]])
+
+
+def _changed(found: Sequence[Judged], state: State) -> str:
+    known = sum(one.is_known for one in found)
+    said = "" if not known else " (told last week, too)" if known == len(found) else f" ({known} told last week, too)"
+    return f"{len(found)} got {verb(found, state)}{said}"
+
+
+def _experiments(ran: Sequence[Ran]) -> str:
+    unfinished = sum(one.is_valid is None for one in ran)
+    invalid = sum(one.is_valid is False for one in ran)
+    of_all = f"of {plural(len(ran), 'experiment')}"
+    if not ran:
+        return "no experiment was run"
+    if unfinished == len(ran):
+        return f"none {of_all} completed"
+    said = []
+    if unfinished:
+        said.append(f"{unfinished} {of_all} did not complete")
+    if invalid:
+        said.append(f"{invalid} {'more ' if unfinished else of_all + ' '}completed but {_be(invalid)} not valid")
+    return ", ".join(said) or (f"all {plural(len(ran), 'experiment')} completed" if len(ran) > 1 else "it completed")
+
+
+def verb(found: Sequence[Judged], state: State) -> str:
+    """ "slower" where all of them are times or rates, else "worse"."""
+    return WORDS[state][0 if all(one.is_speed for one in found) else 1]
+
+
+# One result that changed.
+
+
+def what(one: Judged) -> str:
+    """Where it was measured: "concurrency: 200 clients, warm"."""
+    return one.series.label
+
+
+def amount(one: Judged) -> str:
+    """ "Throughput fell by 7.9 %"."""
+    percent = one.change.change_percent
+    if percent is None:
+        return f"{one.title} changed"
+    return f"{one.title} {'rose' if percent > 0 else 'fell'} by {number(abs(percent), 2)}{THIN_SPACE}%"
+
+
+def levels(one: Judged) -> str:
+    """ "from 14 200 to 13 080 1/s"."""
+    change = one.change
+    if change.before is None or change.after is None:
+        return ""
+    return f"from {number(change.before, 4)} to {quantity(change.after, one.series.unit, 4)}"
+
+
+def interval(one: Judged) -> str:
+    """ "95 % interval: 6.1 to 9.8 %"; with signs where it may be either way."""
+    bounds = one.change.interval_95_percent
+    if bounds is None:
+        return "no interval: too few runs for one"
+    low, high = sorted(bounds)
+    if low * high > 0:
+        low, high = sorted((abs(low), abs(high)))
+        return f"95 % interval: {number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
+    return f"95 % interval: {_signed(low)} to {_signed(high)}{THIN_SPACE}%"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "\u2212" if value < 0 else "") + number(abs(value), 2)
+
+
+def since(one: Judged) -> str:
+    """ "since the run of 7 November 2026, 3 runs ago"; the first run of the new level."""
+    when = _day_since(one)
+    said = f"since the run of {when}" if when else f"since run {one.change.at_run_id}"
+    runs = one.change.runs_after
+    if runs:
+        said += f", {'this week' if runs == 1 else f'{runs} runs at the new level'}"
+    return f"{said} (told last week, too)" if one.is_known else said
+
+
+def certainty(one: Judged) -> str:
+    """A p-value in words."""
+    p = one.change.p_value
+    if p is None:
+        return "how certain is not known"
+    return next((words for limit, words in CERTAINTY if p < limit), "may be chance")
+
+
+def chance(one: Judged) -> str:
+    """What the p-value means: how often noise alone would do this."""
+    p = one.change.p_value
+    if p is None:
+        return ""
+    if p >= 0.5:
+        return f"Noise alone does this as often as not (p = {number(p, 2)})."
+    odds = f"less than once in {_round(1e6)}" if p < 1e-6 else f"about once in {_round(1 / p)}"
+    return f"Noise alone would look like this {odds} results (p {_p(p)})."
+
+
+def _p(p: float) -> str:
+    return "< 0.000001" if p < 1e-6 else f"= {p:.6f}".rstrip("0") if p < 0.001 else f"= {number(p, 2)}"
+
+
+def _round(value: float) -> str:
+    """ "3 200": two digits say enough of a chance."""
+    return number(float(f"{value:.2g}"), 2)
+
+
+def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
+    """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
+    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
+    return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def facts_changed(one: Judged) -> str:
+    """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
+    if not one.facts:
+        return "No fact of hosts or engine changed there."
+    said = "; ".join(facts(one.facts))
+    if one.facts_run_id in (None, one.change.at_run_id):
+        return f"Facts that changed there: {said}."
+    when = asked_at(one.facts_run_id or "")
+    return f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."
+
+
+def _fact(name: str) -> str:
+    """An engine's setting by its own name, any other fact in words."""
+    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
+
+
+def counted(rest: Sequence[Judged]) -> str:
+    """Those that are not told one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
+    counts = Counter((one.series.experiment, one.series.platform) for one in rest)
+    return ", ".join(f"{count} of {experiment} on {platform}" for (experiment, platform), count in counts.most_common())
+
+
+def common(found: Sequence[Judged]) -> str:
+    """Where most of them have platform and date in common: they may have one cause."""
+    seen = Counter((one.series.platform, _day_since(one)) for one in found if _day_since(one))
+    if not seen:
+        return ""
+    (platform, when), count = seen.most_common(1)[0]
+    if count < COMMON_MIN or 2 * count <= len(found):
+        return ""
+    which = f"All {count}" if count == len(found) else f"{count} of these {len(found)}"
+    return f"{which} are on {platform} and began on {when}: look for one cause first."
+
+
+def _day_since(one: Judged) -> str:
+    when = asked_at(one.change.at_run_id or "")
+    return day(when) if when else ""
+
+
+# Runs.
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "\u2013"
+    if seconds < 90:
+        return f"{seconds:.0f}{THIN_SPACE}s"
+    minutes = round(seconds / 60)
+    return (
+        f"{minutes}{THIN_SPACE}min" if minutes < 90 else f"{minutes // 60}{THIN_SPACE}h {minutes % 60}{THIN_SPACE}min"
+    )
+
+
+def state_of(ran: Ran) -> str:
+    return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
+
+
+def left_out(week: Week) -> str:
+    """ "Left out this time: smoke (declares no part)"."""
+    said = ", ".join(f"{experiment} ({why})" for experiment, why in week.left_out.items())
+    return f"Left out this time: {said}." if said else ""
+
+
+def against(ran: Ran) -> str:
+    """Beside the run before: "12 min, 75 of 75"."""
+    before = ran.before
+    if before is None:
+        return "\u2013"
+    trials = f"{before.completed} of {before.planned} trials"
+    return f"{duration(before.took_s)}, {trials}" if before.took_s is not None else trials
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def missing_why(one: Judged) -> str:
+    """What regression detection says, and why nothing completed."""
+    return f"{one.change.says.rstrip('.')}, because: {one.why}" if one.why else one.change.says
+
+
+def few(week: Week) -> str:
+    """Which results have too short a history to be judged, and how short."""
+    found = week.of("too_few")
+    if not found:
+        return ""
+    alike: dict[str, Counter[str]] = {}
+    for one in found:
+        alike.setdefault(one.change.says.rstrip("."), Counter())[one.series.experiment] += 1
+    said = "; ".join(
+        f"{says} ({', '.join(f'{experiment} {count}' for experiment, count in of.most_common())})"
+        for says, of in list(alike.items())[:FEW_SHOWN]
+    )
+    more = len(alike) - FEW_SHOWN
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet: {said}{rest}."
+
+
+# The mail.
+
+
+def text(week: Week) -> str:
+    """The plain-text mail. Below 4 kB however bad the week was; the page is attached."""
+    worse, nicer = week.of("regression"), week.of("improvement")
+    failed = [one for one in week.ran if one.is_valid is not True]
+    said = [
+        f"{title(week)}: {headline(week)}.",
+        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE),
+        *_listed("Missing", week.of("no_number"), lambda one: f"{place(one)}: {missing_why(one)}", MAIL_OTHERS),
+        *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),
+        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS),
+        "",
+    ]
+    if week.without_history:
+        said += [_short(f"The history database was away: {week.without_history}"), ""]
+    return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
+
+
+def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -> list[str]:
+    if not found:
+        return []
+    more = [f"- and {len(found) - most} more"] if len(found) > most else []
+    return ["", f"{head}:", *(f"- {_short(say(one))}" for one in found[:most]), *more]
+
+
+def _line(one: Judged) -> str:
+    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
+    return f"{place(one)}: {', '.join(filter(None, lines))}"
+
+
+def place(one: Judged) -> str:
+    return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
+
+
+def _failed(ran: Ran) -> str:
+    return f"{ran.experiment}: {ran.reason or state_of(ran)}"
+
+
+def _short(text: str) -> str:
+    return cut(" ".join(text.replace(THIN_SPACE, " ").split()), LINE_MAX)
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\u2026"

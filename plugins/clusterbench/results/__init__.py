@@ -1,0 +1,1 @@
+"""What numbers say: statistics, verdicts, comparison, durability."""

@@ -1,0 +1,179 @@
+"""All that the page says, read from the archive once. What is absent stays absent: a run that failed has little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.records import TrialRecord
+from clusterbench.hosts.conformance import Row, archived
+from clusterbench.results.durability import Durability, of_run
+from clusterbench.results.durability import archived as archived_durability
+from clusterbench.results.facts_compared import Side
+from clusterbench.results.statistics import Result, results
+from clusterbench.results.verdicts import Verdict
+from clusterbench.spec import Experiment, Published, Sweep
+from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.plan import Plan
+from clusterbench.workloads import Workload, load_workload
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One run, as the archive has it. ``results_are_final`` is False where they were made here, from a partial run."""
+
+    experiment_name: str
+    run_id: str
+    url: str
+    opened: Mapping[str, Any]
+    experiment: Experiment | None
+    declared_now: Experiment | None
+    published: Published | None
+    plan: Plan | None
+    facts: Mapping[str, Mapping[str, Any]]
+    conformance: Mapping[str, list[Row]]
+    data: Mapping[str, Mapping[str, Any]]
+    results: list[Result]
+    results_are_final: bool
+    valid: bool | None
+    """None where the run was never judged."""
+    verdicts: list[Verdict]
+    errors: list[dict[str, Any]]
+    trials: list[TrialRecord]
+    sides: Mapping[str, Side] = field(default_factory=dict)
+    """Facts again, with the roles of the hosts, by platform: for comparison."""
+    densities: Mapping[str, str] = field(default_factory=dict)
+    """What a platform's placement was declared to be, where it was."""
+    durability: Durability = field(default_factory=Durability)
+    """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
+    databases: tuple[str, ...] = ()
+    """Platforms whose durability matters, as their files say that they are databases."""
+
+    @property
+    def platforms(self) -> list[str]:
+        """Those of the plan, or of the choices where the run was not even planned."""
+        chosen = (self.opened.get("choices") or {}).get("platforms") or []
+        return list(self.plan.trials) if self.plan else list(chosen)
+
+    @property
+    def names_platforms(self) -> bool:
+        """Whether a table says which platform a line is of: one that is not durable is always named."""
+        return len(self.platforms) > 1 or bool(self.durability.platforms)
+
+    @property
+    def title(self) -> str:
+        return self.experiment.title if self.experiment else self.experiment_name.replace("_", " ")
+
+    def sweep(self, name: str) -> Sweep | None:
+        return self.experiment.sweeps.get(name) if self.experiment else None
+
+    def plots(self, name: str) -> list[str]:
+        """What to plot: as the experiment said when it ran, or says now, as this changes no number."""
+        for experiment in (self.experiment, self.declared_now):
+            sweep = experiment.sweeps.get(name) if experiment else None
+            if sweep and sweep.plots:
+                return list(sweep.plots)
+        return []
+
+
+def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | None = None) -> Gathered:
+    """``trials``: in place of all, for who reads them otherwise. Durability is then that of ``results.json``."""
+    plan_json = archive.get_json("plan.json")
+    plan = Plan.from_json(plan_json) if plan_json else None
+    results_json = archive.get_json("results.json")
+    verdicts = archive.get_json("verdicts.json")
+    now = _declared_now(archive.experiment, catalog)
+    experiment = _as_run(archive) or now
+    platforms = list(plan.trials) if plan else []
+    facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
+    files = {name: archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml") for name in platforms}
+    declared = {name: _declared(file) for name, file in files.items()}
+    if trials is None:
+        trials = archive.trials()
+        durability = of_run(facts, trials)
+    else:
+        durability = archived_durability(results_json, facts)
+    return Gathered(
+        experiment_name=archive.experiment,
+        run_id=archive.run_id,
+        url=archive.url,
+        opened=archive.get_json("run.json") or {},
+        experiment=experiment,
+        declared_now=now,
+        published=_published(experiment, catalog),
+        plan=plan,
+        facts=facts,
+        sides={name: Side.of(facts[name], file) for name, file in files.items()},
+        densities={name: density for name, said in declared.items() if (density := _density(said))},
+        durability=durability,
+        databases=tuple(name for name, said in declared.items() if said.get("database")),
+        conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
+        data={name: archive.get_json(f"platforms/{name}/data.json") or {} for name in platforms},
+        results=_results(results_json, plan, trials),
+        results_are_final=results_json is not None,
+        valid=bool(verdicts.get("valid")) if verdicts else None,
+        verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
+        errors=archive.errors(),
+        trials=trials,
+    )
+
+
+def published_beside(archive: RunArchive, catalog: Catalog) -> Published | None:
+    """The paper's numbers that the run's experiment names."""
+    return _published(_as_run(archive) or _declared_now(archive.experiment, catalog), catalog)
+
+
+def workload_or_none(name: str) -> Workload | None:
+    """None for a workload that this version no longer has; its numbers are shown all the same."""
+    try:
+        return load_workload(name)
+    except ClusterbenchError:
+        return None
+
+
+def _as_run(archive: RunArchive) -> Experiment | None:
+    """The experiment as it was when the run was opened, if this version still reads it."""
+    raw = archive.store.get(archive.prefix + "experiment.yaml")
+    try:
+        return Experiment.model_validate(yaml.safe_load(raw)) if raw else None
+    except (yaml.YAMLError, ValidationError):
+        return None
+
+
+def _declared(platform: bytes | None) -> dict[str, Any]:
+    try:
+        return dict(yaml.safe_load(platform or b"") or {})
+    except yaml.YAMLError:
+        return {}
+
+
+def _density(declared: Mapping[str, Any]) -> str:
+    return str((declared.get("placement") or {}).get("density") or "")
+
+
+def _declared_now(name: str, catalog: Catalog) -> Experiment | None:
+    try:
+        return catalog.experiment(name)
+    except ClusterbenchError:
+        return None
+
+
+def _published(experiment: Experiment | None, catalog: Catalog) -> Published | None:
+    if experiment is None or experiment.published is None:
+        return None
+    try:
+        return catalog.published(experiment.published)
+    except ClusterbenchError:
+        return None
+
+
+def _results(found: Mapping[str, Any] | None, plan: Plan | None, trials: list[TrialRecord]) -> list[Result]:
+    if found is not None:
+        return [Result.from_json(entry) for entry in found.get("results", [])]
+    return results(plan.trials, trials) if plan else []

@@ -1,0 +1,153 @@
+"""From a ratio with its interval to a plain word: faster, slower, no difference shown, or why the two are none. Pure.
+
+Percents are of what was measured: "12 % slower" is 12 % more time, or 12 % less throughput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from clusterbench.base.measurements import Better
+from clusterbench.results.statistics import REPETITIONS_MIN, Summary
+from clusterbench.results.statistics import ratio as ratio_of
+
+Word = Literal["faster", "slower", "higher", "lower", "no difference shown", "not comparable"]
+Ratio = tuple[float, tuple[float, float] | None]
+TIMES = ("s", "ms", "us", "µs", "min", "h")
+TIMES_AS_MUCH = 2.0
+"""From here on "3.1 times as long" reads better than "210 % slower"."""
+FACTS_NAMED = 4
+REPETITIONS_NEEDED = f"an interval needs {REPETITIONS_MIN} repetitions"
+NOT_POSITIVE = "a ratio needs values above 0"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``says``: "12 % slower (8 to 16 %)". ``facts``: those that decide and differ, where they do; also a sentence."""
+
+    word: Word
+    says: str
+    facts: str = ""
+
+    @property
+    def full(self) -> str:
+        """For where the verdict stands alone: a ratio holds what the facts do to it as well."""
+        return f"{self.says}, and {self.facts}" if self.facts and self.word != "not comparable" else self.says
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def judge(
+    ratio: float | None,
+    interval_95: tuple[float, float] | None,
+    better: Better,
+    unit: str = "1",
+    *,
+    refused: str = "",
+    deciding: Sequence[str] = (),
+) -> Judgement:
+    """``refused``: why the two are not compared, though they have numbers. ``deciding``: names of facts that differ."""
+    facts = say_deciding(deciding)
+    if refused or ratio is None:
+        return Judgement("not comparable", f"not comparable: {refused or 'a side has no number'}", facts)
+    if interval_95 is None:
+        return Judgement("not comparable", f"not comparable: {REPETITIONS_NEEDED} on either side", facts)
+    low, high = interval_95
+    if low <= 1 <= high:
+        return Judgement("no difference shown", _no_difference(low, high, better, unit), facts)
+    return Judgement(word_of(ratio, better, unit), _difference(ratio, (low, high), better, unit), facts)
+
+
+def judge_two(
+    ours: Summary | None,
+    reference: Summary | None,
+    better: Better,
+    *,
+    names: tuple[str, str] = ("this", "the reference"),
+    refused: str = "",
+    deciding: Sequence[str] = (),
+) -> tuple[Ratio | None, Judgement]:
+    """The ratio of ours to the reference, where there is one, and what it says. ``names``: what the two are called."""
+    unit = next((summary.unit for summary in (ours, reference) if summary), "1")
+    why = refused or _unlike(ours, reference, names)
+    if why or ours is None or reference is None:
+        return None, judge(None, None, better, unit, refused=why, deciding=deciding)
+    if not any((*ours.values, *reference.values)):
+        return None, Judgement("no difference shown", "no difference shown: all values are 0", say_deciding(deciding))
+    if reference.median <= 0 or ours.median <= 0:
+        return None, judge(None, None, better, unit, refused=NOT_POSITIVE, deciding=deciding)
+    value, interval = ratio_of(ours.values, reference.values)
+    why = _no_interval((ours, reference), names) if interval is None else ""
+    return (value, interval), judge(value, interval, better, unit, refused=why, deciding=deciding)
+
+
+def word_of(ratio: float, better: Better, unit: str) -> Word:
+    """Of a ratio that is not 1."""
+    if not is_speed(better, unit):
+        return "higher" if ratio > 1 else "lower"
+    return "faster" if (ratio > 1) == (better == "higher") else "slower"
+
+
+def is_speed(better: Better, unit: str) -> bool:
+    """Whether "faster" is the word: of times and of what is done in a second, not of fewer retries a second."""
+    return unit in TIMES if better == "lower" else better == "higher" and unit.endswith("/s")
+
+
+def say_deciding(names: Sequence[str]) -> str:
+    """ "2 facts that decide differ: kernel, cpus"; nothing where none do."""
+    known = list(dict.fromkeys(names))
+    if not known:
+        return ""
+    said = ", ".join(name.replace("_", " ") for name in known[:FACTS_NAMED]) + (", …" if known[FACTS_NAMED:] else "")
+    return f"{len(known)} facts that decide differ: {said}" if known[1:] else f"1 fact that decides differs: {said}"
+
+
+def _unlike(ours: Summary | None, reference: Summary | None, names: tuple[str, str]) -> str:
+    lacking = [name for name, side in zip(names, (ours, reference), strict=True) if side is None]
+    if lacking:
+        return f"{' and '.join(lacking)} {'have' if lacking[1:] else 'has'} no number"
+    units = [side.unit for side in (ours, reference) if side]
+    return "" if units[0] == units[1] else f"one is in {units[0]}, the other in {units[1]}"
+
+
+def _no_interval(sides: Sequence[Summary], names: tuple[str, str]) -> str:
+    few = [
+        f"{name} has {len(s.values)}" for name, s in zip(names, sides, strict=True) if len(s.values) < REPETITIONS_MIN
+    ]
+    return f"{REPETITIONS_NEEDED}, {', '.join(few)}" if few else NOT_POSITIVE
+
+
+def _difference(ratio: float, interval: tuple[float, float], better: Better, unit: str) -> str:
+    word = word_of(ratio, better, unit)
+    which = "" if is_speed(better, unit) or better == "neither" else f", which is {_good(ratio, better)}"
+    low, high = interval
+    if ratio >= TIMES_AS_MUCH:
+        said = "as long" if unit in TIMES else "as much"
+        return f"{word}: {_times(ratio)} times {said} ({_times(low)} to {_times(high)}){which}"
+    near, far = sorted(abs(bound - 1) for bound in (low, high))
+    return f"{percent(abs(ratio - 1))} % {word} ({percent(near)} to {percent(far)} %){which}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def _good(ratio: float, better: Better) -> str:
+    return "better" if (ratio > 1) == (better == "higher") else "worse"
+
+
+def _no_difference(low: float, high: float, better: Better, unit: str) -> str:
+    """With what is not excluded."""
+    if low == high:
+        return "no difference shown"
+    under, over = (f"{percent(abs(bound - 1))} % {word_of(far, better, unit)}" for bound, far in ((low, 0), (high, 2)))
+    return f"no difference shown ({under} to {over})"
+
+
+def percent(share: float) -> str:
+    """Two significant digits of less than ten percent, whole ones above."""
+    value = 100 * share
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}" if value >= 0.01 or not value else "0.01"

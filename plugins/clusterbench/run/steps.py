@@ -1,0 +1,483 @@
+"""The steps of a run, one function each, in the order of the page ``dags/benchmarks.py``. No Airflow in here.
+
+Every step can be tried again: what it did before stands, and what passes between steps passes through the archive.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from clusterbench import __version__
+from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
+from clusterbench.base.connections import HISTORY, Connections
+from clusterbench.base.datasets import Dataset, too_small
+from clusterbench.base.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
+from clusterbench.base.paths import project_root
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database, engine_class
+from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.results import durability
+from clusterbench.results.statistics import results
+from clusterbench.results.verdicts import Verdict
+from clusterbench.run import validation
+from clusterbench.spec import Platform, host_settings
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.placement_rules import described
+from clusterbench.trial import concurrency_series, neighbours
+from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import load_workload, not_applicable
+
+log = logging.getLogger(__name__)
+
+
+class InvalidRunError(ClusterbenchError):
+    """The run's numbers must not be used; the message lists why."""
+
+
+class Run:
+    """One execution of one experiment, known by its id; everything else is in its archive."""
+
+    def __init__(self, experiment: str, run_id: str, connections: Connections) -> None:
+        self.experiment, self.run_id, self.connections = experiment, run_id, connections
+        self.catalog = Catalog(project_root())
+        self.archive = RunArchive(Store.of(connections(CONNECTION_ID)), experiment, run_id)
+
+    @property
+    def holder(self) -> str:
+        return f"{self.experiment}/{self.run_id}"
+
+    def plan(self) -> Plan:
+        return Plan.from_json(self.archive.need_json("plan.json"))
+
+    @contextmanager
+    def testbed(self, platform_name: str) -> Iterator[Testbed]:
+        """Hosts and engine of a platform, connected for as long as the block lasts."""
+        platform = self.catalog.platform(platform_name)
+        known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
+        with Fleet.of(platform, self.connections) as fleet:
+            engine = self._engine(platform, fleet, known.get("engine"))
+            beside = {
+                name: self._engine(platform.neighbour(name), fleet, (known.get("neighbours") or {}).get(name))
+                for name in platform.neighbours
+            }
+            yield Testbed(platform, fleet, engine, self.archive, beside, known.get("lacks") or {})
+
+    def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
+        database = self.connections(platform.database) if platform.database else None
+        return engine_class(platform.engine)(platform, fleet, database, known)
+
+    def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
+        """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
+        try:
+            if self.archive.sealed:
+                return
+            when = datetime.now(UTC).isoformat(timespec="milliseconds")
+            said = {"step": step, "platform": platform, "error": str(error), "at": when}
+            self.archive.put_json(f"errors/{platform}/{step}/{when}.json", said)
+        except ArchiveError as unreachable:
+            log.warning("the error could not be archived: %s", unreachable)
+
+
+def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]) -> str:
+    """Check the choices, plan the trials, and claim the run id in the archive. Returns the run's address."""
+    experiment = run.catalog.experiment(run.experiment)
+    choices = read_choices(experiment, chosen)
+    plan = make_plan(experiment, choices, run.catalog)
+    if run.archive.sealed:
+        raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run instead of this one")
+    opened = {
+        "run_id": run.run_id,
+        "experiment": run.experiment,
+        "started_by": dict(started_by),
+        "choices": choices.model_dump(),
+        "clusterbench": __version__,
+    }
+    if not run.archive.put_json("run.json", opened) and run.archive.need_json("run.json") != opened:
+        raise ArchiveError(
+            f"{run.archive.url}: the archive holds another run of that id; nothing was changed there. Start a new run"
+        )
+    source = project_root() / "dags" / "experiments" / f"{run.experiment}.yaml"
+    run.archive.put_new("experiment.yaml", source, "application/yaml")
+    for name in plan.trials:
+        run.archive.put_new(f"platforms/{name}/platform.yaml", project_root() / "include/platforms" / f"{name}.yaml")
+    run.archive.put_json("plan.json", plan.as_json())
+    log.info("run %s: %d trials, archived in %s", run.holder, sum(map(len, plan.trials.values())), run.archive.url)
+    return run.archive.url
+
+
+def take_cluster(run: Run, platform: str) -> None:
+    """Keep every other run off the cluster, of this Airflow or of another."""
+    with run.testbed(platform) as testbed:
+        lease.acquire(testbed.fleet, testbed.platform, run.holder)
+
+
+def set_up_cluster(run: Run, platform: str) -> None:
+    """Bring hosts and engine into their declared state, read back that they are, and check that all will fit.
+
+    Any difference that the platform's file does not accept is an error, so nothing is measured on another platform.
+    """
+    with run.testbed(platform) as testbed:
+        apply_setup(testbed)
+        engine_facts, *of_neighbours = (engine.facts() for engine in testbed.engines.values())
+        hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts))
+        testbed.hosts_lack = facts.lacks(testbed.platform, hosts)
+        rows = [*conformance_of_engine(testbed), *conformance_of_hosts(testbed, hosts)]
+        run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
+        run.archive.put_json(
+            f"platforms/{platform}/facts.json",
+            {
+                "engine": engine_facts,
+                "neighbours": dict(zip(testbed.neighbours, of_neighbours, strict=True)),
+                "hosts": hosts,
+                "lacks": testbed.hosts_lack,
+                "durability": durability_of(testbed),
+                "page_cache": testbed.platform.page_cache,
+                "notes": testbed.platform.notes,
+                "without_hosts": testbed.platform.without_hosts,
+                "placement": described(testbed.platform),
+            },
+        )
+        if problem := conformance.problem(testbed.platform, rows):
+            raise EngineError(problem)
+        _check_space(run, testbed)
+
+
+def apply_setup(testbed: Testbed) -> None:
+    """Hosts before the engine, which starts with what they allow."""
+    setup.set_up(testbed.platform, testbed.fleet)
+    for engine in testbed.engines.values():
+        engine.set_up()
+
+
+def undo_setup(testbed: Testbed) -> None:
+    """What ``apply_setup`` and trials did; each part, whatever became of the others."""
+    with ExitStack() as parts:
+        parts.callback(setup.put_back, testbed.platform, testbed.fleet)
+        for engine in reversed(testbed.engines.values()):
+            parts.callback(engine.tear_down)
+
+
+def conformance_of_hosts(
+    testbed: Testbed, hosts: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[conformance.Row]:
+    """``hosts``: their facts, where they were read already. Changes nothing."""
+    declared = host_settings.items(testbed.platform)
+    found = hosts or facts.hosts(testbed.fleet)
+    claims = [*facts.claims(testbed.platform, found), *facts.programs(testbed.platform, found)]
+    return [
+        *conformance.of_claims(testbed.platform, claims),
+        *conformance.of_hosts(testbed.platform, declared, setup.read(testbed.fleet, declared)),
+    ]
+
+
+def conformance_of_engine(testbed: Testbed) -> list[conformance.Row]:
+    """Raises EngineError where it is down. Changes nothing."""
+    rows = []
+    for name, engine in testbed.engines.items():
+        settings = engine.declared_settings()
+        rows += conformance.of_engine(testbed.platform, settings, engine.settings(settings), name)
+    return rows
+
+
+def durability_of(testbed: Testbed) -> dict[str, str]:
+    """What of a database may trade durability away, as it is in force; nothing of what is no database."""
+    return testbed.engine.settings(DURABILITY_SETTINGS) if testbed.platform.database else {}
+
+
+def _check_space(run: Run, testbed: Testbed) -> None:
+    for engine in testbed.engines.values():
+        _check_space_of(engine, run, testbed)
+
+
+def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
+    datasets = run.plan().datasets(testbed.platform.platform, testbed.lacks)
+    needed = sum(
+        max(0, int(dataset.bytes_expected * DISK_HEADROOM) - as_database(engine).stored_bytes(dataset.table))
+        for workload, dataset in datasets
+        if dataset.is_loaded_by_trial or not load_workload(workload).is_generated(dataset, engine)
+    )  # less what is there already: it goes first, or is gone on with
+    free = engine.free_bytes()
+    of_trials = run.plan().made_by_trials(testbed.platform.platform, testbed.lacks)
+    if free is not None and of_trials and of_trials[0].bytes_expected > free:
+        raise EngineError(too_small(engine.platform.platform, of_trials[0], free))
+    if free is not None and needed > free:
+        raise EngineError(
+            f"platform {engine.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free "
+            f"are {free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
+        )
+
+
+def generate_data(run: Run, platform: str) -> None:
+    """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
+    with run.testbed(platform) as testbed:
+        for workload, dataset in run.plan().datasets(platform, testbed.lacks):
+            for engine in testbed.engines.values():  # in turn: they may share files on the ETL host
+                begun = time.monotonic()
+                load_workload(workload).generate(dataset, engine)
+                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, time.monotonic() - begun)
+
+
+def validate_data(run: Run, platform: str) -> list[Trial]:
+    """Great Expectations over every dataset; a bad one stops the platform before its first trial.
+
+    Returns the trials that may now be measured, in their order.
+    """
+    by_suite: dict[str, list[dict[str, object]]] = {}
+    plan = run.plan()
+    with run.testbed(platform) as testbed:
+        looks = [
+            (workload, dataset, engine)
+            for workload, dataset in plan.datasets(platform, testbed.lacks)
+            for engine in testbed.engines.values()
+        ]
+        for workload, dataset, engine in looks:
+            seen = load_workload(workload).inspect(dataset, engine)
+            rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
+            facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
+            by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
+            for name, rows in rows_by_fact.items():
+                by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
+        for workload, dataset in plan.workloads(platform, testbed.lacks):
+            _note_answers(run, workload, dataset)
+    verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
+    run.archive.put_json(
+        f"platforms/{platform}/data.json",
+        {"datasets": by_suite, "verdicts": [verdict.as_json() for verdict in verdicts]},
+    )
+    if not validation.passed(verdicts):
+        raise DatasetError(validation.failures(f"platform {platform!r}: the data", verdicts) + "\nNothing was measured")
+    for rows in by_suite.values():
+        for row in rows:
+            if "checksum_key" in row:
+                run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
+    return plan.trials[platform]
+
+
+def _with_known_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
+    """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
+    if "checksum" not in row:
+        return row
+    key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
+    expected: object = _computed_checksum(run, workload, dataset)
+    source = "DuckDB over the same rows"
+    if expected is None:
+        known = run.archive.store.get(key)
+        source = "an earlier run's" if known else "none yet: later runs are compared with this one"
+        expected = known.decode() if known else row["checksum"]
+    return {**row, "checksum_key": key, "checksum_expected": expected, "checksum_source": source}
+
+
+def _computed_checksum(run: Run, workload: str, dataset: Dataset) -> str | None:
+    """Once a run, however many platforms it has."""
+    key = f"checksums/{dataset.table}.json"
+    kept = run.archive.get_json(key)
+    if kept is None:
+        kept = {"checksum": load_workload(workload).checksum(dataset)}
+        run.archive.put_json(key, kept)
+    found: str | None = kept["checksum"]
+    return found
+
+
+def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
+    """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
+    if run.archive.answers(workload, dataset.table):
+        return
+    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset))
+    if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
+        expected = {**json.loads(known), "source": "earlier valid runs"}
+    if expected:
+        run.archive.put_answers(workload, dataset.table, expected)
+
+
+def _trials_on(run: Run, workload: str, dataset: Dataset) -> list[Trial]:
+    """On all platforms: what is expected of one is expected of the others."""
+    of, planned = load_workload(workload), [trial for trials in run.plan().trials.values() for trial in trials]
+    return [t for t in planned if t.workload == workload and of.dataset(t.levels, t.seed) == dataset]
+
+
+def _known_answer_key(workload: str, dataset: Dataset) -> str:
+    return f"_answers/{workload}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
+
+
+def _remember_answers(run: Run) -> None:
+    """For later runs, which nobody else can tell what a statement answers at full scale."""
+    known: dict[str, dict[str, Any]] = {}
+    for record in run.archive.trials():
+        answer = (record.evidence.get("driver") or {}).get("answer")
+        if answer and record.outcome == "completed":
+            dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
+            known.setdefault(_known_answer_key(record.trial.workload, dataset), {}).update(answer)
+    for key, answer in known.items():
+        run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
+
+
+def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
+    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has.
+
+    Raises NotYetError where an earlier step of its series has no record and this is not the ``last_try``.
+    """
+    done = run.archive.trial(platform, trial_id)
+    if run.archive.sealed and done is None:
+        raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
+    plan = run.plan()
+    trial = plan.trial(platform, trial_id)
+    if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
+        return run.archive.put_trial(record, None)
+    with run.testbed(platform) as testbed:
+        lease.acquire(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
+        return run_trial(trial, testbed)
+
+
+def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
+    """What the earlier steps of the trial's series make of it: a record where the series is given up.
+
+    Airflow starts the trials of a platform in their order, one at a time (a pool of one slot). A trial whose worker
+    died waits before it is tried again, and meanwhile the next one would start: that one then waits as well, by being
+    tried again itself. An earlier step that never gets a record (the archive was away at all its tries) does not hold
+    back the rest: on its last try a trial is measured all the same.
+    """
+    before = concurrency_series.steps_before(trial, plan.trials[trial.platform])
+    found = (run.archive.trial(trial.platform, step.id) for step in before)
+    records = {record.trial.id: record for record in found if record}
+    try:
+        concurrency_series.check_turn(trial, before, records)
+    except NotYetError as not_yet:
+        if not last_try:
+            raise
+        log.warning("%s; this was waited for often enough, and is measured now", not_yet)
+    if reason := concurrency_series.given_up(before, records):
+        log.warning("%s", reason)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return TrialRecord(trial, "not_applicable", reason, evidence={"given_up": True}, started_at=now)
+    return None
+
+
+def cancel(run: Run, platform: str, trial_id: str) -> None:
+    """End a trial's driver, because a person said so; its record will say that it was killed."""
+    with run.testbed(platform) as testbed:
+        job = job_of(run.plan().trial(platform, trial_id), testbed)
+        job.kill()
+        job.beside(detached_job.PROBE).kill()
+        for end in neighbours.endings(testbed, job):
+            end()
+
+
+def release_cluster(run: Run, platform: str) -> None:
+    """Put back what was changed and give the cluster back, also after failures; does nothing to another run's."""
+    with run.testbed(platform) as testbed:
+        lease.acquire(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
+        try:
+            _put_back(run, testbed)
+        finally:
+            lease.release(testbed.fleet, testbed.platform, run.holder)
+
+
+def _put_back(run: Run, testbed: Testbed) -> None:
+    """What trials left, as far as any began, and what set-up did; the latter whatever became of the former."""
+    platform = testbed.platform.platform
+    recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
+    try:
+        end_what_runs(testbed.fleet, testbed.platform, run.holder, done=sorted(recorded))
+        if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
+            for engine in testbed.engines.values():
+                engine.start()
+                engine.end_driver()
+            _restore_lost(run, testbed, recorded)
+    finally:
+        undo_setup(testbed)
+
+
+def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None:
+    """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
+    planned = run.archive.get_json("plan.json")
+    for trial in Plan.from_json(planned).trials.get(testbed.platform.platform, []) if planned else []:
+        workload = load_workload(trial.workload)
+        if trial.id not in recorded and not not_applicable(workload, trial.levels, testbed.lacks):
+            for engine in testbed.engines.values():
+                workload.restore(trial, engine)
+
+
+def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:
+    """Drivers and samplers that a lost worker left running; files are removed of trials that are ``done``: archived."""
+    detached_job.clean_up(fleet, platform.hosts_with("client", "etl"), f"jobs/{holder}/{platform.platform}", done)
+    telemetry.clean_up(fleet, f"telemetry/{holder}/{platform.platform}")
+
+
+def summarise(run: Run) -> None:
+    """Results and verdicts from what is in the archive, and nothing else."""
+    plan, records = run.plan(), run.archive.trials()
+    found = results(plan.trials, records)
+    platforms = {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+    conforming = {name: run.archive.get_json(f"platforms/{name}/conformance.json") or {} for name in plan.trials}
+    verdicts = [
+        *(
+            Verdict(**verdict)
+            for name in plan.trials
+            for verdict in (run.archive.get_json(f"platforms/{name}/data.json") or {}).get("verdicts", [])
+        ),
+        *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
+        *validation.validate("measurements", validation.measurement_rows(records)),
+        *validation.about_experiment(run.experiment, records),
+        *validation.validate("results", validation.result_rows(found)),
+        *(
+            verdict
+            for suite, rows in validation.fact_rows(records).items()
+            for verdict in validation.validate(suite, rows)
+        ),
+        *validation.about_answers(records),
+        *validation.about_neighbours(records),
+        *validation.about_failures(records, run.catalog.experiment(run.experiment)),
+    ]
+    kept = durability.of_run(platforms, records)
+    run.archive.put_json(
+        "results.json", {"results": [result.as_json() for result in found], "durability": kept.as_json()}
+    )
+    run.archive.put_json(
+        "verdicts.json",
+        {"valid": validation.passed(verdicts), "verdicts": [verdict.as_json() for verdict in verdicts]},
+    )
+
+
+def write_report(run: Run) -> None:
+    """One self-contained HTML page, made from the archive alone."""
+    from clusterbench.report.run.page import render_report  # noqa: PLC0415  templates and charts, which no trial needs
+
+    run.archive.put_new("report.html", render_report(run.archive, run.catalog).encode(), "text/html; charset=utf-8")
+
+
+def seal(run: Run) -> str:
+    """The manifest, last and once. Returns the run's address in object storage."""
+    verdicts = run.archive.get_json("verdicts.json") or {"valid": False}
+    opened = run.archive.need_json("run.json")
+    run.archive.seal({"valid": verdicts["valid"], "started_by": opened["started_by"]})
+    if verdicts["valid"]:
+        _remember_answers(run)
+    return run.archive.url
+
+
+def load_history(run: Run) -> None:
+    """The sealed run into the history database, for questions over time; the archive stays the truth."""
+    from clusterbench.history import database, load  # noqa: PLC0415  what no trial needs
+
+    with database.for_loading(run.connections(HISTORY)) as db:
+        load.load_published(db, run.catalog)
+        load.load_run(db, run.archive, run.catalog)
+
+
+def conclude(run: Run) -> None:
+    """Raise InvalidRunError unless the run is sealed and valid: the leaf from which the run's state comes."""
+    manifest = run.archive.get_json("manifest.json")
+    if manifest is None:
+        raise InvalidRunError(f"run {run.holder} was not archived; an earlier task says why")
+    if not manifest["valid"]:
+        verdicts = [Verdict(**verdict) for verdict in run.archive.need_json("verdicts.json")["verdicts"]]
+        raise InvalidRunError(validation.failures(f"run {run.holder}", verdicts) + "\nThe report says more")

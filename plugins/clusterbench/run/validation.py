@@ -1,0 +1,233 @@
+"""Great Expectations over facts of the data, over measurements and results. Suites are ``expectations/*.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clusterbench.base.paths import project_root
+from clusterbench.base.records import FINDINGS, TrialRecord
+from clusterbench.hosts import conformance
+from clusterbench.results.statistics import Result
+from clusterbench.results.verdicts import Verdict
+from clusterbench.spec import Experiment
+from clusterbench.workloads import load_workload
+
+
+def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """Verdicts of a suite on ``rows``, one an expectation. One that cannot be checked has failed, not passed."""
+    import pandas as pd  # noqa: PLC0415  slow to import, and only tasks that validate need it
+
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    import great_expectations as gx  # noqa: PLC0415  6 s and 245 MB
+    from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
+
+    suite_json = json.loads(_file(suite_name).read_text())
+    if not rows:
+        return [Verdict(suite_name, 7, "there is something to validate", False, True, "nothing was recorded")]
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    source = context.data_sources.add_pandas("facts")
+    batches = source.add_dataframe_asset("facts").add_batch_definition_whole_dataframe("all")
+    batch = batches.get_batch(batch_parameters={"dataframe": pd.DataFrame(list(rows))})
+    suite = gx.ExpectationSuite(name=suite_name, expectations=suite_json["expectations"])
+    outcome = batch.validate(suite, result_format="SUMMARY")
+    return [_verdict(suite_name, result.to_json_dict()) for result in outcome.results]
+
+
+def _file(suite_name: str) -> Path:
+    return project_root() / "expectations" / f"{suite_name}.json"
+
+
+def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:
+    config = result["expectation_config"]
+    meta = config.get("meta") or {}
+    return Verdict(
+        suite=suite_name,
+        check=int(meta.get("check", 0)),
+        says=str(meta.get("says") or config["type"].replace("_", " ")),
+        passed=bool(result["success"]),
+        critical=config.get("severity", "critical") == "critical",
+        found=_found(result),
+    )
+
+
+def _found(result: Mapping[str, Any]) -> str:
+    """What was seen, in few words: the unexpected values, or the error of an expectation that could not be run."""
+    if raised := _raised(result.get("exception_info") or {}):
+        return f"could not be checked: {raised}"
+    seen = result.get("result") or {}
+    if not seen:
+        return ""
+    if "unexpected_count" in seen:
+        count, total = seen["unexpected_count"], seen.get("element_count", 0)
+        examples = ", ".join(str(value) for value in (seen.get("partial_unexpected_list") or [])[:5])
+        return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
+    return f"found {seen.get('observed_value')}"
+
+
+def _raised(info: Mapping[str, Any]) -> str:
+    """The first line of what an expectation raised; Great Expectations has one entry in all, or one a metric."""
+    for entry in (info, *(value for value in info.values() if isinstance(value, Mapping))):
+        if entry.get("raised_exception"):
+            return str(entry.get("exception_message")).splitlines()[0]
+    return ""
+
+
+def passed(verdicts: Sequence[Verdict]) -> bool:
+    return all(verdict.passed for verdict in verdicts if verdict.critical)
+
+
+def failures(what: str, verdicts: Sequence[Verdict]) -> str:
+    """A text that lists every critical expectation that failed, with what was found."""
+    failed = [f"  {v.says}: {v.found}" for v in verdicts if v.critical and not v.passed]
+    return f"{what} is not valid:\n" + "\n".join(failed)
+
+
+def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
+    """The same statement on the same data must answer the same in every trial, also where nobody knows the answer.
+
+    An answer has parts, such as one for each query; a trial may have some of them only.
+    """
+    answers: dict[tuple[object, ...], dict[str, set[str]]] = {}
+    for record in records:
+        answer = (record.evidence.get("driver") or {}).get("answer")
+        if answer:
+            workload = load_workload(record.trial.workload)
+            dataset = workload.dataset(record.trial.levels, record.trial.seed)
+            key = (record.trial.workload, dataset.name, dataset.rows)  # however and wherever it is kept
+            for part, value in answer.items():
+                answers.setdefault(key, {}).setdefault(part, set()).add(json.dumps(value, sort_keys=True))
+    if not answers:
+        return []
+    differing = [
+        f"{key[0]} on {key[2]:,} rows: {max(map(len, parts.values()))} answers, differing in {', '.join(names[:5])}"
+        for key, parts in answers.items()
+        if (names := [part for part, values in sorted(parts.items()) if len(values) > 1])
+    ]
+    found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
+    return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
+
+
+def about_experiment(experiment: str, records: Sequence[TrialRecord]) -> list[Verdict]:
+    """What one experiment asks of its trials beyond what all do, where it has a suite of its own.
+
+    That is ``expectations/experiments/<experiment>.json``; each measurement is a column.
+    """
+    suite = f"experiments/{experiment}"
+    if not _file(suite).exists():
+        return []
+    return validate(suite, [{**_measurement_row(record), **record.measurements} for record in records])
+
+
+def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> list[Verdict]:
+    """Failed trials make a run invalid, except where the experiment looks for the point of collapse."""
+    failed = [record.trial.id for record in records if record.outcome in FINDINGS]
+    found = f"{len(failed)} of {len(records)} failed or timed out" + (f": {', '.join(failed[:5])}" if failed else "")
+    says = "No trial failed or ran out of time"
+    return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
+
+
+def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:
+    """Hosts with declared neighbours are not quiet, on purpose; that these were there, every trial has shown."""
+    beside = [record.evidence["neighbours"] for record in records if record.evidence.get("neighbours")]
+    if not beside:
+        return []
+    names = ", ".join(sorted({name for neighbours in beside for name in neighbours}))
+    found = (
+        f"{len(beside)} of {len(records)} trials had neighbours ({names}), which were under load before their driver"
+    )
+    return [Verdict("measurements", 5, "Declared neighbours are under load, and no trial hides it", True, False, found)]
+
+
+# What the suites look at: one flat row a trial, one a cell.
+
+
+def fact_rows(records: Sequence[TrialRecord]) -> dict[str, list[dict[str, Any]]]:
+    """Suite -> rows that trials found for it while they ran (``Reading.details["facts"]``)."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        for suite, row in ((record.evidence.get("driver") or {}).get("facts") or {}).items():
+            found.setdefault(suite, []).append(row)
+    return found
+
+
+SIGNED = ("throughput_change_percent",)
+"""Measurements that may be below zero."""
+LATENCY_ORDER = ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999", "latency_ms_max")
+
+
+def measurement_rows(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
+    """Facts of every trial, in terms that the suite ``measurements`` can judge; absent is None, never 0."""
+    return [_measurement_row(record) for record in records]
+
+
+def _measurement_row(record: TrialRecord) -> dict[str, Any]:
+    ordered = [record.measurements[name] for name in LATENCY_ORDER if name in record.measurements]
+    unsigned = [value for name, value in record.measurements.items() if name not in SIGNED]
+    caches = record.evidence.get("caches") or {}
+    busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
+    steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
+    known = caches.get("problem") or record.evidence.get("neighbours_problem")
+    completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
+    return {
+        "trial": record.trial.id,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        "errors": record.errors,
+        "samples": record.samples,
+        "driver_starts": record.driver_starts,
+        "smallest_measurement": min(unsigned) if completed else None,
+        "latencies_in_order": ordered == sorted(ordered) if completed else None,
+        "cache_problem": caches.get("problem") or "none",
+        "answers_problem": record.reason if record.outcome == "invalid" and not known else "none",
+        "driver_cpu_share": record.measurements.get("driver_cpu_share"),
+        "cpu_percent_before": None if has_neighbours else max((b for b in busy if b is not None), default=None),
+        "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
+        "hosts_with_telemetry": sum(1 for host in record.telemetry.values() if host.get("samples"))
+        if completed
+        else None,
+        "hosts_without_telemetry": sum(1 for host in record.telemetry.values() if not host.get("samples"))
+        + len(record.evidence.get("telemetry_missing") or [])
+        if completed
+        else None,
+    }
+
+
+def conformance_rows(
+    platforms: Mapping[str, Mapping[str, Any]], found: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Every setting that a platform declares, hosts alike as one, and its version, which is always there.
+
+    ``platforms``: the facts of each; ``found``: its conformance, as archived.
+    """
+    rows = []
+    for name, facts in platforms.items():
+        version = (facts.get("engine") or {}).get("version")
+        verdict = conformance.AS_DECLARED if version else conformance.DIFFERENT
+        told = version or "the platform was never set up"
+        rows.append({"what": f"{name}: version", "found": told, "verdict": verdict})
+        for each in conformance.fold(conformance.archived(found.get(name))):
+            what = f"{name}, {each.where}: {each.row.setting}"
+            rows.append({"what": what, "found": each.row.found, "verdict": each.row.verdict})
+    return rows
+
+
+def result_rows(found: Sequence[Result]) -> list[dict[str, Any]]:
+    """Facts of every cell for the suite ``results``."""
+    return [
+        {
+            "cell": f"{result.platform}: {result.label}",
+            "planned": result.planned,
+            "recorded": result.planned - result.outcomes.get("not_run", 0),
+            "completed_or_explained": result.completed + (result.planned - result.completed if result.reasons else 0),
+            "median_inside_interval": all(
+                summary.interval_95 is None or summary.interval_95[0] <= summary.median <= summary.interval_95[1]
+                for summary in result.measurements.values()
+            ),
+        }
+        for result in found
+    ]

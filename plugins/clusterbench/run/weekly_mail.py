@@ -1,0 +1,80 @@
+"""What people are told of a weekly run, by mail and to a webhook. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterbench.base.words import plural
+from clusterbench.history.changes import QUESTION_DAYS, Found, broken, regressions
+from clusterbench.run.weekly import problems, runs_of
+
+REGRESSIONS_TOLD = 50
+"""In a webhook's message; the report has them all."""
+
+
+@dataclass(frozen=True)
+class Message:
+    subject: str
+    text: str
+    webhook: Mapping[str, Any]
+    """JSON that receivers like Slack's understand through ``text``."""
+    report: bytes | None = None
+    """The week's HTML page, for the mail."""
+
+
+def of_week(
+    week: Mapping[str, Any] | None,
+    found: Sequence[Found] | None,
+    *,
+    text: str | None,
+    report: bytes | None,
+    url: str,
+    ask: str = "",
+) -> Message:
+    """``week``, ``found`` and ``text`` (the report in a few lines) are None where a step before did not get so far.
+
+    ``ask`` is where it is asked whether a new level is the baseline.
+    """
+    subject = f"clusterbench week {str(week['started_at'])[:10] if week else ''}".strip() + f": {_summary(week, found)}"
+    failed = [one.experiment for one in runs_of(week) if one.failed] if week else []
+    body = text or "\n".join(problems(week, found)) or "All experiments are valid, and nothing got worse."
+    webhook = {
+        "text": f"{subject}\n{url}",
+        "regressions": [one.line for one in regressions(found or [])][:REGRESSIONS_TOLD],
+        "failed": failed,
+        "url": url,
+    }
+    links = [f"The run in Airflow: {url}"]
+    if regressions(found or []):
+        links.append(f"Is a new level meant to stay? Say so within {QUESTION_DAYS} days: {ask}")
+    return Message(subject, "\n".join([body.rstrip(), "", *links, ""]), webhook, report)
+
+
+def _summary(week: Mapping[str, Any] | None, found: Sequence[Found] | None) -> str:
+    """All of it in one line, the worst first."""
+    if week is None:
+        return "the weekly run could not be archived"
+    ran = runs_of(week)
+    failed = sum(one.failed for one in ran)
+    if found is None:
+        said = ["results not compared"]
+    else:
+        worse, gone = len(regressions(found)), len(broken(found)) - len(regressions(found))
+        said = [plural(worse, "regression")] if worse else []
+        said += [f"{plural(gone, 'result')} missing"] if gone else []
+    if failed:
+        said.append(f"{failed} of {plural(len(ran), 'experiment')} failed")
+    return ", ".join(said) or f"no regression, {plural(len(ran), 'experiment')} valid"
+
+
+def of_deadline(dag_run_id: str, asked: str, hours: float, url: str) -> Message:
+    """``asked``: when the run was asked for, as Airflow writes it."""
+    subject = f"clusterbench week {asked[:10]}: not finished after {hours:g} hours"
+    text = (
+        f"The weekly run {dag_run_id} was to be finished {hours:g} hours after it was queued, and is not. It goes on. "
+        "In its grid the experiment that is running is the one to look at; a cluster that a dead run holds is named "
+        f"in the log of take_cluster.\n\nThe run in Airflow: {url}\n"
+    )
+    return Message(subject, text, {"text": f"{subject}\n{url}", "regressions": [], "failed": [], "url": url})

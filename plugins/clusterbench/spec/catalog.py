@@ -1,0 +1,187 @@
+"""All files of one project: found by folder, so that adding one is adding a file and nothing else."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
+from clusterbench.spec.by_name import engine_names
+from clusterbench.spec.checks import check_experiment, check_platform, check_published
+from clusterbench.spec.experiment import Experiment
+from clusterbench.spec.loading import load, located
+from clusterbench.spec.placed import contradictions
+from clusterbench.spec.platform import Platform
+from clusterbench.spec.published import Published
+
+OFFERED = "CLUSTERBENCH_PLATFORMS"
+"""Which platforms an installation measures: names or patterns, with commas between; ``!`` before one excludes."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The experiments, platforms and published results below ``root``."""
+
+    root: Path
+    _read: dict[Path, Platform] = field(default_factory=dict, repr=False, compare=False)
+    """A platform's file is read once: many experiments ask for it, and DAGs are parsed often."""
+
+    @cached_property
+    def experiment_files(self) -> list[Path]:
+        return sorted((self.root / "dags" / "experiments").glob("*.yaml"))
+
+    @cached_property
+    def platform_files(self) -> list[Path]:
+        return sorted((self.root / "include" / "platforms").glob("*.yaml"))
+
+    @cached_property
+    def published_files(self) -> list[Path]:
+        return sorted((self.root / "include" / "published").glob("*.yaml"))
+
+    def experiment(self, name: str) -> Experiment:
+        return self.read_experiment(self._file(self.experiment_files, "experiment", name))
+
+    def read_experiment(self, path: Path) -> Experiment:
+        """An experiment checked against the workloads and platforms that it names."""
+        experiment = load(path, Experiment)
+        _named_as_its_file(path, "experiment", experiment.experiment)
+        platforms, published = ([file.stem for file in files] for files in (self.platform_files, self.published_files))
+        if problems := check_experiment(experiment, platforms, published):
+            raise SpecError([located(path, problem) for problem in problems])
+        return self._with_offered_defaults(experiment)
+
+    def _with_offered_defaults(self, experiment: Experiment) -> Experiment:
+        """Of the platforms that an experiment names those offered here; of none, all offered of the same engines."""
+        offered = [name for name in experiment.platforms if is_offered(name)]
+        if len(offered) == len(experiment.platforms):
+            return experiment
+        engines = self.engines_of(experiment)
+        known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
+        offered = offered or [platform.platform for platform in known]
+        return experiment.model_copy(update={"platforms": offered}) if offered else experiment
+
+    def experiments(self) -> list[tuple[Experiment, list[Platform]]]:
+        """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``.
+
+        One without a platform that is offered here is left out.
+        """
+        found = []
+        for file in self.experiment_files:
+            try:
+                experiment = self.read_experiment(file)
+                platforms = self.platforms_for(experiment)
+            except SpecError:
+                continue
+            if any(is_offered(platform.platform) for platform in platforms):
+                found.append((experiment, platforms))
+        return found
+
+    def platform(self, name: str) -> Platform:
+        return self.read_platform(self._file(self.platform_files, "platform", name))
+
+    def read_platform(self, path: Path) -> Platform:
+        if path not in self._read:
+            self._read[path] = self._checked_platform(path)
+        return self._read[path]
+
+    @staticmethod
+    def _checked_platform(path: Path) -> Platform:
+        platform = load(path, Platform)
+        _named_as_its_file(path, "platform", platform.platform)
+        if platform.engine not in engine_names():
+            problem = f"engine: unknown engine {platform.engine!r}{suggest(platform.engine, engine_names())}"
+            raise SpecError([located(path, problem)])
+        if problems := check_platform(platform) + contradictions(platform):
+            raise SpecError([located(path, problem) for problem in problems])
+        return platform
+
+    def platforms_for(self, experiment: Experiment) -> list[Platform]:
+        """Every platform that could be measured: those the experiment names, and others for it of its engines."""
+        named = [self.platform(name) for name in experiment.platforms]
+        engines = self.engines_of(experiment)
+        known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
+        return [*named, *(p for p in known if p.platform not in experiment.platforms)]
+
+    def engines_of(self, experiment: Experiment) -> set[str]:
+        """Those of its platforms, and those that it has settings for."""
+        return {self.platform(name).engine for name in experiment.platforms} | set(experiment.settings)
+
+    def platforms(self) -> list[Platform]:
+        """Every platform that can be run here: no template, offered, its file in order (else ``lint`` tells of it)."""
+        found = []
+        for file in filter(lambda path: is_offered(path.stem), self.platform_files):
+            try:
+                platform = self.read_platform(file)
+            except SpecError:
+                continue
+            if not platform.template:
+                found.append(platform)
+        return found
+
+    def published(self, name: str) -> Published:
+        path = self._file(self.published_files, "published", name)
+        published = load(path, Published)
+        _named_as_its_file(path, "published", published.published)
+        return published
+
+    def lint(self) -> list[str]:
+        """Every problem in every file, one line each; empty when all is well."""
+        problems: list[str] = []
+        for files, read in (
+            (self.experiment_files, self.read_experiment),
+            (self.platform_files, self.read_platform),
+            (self.published_files, lambda path: self.published(path.stem)),
+        ):
+            for path in files:
+                try:
+                    read(path)
+                except SpecError as error:
+                    problems += error.problems
+                except ClusterbenchError as error:
+                    problems.append(f"{path}: {error}")
+        return problems or self._lint_published() + self._lint_experiments_of_platforms()
+
+    def _lint_experiments_of_platforms(self) -> list[str]:
+        known = [path.stem for path in self.experiment_files]
+        return [
+            located(path, f"experiments: unknown experiment {name!r}{suggest(name, known)}")
+            for path in self.platform_files
+            for name in self.read_platform(path).experiments
+            if name not in known
+        ]
+
+    def _lint_published(self) -> list[str]:
+        problems = []
+        for file in self.experiment_files:
+            experiment = self.read_experiment(file)
+            if experiment.published:
+                published = self.published(experiment.published)
+                source = self._file(self.published_files, "published", experiment.published)
+                problems += [located(source, problem) for problem in check_published(experiment, published)]
+        return problems
+
+    def _file(self, files: list[Path], kind: str, name: str) -> Path:
+        """The file of that name; ``name`` is compared, never joined to a path."""
+        for path in files:
+            if path.stem == name:
+                return path
+        names = [path.stem for path in files]
+        raise SpecError([f"unknown {kind} {name!r}{suggest(name, names)}"])
+
+
+def is_offered(name: str) -> bool:
+    """Whether this installation measures the platform, as ``CLUSTERBENCH_PLATFORMS`` says; all where that is unset."""
+    patterns = [pattern.strip() for pattern in os.environ.get(OFFERED, "").split(",") if pattern.strip()]
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    excluded = (fnmatchcase(name, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    return (not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)) and not any(excluded)
+
+
+def _named_as_its_file(path: Path, key: str, name: str) -> None:
+    """A name is its file's name, so two files can never share one."""
+    if name != path.stem:
+        problem = f"{key}: the name {name!r} differs from the file's; write {path.stem!r}, or rename it to {name}.yaml"
+        raise SpecError([located(path, problem)])

@@ -1,0 +1,1 @@
+"""How one number comes about: the plan of trials, the protocol of one, its neighbours and its utilisation."""

@@ -1,0 +1,71 @@
+"""What is left to be known when the driver has ended, well or not: instances, logs, the hosts' last seconds.
+
+A cluster that collapsed must not take the trial with it. Every question has a bound: a host that does not answer is
+waited for once (``ssh.CONNECT_TIMEOUT_S``, or ``KEEPALIVE_S`` three times where the connection stood), a script takes
+``engines.postgres.ASK_S`` at most, and so does a question to a server; whoever answers is still heard.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clusterbench.base.errors import EngineError, HostError
+from clusterbench.engines import Engine
+from clusterbench.engines.instances import faults
+from clusterbench.hosts import telemetry
+from clusterbench.hosts.fleet import Fleet
+
+LAST_SAMPLES = 10
+LAST = (
+    "cpu_percent",
+    "cpu_steal_percent",
+    "pressure_cpu_percent",
+    "pressure_io_percent",
+    "pressure_mem_percent",
+    "memory_used_percent",
+)
+
+
+def look(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well: bool) -> dict[str, Any]:
+    """How the cluster is after the driver, what became of its instances meanwhile, and what their logs say.
+
+    ``name``: that of ``Engine.mark_logs``.
+    """
+    after: dict[str, Any] = {}
+    try:
+        after["cluster"] = engine.state()
+        after["faults"] = faults(before["cluster"], after["cluster"])
+        if after["faults"] or not ended_well:
+            after["log"] = engine.log_excerpt(after["faults"])
+        if not after["faults"]:
+            after["counters"] = engine.counters()
+        after["logged"] = engine.logged_since(name)
+    except (EngineError, HostError) as error:
+        said = f"after the trial the cluster could not be asked: {error}"
+        after["faults"] = [*after.get("faults", []), said]
+    return after
+
+
+def of_one_that_broke_off(fleet: Fleet, engine: Engine, name: str, into: Path) -> dict[str, Any]:
+    """Evidence of a trial that could not be followed to its end, because a host or the server was lost."""
+    missing = telemetry.collect(fleet, name, into / "telemetry", telemetry.stop(fleet, name))
+    try:
+        said = engine.log_excerpt([])
+    except (EngineError, HostError) as error:
+        said = f"no log: {error}"
+    return {"after": {"log": said}, "telemetry_missing": missing, "last_telemetry": last_telemetry(into / "telemetry")}
+
+
+def last_telemetry(folder: Path) -> dict[str, list[dict[str, float]]]:
+    """The last samples of every host whose telemetry is there, with their time in epoch seconds."""
+    found = {}
+    for host in sorted(folder.iterdir()) if folder.exists() else ():
+        raw = host / telemetry.RAW_FILE
+        rows = telemetry.samples(gzip.decompress(raw.read_bytes()).decode()) if raw.exists() else []
+        if rows:
+            kept = rows[-LAST_SAMPLES:]
+            found[host.name] = [{name: row[name] for name in ("time_s", *LAST) if name in row} for row in kept]
+    return found

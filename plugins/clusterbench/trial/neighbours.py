@@ -1,0 +1,169 @@
+"""Neighbours of a platform: other databases that are under a trial's load while it is measured.
+
+Each runs what the trial runs, as many streams of it, in rounds without end, from the host that drives the trial: that
+costs processor time there, which is told, and is none of the measured driver's own. Neighbours are under load before
+telemetry begins and until the driver ends. One that was not makes the trial invalid: that was another density.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import Reading
+from clusterbench.base.records import Trial
+from clusterbench.hosts.detached_job import DetachedJob
+from clusterbench.workloads import Workload
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Engine
+    from clusterbench.trial.testbed import Testbed
+
+log = logging.getLogger(__name__)
+
+UNDER_LOAD_SHARE_MIN = 0.9
+"""Of the measured window."""
+RESTART_S = 1.0
+"""Between two rounds a driver starts anew; up to here that is no pause. After a failed round there is a longer one."""
+LONGER_S = 600
+"""Than the trial's driver may take; a neighbour ends by itself then, whatever happens to the worker."""
+FILE = "neighbours.json"
+
+ROUNDS = """\
+# A trial's load, again and again until somebody ends it. A line a round: start, end, exit status.
+while :; do
+  rm -rf round; mkdir round
+  for file in {files}; do ln -s "../$file" round/; done
+  start=$(date +%s.%N) status=0
+  echo "$start" >started_at
+  (cd round; exec bash ../load.sh) >round.out 2>round.err </dev/null || status=$?
+  echo "$start $(date +%s.%N) $status" >>rounds
+  if [ "$status" != 0 ]; then tail -c 500 round.err >error; sleep 2; fi
+done
+"""
+
+# Of the job's session: what runs, and what each had run and waited for. Its name may have no blanks, as none here has.
+CPU_SECONDS = """\
+{ cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v session="$(cat pid)" -v ticks="$(getconf CLK_TCK)" \\
+  '$6 == session {s += $14 + $15 + $16 + $17} END {print s / ticks}' >cpu_s
+"""
+
+
+def start(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> None:
+    """The trial's load on every neighbour, prepared as for the trial itself."""
+    for name, engine in testbed.neighbours.items():
+        engine.recover()
+        workload.prepare(trial, engine)
+        job.beside(name).start(rounds(workload.job(trial, engine)), trial.timeout_s + LONGER_S)
+
+
+def rounds(once: Job) -> Job:
+    """A job that does ``once`` without end, each time in a folder of its own."""
+    names = " ".join(quote(name) for name in (*once.files, *once.secrets))
+    load = "set -euo pipefail\n" + once.command
+    return Job({**once.files, "load.sh": load}, once.secrets, ROUNDS.format(files=names))
+
+
+def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
+    """After the driver has ended: note how every neighbour is, and end its load."""
+    found = {name: _told(job.beside(name)) for name in testbed.neighbours}
+    if found:
+        (output / FILE).write_text(json.dumps(found))
+    for end in endings(testbed, job):
+        try:
+            end()
+        except ClusterbenchError as error:
+            log.warning("a neighbour's load: %s", error)
+
+
+def _told(beside: DetachedJob) -> dict[str, str]:
+    """What a neighbour's job says, by file; ``was`` is how it was when it was asked first, before it was ended."""
+    was = beside.state().phase
+    if was == "running":
+        beside.fleet.run_on(
+            beside.host, f"cd {quote(beside.directory)}\n[ -e was ] || {{ echo {was} >was; {CPU_SECONDS} }}"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        if was != "new":
+            beside.collect(("was", "rounds", "started_at", "error", "cpu_s"), Path(folder))
+        return {"was": was} | {path.name: path.read_text(errors="replace").strip() for path in Path(folder).iterdir()}
+
+
+def endings(testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
+    """What ends every neighbour's load, also where it was ended before."""
+    return [partial(_end, job.beside(name), engine) for name, engine in testbed.neighbours.items()]
+
+
+def _end(beside: DetachedJob, engine: Engine) -> None:
+    beside.kill()
+    engine.end_driver()
+
+
+def undoing(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
+    """All that has to be undone of ``start``."""
+    return [
+        *endings(testbed, job),
+        *(partial(workload.restore, trial, engine) for engine in testbed.neighbours.values()),
+    ]
+
+
+@dataclass(frozen=True)
+class Round:
+    start_s: float
+    end_s: float
+    failed: bool
+
+
+def judge(output: Path, reading: Reading) -> tuple[dict[str, Any], str]:
+    """Evidence by neighbour, and why the trial is invalid, if it is. Pure but for the file."""
+    start_s, end_s = reading.window_start_s, reading.window_end_s
+    if start_s is None or end_s is None:
+        return json_of(output / FILE), ""
+    evidence, problems = {}, []
+    for name, told in json_of(output / FILE).items():
+        seen = evidence[name] = _seen(told, start_s, end_s)
+        share, error = seen["under_load_share"], f": {seen['error']}" if seen["error"] else ""
+        if told["was"] == "new" or "started_at" not in told:
+            problems.append(f"neighbour {name!r} never came under load")
+        elif told["was"] == "ended":
+            problems.append(f"neighbour {name!r} stopped before the trial's driver had ended{error}")
+        elif share < UNDER_LOAD_SHARE_MIN:
+            problems.append(
+                f"neighbour {name!r} was under load for {share:.0%} of the measured time, at least "
+                f"{UNDER_LOAD_SHARE_MIN:.0%} are needed; {seen['failed']} of its rounds failed{error}"
+            )
+    return evidence, "; ".join(problems)
+
+
+def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, Any]:
+    """Of the measured window, but for the processor time of the neighbour's drivers, which is from their start."""
+    done = [
+        Round(float(begun), float(ended), status != "0")
+        for begun, ended, status in (line.split() for line in told.get("rounds", "").splitlines())
+    ]
+    inside = [each for each in done if each.end_s > start_s and each.end_s <= end_s]
+    starts = [each.start_s for each in done]
+    if told.get("started_at") and (began_s := float(told["started_at"])) not in starts:
+        starts.append(began_s)
+    ends = [each.end_s for each in done] + [end_s] * (len(starts) - len(done))
+    following = [*starts[1:], end_s] if starts else []
+    loaded_s = 0.0
+    for begun, ended, then in zip(starts, ends, following, strict=True):
+        until = then if then - ended <= RESTART_S else ended
+        loaded_s += max(0.0, min(until, end_s) - max(begun, start_s))
+    return {
+        "rounds": sum(not each.failed for each in inside),
+        "failed": sum(each.failed for each in inside),
+        "under_load_share": round(loaded_s / (end_s - start_s), 3) if end_s > start_s else 1.0,
+        "driver_cpu_s": float(told["cpu_s"]) if told.get("cpu_s") else None,
+        "error": " ".join(told.get("error", "").split()),
+    }

@@ -1,0 +1,267 @@
+"""Experiment x platforms x choices -> trials, in a random order that the seed fixes. Pure: touches no host."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import SpecError, suggest
+from clusterbench.base.factors import Level
+from clusterbench.base.records import Trial
+from clusterbench.engines import engine_class
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.concurrency import concurrency_levels
+from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
+from clusterbench.spec.loading import Strict, say
+from clusterbench.spec.platform import Platform
+from clusterbench.trial import concurrency_series
+from clusterbench.workloads import load_workload, not_applicable
+
+
+class Choices(Strict):
+    """What a person chose in the form, on the command line or over the API; empty means: as the YAML says."""
+
+    scale: Scale
+    platforms: Annotated[list[Name], Field(min_length=1)]
+    sweeps: list[Name] = []
+    concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
+    repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a run, by platform, in the order in which they will run."""
+
+    experiment: str
+    choices: Choices
+    trials: dict[str, list[Trial]]
+
+    def datasets(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+        """(workload, dataset) of those of the platform's trials that can be had, each dataset once, smallest first."""
+        found: dict[str, tuple[str, Dataset]] = {}
+        for workload, dataset in self.workloads(platform, lacks):
+            if not dataset.is_of_trial:
+                found.setdefault(dataset.table, (workload, dataset))
+        return sorted(found.values(), key=lambda pair: pair[1].rows)
+
+    def made_by_trials(self, platform: str, lacks: Mapping[str, str]) -> list[Dataset]:
+        """Datasets that trials make and remove, one at a time; the largest first."""
+        found = [dataset for _, dataset in self.workloads(platform, lacks) if dataset.is_of_trial]
+        return sorted(found, key=lambda dataset: -dataset.bytes_expected)
+
+    def workloads(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+        """As ``datasets``, but every workload with each of its datasets."""
+        found: dict[tuple[str, Dataset], None] = {}
+        for trial in self.trials[platform]:
+            workload = load_workload(trial.workload)
+            if not not_applicable(workload, trial.levels, lacks):
+                found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
+        return list(found)
+
+    def trial(self, platform: str, trial_id: str) -> Trial:
+        for trial in self.trials.get(platform, []):
+            if trial.id == trial_id:
+                return trial
+        raise SpecError([f"no trial {trial_id!r} on platform {platform!r} in this run's plan"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "experiment": self.experiment,
+            "choices": self.choices.model_dump(),
+            "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        choices = Choices.model_validate(data["choices"])
+        order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
+        trials = {name: [Trial(**trial) for trial in data["trials"][name]] for name in order if name in data["trials"]}
+        return cls(data["experiment"], choices, trials)
+
+
+def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
+    """The choices of a form or of an API call, defaults filled in. Raises SpecError in words of the form."""
+    defaults: dict[str, Any] = {
+        "scale": experiment.default_scale,
+        "platforms": experiment.platforms,
+        "seed": experiment.seed,
+    }
+    unknown = [key for key in chosen if key not in Choices.model_fields]
+    problems = [f"{key!r} is not a choice{suggest(key, list(Choices.model_fields))}" for key in unknown]
+    if problems:
+        raise SpecError(problems)
+    given = {key: value for key, value in chosen.items() if value is not None}
+    try:
+        choices = Choices.model_validate(defaults | given)
+    except ValidationError as error:
+        raise SpecError(
+            [f"{'.'.join(str(part) for part in problem['loc'])}: {say(problem)}" for problem in error.errors()]
+        ) from None
+    problems = [
+        f"sweeps: unknown sweep {name!r}{suggest(name, list(experiment.sweeps))}"
+        for name in choices.sweeps
+        if name not in experiment.sweeps
+    ]
+    if problems:
+        raise SpecError(problems)
+    return choices
+
+
+def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
+    """All trials of a run. The same experiment and choices give the same trials in the same order."""
+    _check_concurrency(experiment, choices)
+    trials, engines = {}, catalog.engines_of(experiment)
+    for name in dict.fromkeys(choices.platforms):
+        platform = catalog.platform(name)
+        _check_engine(experiment, platform, engines)
+        _check_is_for(experiment, platform)
+        planned = list(_trials(experiment, choices, platform))
+        trials[name] = _in_random_order(planned, choices.seed)
+    return Plan(experiment.experiment, choices, trials)
+
+
+def _check_engine(experiment: Experiment, platform: Platform, engines: Collection[str]) -> None:
+    if platform.engine not in engines:
+        raise SpecError(
+            [
+                f"platforms: {platform.platform!r} is a platform of {platform.engine}, and experiment "
+                f"{experiment.experiment!r} measures {' and '.join(sorted(engines))}; choose one of those, or name the "
+                "engine in the experiment's 'settings'"
+            ]
+        )
+
+
+def _check_is_for(experiment: Experiment, platform: Platform) -> None:
+    if platform.platform not in experiment.platforms and not platform.is_for(experiment.experiment):
+        raise SpecError(
+            [
+                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)}, as 'experiments' "
+                f"in its file says; choose another, or add {experiment.experiment!r} there"
+            ]
+        )
+
+
+def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
+    """A level that no chosen sweep varies would be left out without a word; say so instead."""
+    declared = concurrency_levels(experiment, choices.scale, choices.sweeps)
+    if unknown := [level for level in choices.concurrency if level not in declared]:
+        allowed = ", ".join(map(str, declared)) or "none, no chosen sweep varies it"
+        raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
+
+
+def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[Trial]:
+    for name, sweep in experiment.sweeps.items():
+        if choices.sweeps and name not in choices.sweeps:
+            continue
+        for levels, varied in _cells(sweep, choices):
+            for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
+                yield _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
+
+
+def _cells(sweep: Sweep, choices: Choices) -> Iterator[tuple[dict[str, Level], list[str]]]:
+    """Every combination of levels, defaults filled in, and the names of the factors that vary."""
+    factors = load_workload(sweep.workload).factors
+    levels = {name: sweep.levels(name, choices.scale) for name in sweep.factors}
+    for name, listed in levels.items():
+        if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
+            levels[name] = [level for level in listed if level in choices.concurrency]
+    varied = [name for name in levels if len(sweep.levels(name, choices.scale)) > 1]
+    defaults = {name: factor.default for name, factor in factors.items()}
+    for combination in itertools.product(*levels.values()):
+        yield defaults | dict(zip(levels, combination, strict=True)), varied
+
+
+def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
+    experiment: Experiment,
+    name: str,
+    platform: Platform,
+    levels: dict[str, Level],
+    varied: list[str],
+    repetition: int,
+    seed: int,
+) -> Trial:
+    sweep = experiment.sweeps[name]
+    factors = load_workload(sweep.workload).factors
+    parts = [f"{factor}_{levels[factor]}" for factor in varied]
+    steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
+    said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors]
+    return Trial(
+        id=".".join([name, *parts, f"r{repetition}"]),
+        label=f"{name.replace('_', ' ')}: {', '.join(said)} (#{repetition})",
+        platform=platform.platform,
+        sweep=name,
+        workload=sweep.workload,
+        levels=levels,
+        repetition=repetition,
+        seed=seed,
+        timeout_s=sweep.timeout_s,
+        settings=experiment.settings.get(platform.engine, {}),
+        series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
+        give_up_after=sweep.give_up_after,
+    )
+
+
+def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
+    """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
+
+    A series stays whole, and rises.
+    """
+    digest = hashlib.sha256(f"order:{seed}".encode()).digest()
+    shuffled = concurrency_series.blocks(sorted(trials, key=lambda trial: trial.id))
+    random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
+    return [trial for block in shuffled for trial in block]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a plan needs of one platform before anything is touched."""
+
+    platform: str
+    trials: int
+    not_applicable: int
+    dataset_bytes: int
+    disk_needed_bytes: int
+    files_bytes: int
+    """Load files, on the ETL host."""
+    estimate_s: float
+
+
+DISK_HEADROOM = 1.3
+"""Free space for write-ahead log, sorting of index builds and the index built twice, over the finished data."""
+
+GENERATION_BYTES_PER_S = 100_000_000
+"""What one core of the lab generated (facts: 0.45 M rows/s); a full-scale cluster has many."""
+
+
+def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
+    """Trials, bytes and time of each platform of the plan."""
+    estimates = []
+    for name, trials in plan.trials.items():
+        platform = catalog.platform(name)
+        lacks = engine_class(platform.engine).lacking(platform, {})
+        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, lacks) is None]
+        datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
+        engines = 1 + len(platform.neighbours)
+        dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)
+        of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, lacks)), default=0)
+        measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
+        estimates.append(
+            Estimate(
+                platform=name,
+                trials=len(trials),
+                not_applicable=len(trials) - len(possible),
+                dataset_bytes=dataset_bytes + of_trials,
+                disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM) + of_trials,
+                files_bytes=sum(dataset.files_bytes for dataset in datasets),
+                estimate_s=measured_s + dataset_bytes / GENERATION_BYTES_PER_S,
+            )
+        )
+    return estimates

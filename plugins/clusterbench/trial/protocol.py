@@ -1,0 +1,238 @@
+"""The protocol of a trial, on one page: how one number comes about.
+
+A trial may be entered any number of times (a restarted worker, a cleared task); its driver starts at most once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clusterbench.base.errors import ClusterbenchError, EngineError, HostError
+from clusterbench.base.measurements import Reading
+from clusterbench.base.records import FINDINGS, Trial, TrialRecord
+from clusterbench.engines import as_database, caches
+from clusterbench.engines.instances import summary
+from clusterbench.hosts import resource_use, telemetry
+from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob, JobState
+from clusterbench.trial import aftermath, neighbours, utilisation
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import Workload, load_workload, not_applicable
+
+log = logging.getLogger(__name__)
+
+
+def run_trial(trial: Trial, testbed: Testbed) -> TrialRecord:
+    """Measure one trial, or go on with it where an earlier try ended. Returns its record, which is in the archive.
+
+    Raises ArchiveError when the record cannot be written: the job keeps its output, so another try can collect it.
+    """
+    if done := testbed.archive.trial(trial.platform, trial.id):
+        log.info("measured before, by an earlier try of this task; nothing is measured twice")
+        return done
+    workload = load_workload(trial.workload)
+    if reason := not_applicable(workload, trial.levels, testbed.lacks):
+        return testbed.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), testbed), None)
+    job = job_of(trial, testbed)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder)
+        try:
+            record = _measure(trial, workload, testbed, job, output)
+        except caches.CannotEmptyError as error:
+            record = TrialRecord(trial, "not_applicable", str(error))
+        except utilisation.CannotReachError as error:
+            record = TrialRecord(trial, "not_applicable", str(error), evidence={"load": error.evidence})
+        except (HostError, EngineError) as error:
+            left = aftermath.of_one_that_broke_off(
+                testbed.fleet, testbed.engine, _telemetry_name(trial, testbed), output
+            )
+            started = int("driver" in testbed.phases_s)
+            record = TrialRecord(trial, "failed", str(error), evidence=left, driver_starts=started)
+        record = testbed.archive.put_trial(_complete(record, testbed), output)
+    _restore(trial, workload, testbed, job)
+    return record
+
+
+def job_of(trial: Trial, testbed: Testbed) -> DetachedJob:
+    """The trial's job on the host that drives it: one directory, whose name holds run and trial."""
+    (host, *_) = testbed.platform.hosts_with(load_workload(trial.workload).runs_on)
+    return DetachedJob(testbed.fleet, host, f"jobs/{_name(trial, testbed)}")
+
+
+def _name(trial: Trial, testbed: Testbed) -> str:
+    return f"{testbed.archive.experiment}/{testbed.archive.run_id}/{trial.platform}/{trial.id}"
+
+
+def _telemetry_name(trial: Trial, testbed: Testbed) -> str:
+    return f"telemetry/{_name(trial, testbed)}"
+
+
+def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, output: Path) -> TrialRecord:
+    name = _telemetry_name(trial, testbed)
+    if job.state().phase == "new":
+        job.wait_for_others()
+        _make_ready(trial, workload, testbed, job, name)
+    else:
+        log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
+    with testbed.phase("driver"):
+        state = job.wait()
+    with testbed.phase("collect"):
+        neighbours.stop(testbed, job, output)
+        job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
+        without = telemetry.stop(testbed.fleet, name)
+        before = json.loads((output / "before.json").read_text())
+        after = aftermath.look(testbed.engine, before, name, ended_well=state.exit_status == 0)
+        (output / "after.json").write_text(json.dumps(after, default=str))
+        missing = telemetry.collect(testbed.fleet, name, output / "telemetry", without)
+    expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
+    drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
+    return _judge(trial, workload, state, output, expected, missing, drawn)
+
+
+def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, name: str) -> None:
+    """Settings, the load, cache state with its proof, telemetry, a quiet second, the driver. Evidence goes with it."""
+    before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    with testbed.phase("prepare"):
+        before["recovered"] = testbed.engine.recover()
+        before["workload"] = workload.prepare(trial, testbed.engine)
+    with testbed.phase("load"):  # before the caches, which it fills
+        trial, load = utilisation.reach(trial, workload, testbed, job)
+        before |= {"load": load} if load else {}
+    with testbed.phase("cache_state"):
+        state = str(trial.levels.get("cache", "warm"))
+        relations = workload.relations(trial)
+        before["caches"] = caches.make(
+            state, as_database(testbed.engine), relations, page_cache=testbed.platform.page_cache
+        )
+    with testbed.phase("settle"):
+        made = workload.job(trial, testbed.engine)
+        neighbours.start(trial, workload, testbed, job)
+        before["cluster"] = testbed.engine.state()
+        testbed.engine.mark_logs(name)
+        telemetry.start(testbed.fleet, name)
+        time.sleep(telemetry.SETTLE_S)
+        before["counters"] = testbed.engine.counters()
+    evidence = json.dumps(before, default=str)
+    job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
+
+
+def _judge(  # noqa: PLR0917  private, and each argument is a part of the evidence
+    trial: Trial,
+    workload: Workload,
+    state: JobState,
+    output: Path,
+    expected: Mapping[str, Any],
+    missing_telemetry: list[str],
+    database_hosts: Sequence[str],
+) -> TrialRecord:
+    """The record, from files alone: raw output, evidence of before, telemetry."""
+    before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
+    reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
+    began_s = float((output / "began").read_text()) if (output / "began").exists() else None
+    drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
+    hosts = {
+        path.name: telemetry.read(
+            path,
+            reading.window_start_s,
+            reading.window_end_s,
+            reading.phases,
+            drawn=len(drawn) if path.name in drawn else 0,
+            before_s=began_s,
+        )
+        for path in sorted((output / "telemetry").iterdir())
+    }
+    observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
+    outcome, reason = _outcome(state, reading, before, output)
+    beside, problem = neighbours.judge(output, reading)
+    off = utilisation.judge(before.get("load"), observed)
+    if problem and outcome == "completed":
+        outcome, reason = "invalid", problem
+    if off and outcome == "completed":  # as a state of the caches that cannot be had
+        outcome, reason = "not_applicable", off
+    if after.get("faults"):  # whatever the driver made of it
+        outcome, reason = "failed", "; ".join([*after["faults"], *([reason] if reason else [])])
+    return TrialRecord(
+        trial,
+        outcome,
+        reason,
+        measurements=_measured(workload, reading, after, observed) if outcome not in FINDINGS else {},
+        samples=reading.samples,
+        errors=reading.errors,
+        window_start_s=reading.window_start_s,
+        window_end_s=reading.window_end_s,
+        evidence={
+            **_shortened(before),
+            "after": _shortened(after),
+            **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
+            "driver": reading.details,
+            **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
+            "telemetry_missing": missing_telemetry,
+            **({"last_telemetry": aftermath.last_telemetry(output / "telemetry")} if outcome in FINDINGS else {}),
+        },
+        telemetry=hosts,
+        started_at=before["started_at"],
+        driver_starts=1,
+    )
+
+
+def _measured(
+    workload: Workload, reading: Reading, after: Mapping[str, Any], observed: Mapping[str, float]
+) -> dict[str, float]:
+    """What the driver measured, and of what the engine logged and the hosts did that which the workload declares."""
+    beside = {**observed, **(after.get("logged") or {})}
+    return {**reading.measurements, **{name: float(n) for name, n in beside.items() if name in workload.measurements}}
+
+
+def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
+    """Before or after, with the instances summed up; all of them are in ``before.json`` and ``after.json``."""
+    return {**look, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
+
+
+def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], output: Path) -> tuple[Any, str]:
+    """How the trial ended, and why. A state of the caches that was not reached makes it invalid, never warm."""
+    if state.exit_status in TIMED_OUT_STATUSES:
+        return "timed_out", "the driver did not end within its time limit and was stopped"
+    if state.exit_status is None:
+        return "failed", "the driver died without an exit status: it was killed, or the client host restarted"
+    if reading.timed_out:
+        return "timed_out", "; ".join(reading.timed_out)
+    said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
+    said = str(reading.details.get("driver_errors", "")) or said
+    if state.exit_status or reading.errors:
+        return (
+            "failed",
+            f"the driver ended with status {state.exit_status}, {reading.errors} errors: {said.strip()[-500:]}",
+        )
+    problem = before["caches"]["problem"]
+    invalid = [str(problem)] if problem else reading.invalid
+    return ("invalid", "; ".join(invalid)) if invalid else ("completed", "")
+
+
+def _complete(record: TrialRecord, testbed: Testbed) -> TrialRecord:
+    started_at = record.started_at or datetime.now(UTC).isoformat(timespec="milliseconds")
+    return replace(record, started_at=started_at, phases_s=dict(testbed.phases_s))
+
+
+def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> None:
+    """Undo what the trial set and end what it started; each part, whatever became of the others.
+
+    A failure here is the next step's to report: this trial's record stands.
+    """
+    for undo in (
+        job.kill,
+        testbed.engine.end_driver,
+        lambda: telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed)),
+        lambda: workload.restore(trial, testbed.engine),
+        *neighbours.undoing(trial, workload, testbed, job),
+    ):
+        try:
+            undo()
+        except ClusterbenchError as error:
+            log.warning("after the trial: %s", error)

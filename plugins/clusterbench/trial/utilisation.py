@@ -1,0 +1,221 @@
+"""A load by what it makes of the database hosts' processors: raised until they are so busy, and judged by that.
+
+Paper 003, "CPU Utilization". What to try is ``load_search.py``; here it is tried, with the workload's own driver, each
+step a short job beside the trial's. Throughput decides nothing here but the rate at which a load is held, and every
+step is evidence. The measured window's own utilisation has to be what was asked for, else the trial is not applicable.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.base.errors import ClusterbenchError, EngineError
+from clusterbench.base.measurements import Reading
+from clusterbench.base.records import Trial
+from clusterbench.drivers.load_search import TOLERANCE, Load, NotReached, Search, Step, Try
+from clusterbench.hosts import cpu_limits
+from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
+from clusterbench.workloads import Workload
+
+if TYPE_CHECKING:
+    from clusterbench.trial.testbed import Testbed
+
+log = logging.getLogger(__name__)
+
+RAMP_UP_SHARE = 4
+"""A step's ramp-up is one part in so many of its length, and no longer than the trial's own. A long step has the
+trial's: caches are then as they will be."""
+MARGIN_S, MARGIN_PER_CLIENT_S = 0.5, 0.005
+"""From the ramp-up's end to the first look at the processors, the more so as clients have to connect; the first also
+from the last look to the driver's end."""
+LONGER_S = 120
+"""Than a step is, its driver may take."""
+QUIET_S = 2.0
+"""After the last step, for the database to come to rest."""
+
+LOOK = """\
+cpus
+if ! cpu_limit; then echo
+elif [ -r "$used" ]; then cpu_used
+else echo "the system does not tell what processor time this host used: $used cannot be read" >&2; exit 1; fi
+read -r up _ </proc/uptime; read -r cpu </proc/stat
+echo "$up $(getconf CLK_TCK) $cpu"
+"""
+"""As telemetry has it: of the group of processes that the host is, or of the machine."""
+
+
+class CannotReachError(ClusterbenchError):
+    """The utilisation cannot be had here; the message says why. The trial is ``not_applicable``."""
+
+    def __init__(self, reason: str, evidence: dict[str, Any]) -> None:
+        self.evidence = evidence
+        super().__init__(reason)
+
+
+def reach(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> tuple[Trial, dict[str, Any] | None]:
+    """The trial with the load that makes the database hosts as busy as it asks for, and every step on the way.
+
+    The trial as it is, and None, where it asks for no utilisation.
+    """
+    target = float(trial.levels.get("cpu_percent", 0))
+    if not target:
+        return trial, None
+    if not testbed.platform.database_hosts:
+        raise CannotReachError(str(testbed.platform.without_hosts or "the platform names no host of a database"), {})
+    search = Search(target, int(trial.levels["clients"]), float(trial.levels["probe_s"]))
+    steps: list[Step] = []
+    try:
+        while isinstance(said := search.next(steps), Try):
+            step = _step(trial, workload, testbed, job.beside(PROBE), said)
+            log.info("%s: CPU %.1f %%, %.1f transactions/s", said.load, step.cpu_percent, step.throughput_per_s)
+            steps.append(step)
+    finally:
+        job.beside(PROBE).kill()
+    evidence: dict[str, Any] = {"cpu_percent": target, "steps": [asdict(step) for step in steps]}
+    if isinstance(said, NotReached):
+        raise CannotReachError(said.reason, evidence)
+    time.sleep(QUIET_S)
+    evidence |= asdict(said.load)
+    return found(trial, evidence), evidence
+
+
+def found(trial: Trial, evidence: Mapping[str, Any] | None) -> Trial:
+    """The trial with the load of the evidence that ``reach`` gave."""
+    if not evidence:
+        return trial
+    return _with(trial, clients=evidence["clients"], rate_per_s=evidence["rate_per_s"])
+
+
+def judge(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> str:
+    """Why what was asked for could not be held, by what the hosts did in the measured window; empty where it was."""
+    if not evidence:
+        return ""
+    asked = f"asked for was {evidence['cpu_percent']:g} % and {TOLERANCE:g} points more or less"
+    load = Load(evidence["clients"], evidence["rate_per_s"])
+    if "cpu_percent" not in measured:
+        return f"the database hosts' CPU utilisation over the measured window is not known, {asked}; load: {load}"
+    percent = measured["cpu_percent"]
+    if abs(percent - evidence["cpu_percent"]) <= TOLERANCE:
+        return ""
+    return (
+        f"the database hosts' CPU utilisation over the measured window was {percent:.1f} %, {asked}; load: {load}"
+        f"{_costs(evidence, measured)}. A longer 'probe_s' or 'window_s' makes it steadier"
+    )
+
+
+def _costs(evidence: Mapping[str, Any], measured: Mapping[str, float]) -> str:
+    """Whether it is the transactions that took more or less than in the search: others on the machine do that."""
+    then = next((step["transactions_per_cpu_s"] for step in reversed(evidence["steps"])), None)
+    now = measured.get("transactions_per_cpu_s")
+    if not now or not then:
+        return ""
+    return f"; a transaction took {1e3 / now:.3g} ms of processor time, in the search's last step {1e3 / then:.3g} ms"
+
+
+def _with(trial: Trial, **levels: Any) -> Trial:
+    return replace(trial, levels={**trial.levels, **levels})
+
+
+def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: Try) -> Step:
+    """``wanted`` for a short time; the processors are looked at after the ramp-up and before the end."""
+    window_s = int(trial.levels["probe_s"]) * wanted.length
+    ramp_up_s = int(trial.levels["ramp_up_s"])
+    if wanted.length == 1:
+        ramp_up_s = min(ramp_up_s, max(1, window_s // RAMP_UP_SHARE))
+    lengths = {"ramp_up_s": ramp_up_s, "window_s": window_s, "checked_warehouses": 0}
+    short = _with(trial, **asdict(wanted.load), **lengths)
+    job.kill()
+    job.remove()
+    job.start(workload.job(short, testbed.engine), ramp_up_s + window_s + LONGER_S)
+    began = time.monotonic() - job.age_s()
+    _sleep_until(began + ramp_up_s + MARGIN_S + MARGIN_PER_CLIENT_S * wanted.load.clients)
+    before = _look(testbed)
+    _sleep_until(began + ramp_up_s + window_s - MARGIN_S)
+    use = Use.between(before, _look(testbed))
+    reading = _reading(short, workload, job)
+    return Step(
+        wanted.load,
+        use.seconds,
+        use.cpu_percent,
+        reading.measurements["throughput_per_s"],
+        use.iowait_percent,
+        reading.measurements.get("driver_cpu_share"),
+        reading.measurements["throughput_per_s"] / use.cpus if use.cpus else None,
+    )
+
+
+def _sleep_until(then: float) -> None:
+    time.sleep(max(0.0, then - time.monotonic()))
+
+
+def _reading(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
+    """What the step's driver measured, once it has ended. Raises EngineError where it failed."""
+    state: JobState = job.wait()
+    with tempfile.TemporaryDirectory() as folder:
+        job.collect((*workload.outputs, "stdout", "stderr"), Path(folder))
+        reading = workload.read(Path(folder), short, {})
+    if state.exit_status or state.exit_status is None or reading.errors or not reading.samples:
+        said = str(reading.details.get("driver_errors", "")).strip() or job.errors()
+        load = Load(int(short.levels["clients"]), float(short.levels["rate_per_s"]))
+        raise EngineError(
+            f"looking for the load, with {load}: the driver ended with status {state.exit_status}, {reading.errors} "
+            f"errors: {said[-500:]}"
+        )
+    return reading
+
+
+@dataclass(frozen=True)
+class Look:
+    """A host's processors at one time, in seconds since its start."""
+
+    up_s: float
+    used_s: float
+    iowait_s: float
+    cpus: cpu_limits.Cpus
+
+    @classmethod
+    def of(cls, said: str) -> Look:
+        """As ``LOOK`` tells."""
+        cpus_line, used_line, machine = said.splitlines()
+        cpus = cpu_limits.Cpus.of(cpus_line)
+        up, ticks, _, *spent = machine.split()
+        user, nice, system, _, iowait, irq, softirq, steal = (float(each) / float(ticks) for each in spent[:8])
+        if not cpus.unit:
+            return cls(float(up), user + nice + system + irq + softirq + steal, iowait, cpus)
+        noted_up, used = map(float, used_line.split())
+        return cls(noted_up, used / cpus.unit, iowait, cpus)
+
+
+@dataclass(frozen=True)
+class Use:
+    seconds: float
+    cpus: float
+    """Processors that were busy."""
+    cpu_percent: float
+    iowait_percent: float
+
+    @classmethod
+    def between(cls, before: Mapping[str, Look], after: Mapping[str, Look]) -> Use:
+        """Of all processors that hosts are allotted; waiting for disks is the machines', of all they have."""
+        each = [(after[host].up_s - one.up_s, one, after[host]) for host, one in before.items()]
+        allotted_s = sum(took * one.cpus.allotted for took, one, _ in each)
+        machines_s = sum(took * one.cpus.machine for took, one, _ in each)
+        used_s, took_s = sum(then.used_s - one.used_s for _, one, then in each), max(took for took, _, _ in each)
+        return cls(
+            took_s,
+            used_s / took_s,
+            100 * used_s / allotted_s,
+            100 * sum(then.iowait_s - one.iowait_s for _, one, then in each) / machines_s,
+        )
+
+
+def _look(testbed: Testbed) -> dict[str, Look]:
+    """All hosts of the database at once."""
+    answers = testbed.fleet.run(testbed.platform.database_hosts, cpu_limits.FUNCTIONS + LOOK)
+    return {host: Look.of(answer.output) for host, answer in answers.items()}

@@ -1,0 +1,80 @@
+"""Building the index of the key-value table: how long a rebuild takes by table size (paper 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from psycopg.sql import Composable
+
+from clusterbench.base.capabilities import ALONE
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.sql import identifier, statement
+from clusterbench.drivers import pgbench
+from clusterbench.workloads import CACHE, STORAGE, cache_not_applicable, storage_not_applicable
+from clusterbench.workloads.key_value.key_value import KeyValueData
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Database
+
+
+class IndexBuild(KeyValueData):
+    """A second index like the first is built on the table, timed by the client, and dropped again."""
+
+    title = "Index build"
+    outputs = pgbench.OUTPUTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        "response_time_s": MeasurementKind("s", "Time to build the index"),
+        "throughput_rows_per_s": MeasurementKind("1/s", "Rows indexed per second", "higher"),
+        "driver_cpu_share": pgbench.MEASUREMENTS["driver_cpu_share"],
+    }
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "rows": KeyValueData.rows,
+        "storage": STORAGE,
+        "cache": CACHE,
+    }
+
+    def relations(self, trial: Trial) -> list[str]:
+        return [self.dataset(trial.levels, trial.seed).table]
+
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        return lacks.get(ALONE) or storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""
+        return 5 + int(levels["rows"]) / 1e6
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        engine.execute(statement("key_value", "drop_index", index=self._index(trial)))
+        engine.set_session(trial.settings)
+        return {"session_settings": dict(trial.settings)}
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        table = identifier(self.dataset(trial.levels, trial.seed).table)
+        script = statement("key_value", "index", index=self._index(trial), table=table) + ";\n"
+        load = pgbench.Load(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
+        return pgbench.job(load, engine.endpoint(pooled=False), engine.database)
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  no answer
+        reading = pgbench.read(output, 1)
+        if not reading.measurements:
+            return reading
+        seconds = reading.measurements["response_time_s"]
+        kept = {name: value for name, value in reading.measurements.items() if name in self.measurements}
+        kept["throughput_rows_per_s"] = int(trial.levels["rows"]) / seconds if seconds else 0.0
+        return replace(reading, measurements=kept)
+
+    def restore(self, trial: Trial, engine: Database) -> None:
+        engine.execute(statement("key_value", "drop_index", index=self._index(trial)))
+        engine.reset_session()
+
+    def _index(self, trial: Trial) -> Composable:
+        return identifier(f"b_{self.dataset(trial.levels, trial.seed).table}_jkeynum")
+
+
+WORKLOAD = IndexBuild()

@@ -1,0 +1,321 @@
+"""Key-value lookups: JSON documents fetched by key, by many clients at once.
+
+Source: "High Concurrency, Low Latency Index Lookups with Pivotal Greenplum Database" (paper 001).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from clusterbench.base.datasets import Dataset, Storage, row_skew_max
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.sql import identifier, raw, statement
+from clusterbench.drivers import pgbench
+from clusterbench.workloads import (
+    AS_SET,
+    CACHE,
+    OPTIMIZER,
+    STORAGE,
+    cache_not_applicable,
+    generation,
+    optimizer_not_applicable,
+    optimizer_setting,
+    settings_chosen,
+    settings_not_applicable,
+    storage_not_applicable,
+)
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Database
+
+ROW_BYTES = 570
+"""On disk, row header and index entry included: measured on PostgreSQL 15; the document itself is 474 bytes."""
+CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
+"""Up to here DuckDB computes the checksum anew (some 4 s a million rows); above, earlier runs know it."""
+POOL_SIZE = 50
+
+SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
+INDEX = {"enable_seqscan": "off"}
+"""A path is chosen by forbidding the other, so that both run on one table, which never changes."""
+UNPREPARED = ("plain", "protocol_parse")
+"""Statement modes that leave nothing behind in their session."""
+PROTOCOLS: Mapping[str, Literal["extended", "prepared"]] = {
+    "protocol_parse": "extended",
+    "protocol_prepare": "prepared",
+}
+"""pgbench's name of the extended protocol, by statement mode; the others use the simple one."""
+
+
+class KeyValueData:
+    """The dataset, shared by every workload that uses it."""
+
+    runs_on: Literal["client", "etl"] = "client"
+    rows: ClassVar[Factor] = Factor(
+        1_000_000,
+        "rows of the table",
+        minimum=100,
+        maximum=10_000_000_000,
+        wording="{} rows",
+        is_dataset=True,
+    )
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
+        rows = int(levels["rows"])
+        layout = levels.get("storage", "heap")  # runs that were archived before this was a factor have none
+        table = f"datajson_{rows}" if layout == "heap" else f"datajson_{rows}_{layout}"
+        compression = "none" if layout == "heap" else "zlib"
+        storage = Storage(distributed_by="jkeynum", layout=layout, compression=compression)  # type: ignore[arg-type]
+        return Dataset("key_value", table, rows, seed, rows * ROW_BYTES, storage)
+
+    @staticmethod
+    def is_generated(dataset: Dataset, engine: Database) -> bool:
+        return generation.is_generated(dataset, engine)
+
+    @staticmethod
+    def generate(dataset: Dataset, engine: Database) -> None:
+        """The rows, then the index."""
+        table, index = identifier(dataset.table), identifier(index_of(dataset.table))
+
+        def build_index() -> None:
+            engine.execute(statement("key_value", "drop_index", index=index))
+            engine.execute(statement("key_value", "index", index=index, table=table))
+
+        columns = statement("key_value", "columns")
+        generation.generate(dataset, engine, columns, lambda ids: insert(dataset, ids), build_index)
+
+    @staticmethod
+    def checksum(dataset: Dataset) -> str | None:
+        expected = expected_checksum(dataset)
+        return None if expected is None else str(expected)
+
+    @staticmethod
+    def answers(dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG004  read from the keys
+        return None
+
+    @staticmethod
+    def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
+        """One row of facts for the suite ``expectations/key_value.json``: two passes, one of them over the index."""
+        table = identifier(dataset.table)
+        found = engine.query(statement("key_value", "inspect", table=table))[0]
+        repeated = engine.query(statement("key_value", "duplicates", table=table))[0]
+        return {
+            "table": dataset.table,
+            "rows_expected": dataset.rows,
+            "row_count": int(found["row_count"]),
+            "key_min": found["key_min"],
+            "key_max": found["key_max"],
+            "duplicate_keys": int(repeated["duplicate_keys"]),
+            "documents_with_wrong_key": int(found["documents_with_wrong_key"] or 0),
+            "row_skew": engine.skew(dataset.table),
+            "row_skew_max": row_skew_max(dataset.rows),
+            "checksum": str(int(found["checksum"] or 0)),
+        }
+
+
+class KeyValue(KeyValueData):
+    """Each client looks up so many random keys, one after the other, as fast as it can."""
+
+    title = "Key-value lookups"
+    outputs = pgbench.OUTPUTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = pgbench.MEASUREMENTS
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "rows": KeyValueData.rows,
+        "storage": STORAGE,
+        "clients": Factor(
+            1, "simultaneous clients", minimum=1, maximum=2000, wording="{} clients", is_concurrency=True
+        ),
+        "access": Factor("index", "index lookup, or scan of the whole table", choices=("index", "scan")),
+        "statement": Factor(
+            "plain",
+            "plain statements, SQL PREPARE and EXECUTE as in the paper, or the extended protocol: parsed each time, or "
+            "prepared once",
+            choices=("plain", "sql_prepare", "protocol_parse", "protocol_prepare"),
+        ),
+        "optimizer": OPTIMIZER,
+        "cache": CACHE,
+        "pooling": Factor("direct", "direct, or through PgBouncer", choices=("direct", "pgbouncer")),
+        "session": Factor("kept", "one session a client, or a new one for each lookup", choices=("kept", "per_lookup")),
+        "lookups_per_client": Factor(
+            2000, "lookups of each client", minimum=1, maximum=10_000_000, wording="{} lookups"
+        ),
+        "answers_checked": Factor(
+            20, "lookups whose answers are checked", minimum=1, maximum=10_000, wording="{} answers"
+        ),
+        "direct_dispatch": Factor(
+            AS_SET,
+            "send a lookup to the one segment that has the key, or to all",
+            choices=(AS_SET, "on", "off"),
+            wording="direct dispatch {}",
+            setting="gp_enable_direct_dispatch",
+        ),
+        "statement_mem": Factor(
+            AS_SET,
+            "memory for one statement",
+            choices=(AS_SET, "25MB", "125MB"),
+            wording="statement_mem {}",
+            setting="statement_mem",
+        ),
+        "log_statement": Factor(
+            AS_SET,
+            "which statements the server logs",
+            choices=(AS_SET, "none", "all"),
+            wording="log_statement {}",
+            setting="log_statement",
+        ),
+    }
+
+    def relations(self, trial: Trial) -> list[str]:
+        table = self.dataset(trial.levels, trial.seed).table
+        return [table, index_of(table)]
+
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        if reason := optimizer_not_applicable(levels, lacks) or settings_not_applicable(self.factors, levels, lacks):
+            return reason
+        if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
+            return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
+        if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
+            return "PgBouncer 1.18 does not carry the protocol's prepared statements"
+        if levels["pooling"] == "pgbouncer" and "pooler" in lacks:
+            return lacks["pooler"]
+        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """From the lab: 0.1 ms for an indexed lookup, 10 GB/s scanned from memory, 10 s for the state of the caches."""
+        lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
+        if levels["access"] == "scan":
+            return 5 + lookups * int(levels["rows"]) * ROW_BYTES / 10e9
+        return 5 + lookups * 1e-4 + (10 if levels["cache"] != "warm" else 0)
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        settings = dict(trial.settings)
+        settings |= SCAN if trial.levels["access"] == "scan" else INDEX
+        settings |= optimizer_setting(trial.levels, engine.lacks)
+        settings |= settings_chosen(self.factors, trial.levels)
+        engine.set_session(settings)
+        return {"session_settings": settings, "plan": self._plan(trial, engine)}
+
+    def _plan(self, trial: Trial, engine: Database) -> str:
+        """Of the statement that is measured: of EXECUTE where there is a PREPARE, by SQL or by the protocol."""
+        key = str(_keys(trial, 1)[0])
+        if trial.levels["statement"] in UNPREPARED:
+            return engine.explain(self._lookup(trial, key))
+        return engine.explain(f"EXECUTE lookup({key})", before=self._prepare(trial))
+
+    def _prepare(self, trial: Trial) -> str:
+        return f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')}"
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        pooled = trial.levels["pooling"] == "pgbouncer"
+        clients = int(trial.levels["clients"])
+        if pooled:
+            plain = trial.levels["statement"] in UNPREPARED
+            engine.start_pooler("transaction" if plain else "session", min(POOL_SIZE, clients) if plain else clients)
+        load = pgbench.Load(
+            script=self._script(trial),
+            clients=clients,
+            transactions_per_client=int(trial.levels["lookups_per_client"]),
+            protocol=PROTOCOLS.get(str(trial.levels["statement"]), "simple"),
+            reconnect=trial.levels["session"] == "per_lookup",
+            seed=trial.seed + trial.repetition,
+            variables={"prepared": 0},
+            answers=self._answers(trial),
+        )
+        return pgbench.job(load, engine.endpoint(pooled=pooled), engine.database)
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
+        reading = pgbench.read(output, int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"]))
+        keys = _keys(trial, int(trial.levels["answers_checked"]))
+        wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
+        if wrong and not reading.errors:
+            return replace(reading, invalid=(*reading.invalid, wrong))
+        return reading
+
+    def restore(self, trial: Trial, engine: Database) -> None:
+        if trial.levels["pooling"] == "pgbouncer":
+            engine.stop_pooler()
+        engine.reset_session()
+
+    def _lookup(self, trial: Trial, key: str) -> str:
+        table = identifier(self.dataset(trial.levels, trial.seed).table)
+        return statement("key_value", "lookup", table=table, key=raw(key))
+
+    def _script(self, trial: Trial) -> str:
+        """pgbench's script: one transaction is one lookup of a random key that exists."""
+        choose = f"\\set key random(1, {int(trial.levels['rows'])})\n"
+        if trial.levels["statement"] != "sql_prepare":
+            return choose + self._lookup(trial, ":key") + ";\n"
+        prepare = self._prepare(trial) + ";\n"
+        # pgbench keeps a variable for as long as the client lives, so each session prepares once.
+        once = f"\\if :prepared = 0\n{prepare}\\set prepared 1\n\\endif\n"
+        return once + choose + "EXECUTE lookup(:key);\n"
+
+    def _answers(self, trial: Trial) -> str:
+        """The same statements, for keys that are checked, in one session after the measured window."""
+        keys = _keys(trial, int(trial.levels["answers_checked"]))
+        if trial.levels["statement"] != "sql_prepare":
+            return "".join(f"{self._lookup(trial, str(key))};\n" for key in keys)
+        prepare = self._prepare(trial) + ";\n"
+        return "BEGIN;\n" + prepare + "".join(f"EXECUTE lookup({key});\n" for key in keys) + "COMMIT;\n"
+
+
+def index_of(table: str) -> str:
+    return f"i_{table}_jkeynum"
+
+
+def insert(dataset: Dataset, ids: str) -> str:
+    """The statement that makes the rows of ``ids``, an expression for FROM (``Database.series``)."""
+    rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(ids))
+    return statement("key_value", "insert", table=identifier(dataset.table), rows=raw(rows))
+
+
+def expected_checksum(dataset: Dataset) -> int | None:
+    """The table's checksum by DuckDB over rows made anew, or None where that would take too long."""
+    if dataset.rows > CHECKED_BY_DUCKDB_ROWS_MAX:
+        return None
+    rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(f"generate_series(1, {dataset.rows})"))
+    return int(_duckdb(statement("key_value", "checksum_duckdb", rows=raw(rows)))[0][0])
+
+
+def expected_documents(keys: Sequence[int], seed: int) -> dict[int, str]:
+    """The documents of ``keys``, by DuckDB."""
+    listed = ", ".join(f"({int(key)})" for key in keys)
+    rows = statement("key_value", "rows", seed=str(seed), ids=raw(f"(VALUES {listed})"))
+    return {int(key): str(document) for document, key, _ in _duckdb(rows)}
+
+
+def wrong_answers(path: Path, keys: Sequence[int], seed: int) -> str | None:
+    """What is wrong with the answers in ``path``, or None."""
+    text = path.read_text() if path.exists() else ""
+    found = [answer.strip("\n") for answer in text.split("\0") if answer.strip("\n")]
+    documents = expected_documents(keys, seed)
+    if len(found) != len(keys):
+        return f"{len(keys)} lookups were to be checked, but {len(found)} gave an answer"
+    for key, answer in zip(keys, found, strict=True):
+        if answer != documents[key]:
+            return f"wrong answer for key {key}: found {answer[:80]!r}…, expected {documents[key][:80]!r}…"
+    return None
+
+
+def _keys(trial: Trial, count: int) -> list[int]:
+    """Keys to check: fixed by the trial's seed and repetition, each once."""
+    rows = int(trial.levels["rows"])
+    chooser = random.Random(f"answers:{trial.seed}:{trial.repetition}")  # noqa: S311  to repeat, not a secret
+    return [chooser.randint(1, rows) for _ in range(count)]
+
+
+def _duckdb(query: str) -> list[tuple[Any, ...]]:
+    import duckdb  # noqa: PLC0415  slow to import, and not needed on every path
+
+    with duckdb.connect() as database:
+        return list(database.execute(query).fetchall())
+
+
+WORKLOAD = KeyValue()

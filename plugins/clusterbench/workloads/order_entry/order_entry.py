@@ -1,0 +1,264 @@
+"""Order-Entry: many small transactions at once, in TPC-C's mix, for some time (paper 003; TPC-C 5.11).
+
+Not comparable to published TPC-C results, as the paper says of its own: no terminals, no think time, home warehouses
+drawn over all, and more transactions than so small a database may be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import EngineError
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.sql import identifier, statement
+from clusterbench.drivers import pgbench, pgbench_log
+from clusterbench.hosts import resource_use
+from clusterbench.workloads import (
+    AS_SET,
+    cache_not_applicable,
+    optimizer_setting,
+    settings_chosen,
+    settings_not_applicable,
+)
+from clusterbench.workloads.order_entry import consistency, data, mix, readings, transactions
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import DURABILITY_SETTINGS, Database
+
+PROBES = 16
+"""About how many of its first, short steps a search for a utilisation lasts."""
+CHECK_S_PER_WAREHOUSE = 0.3
+"""Before and after, measured in the lab."""
+
+
+class OrderEntry:
+    """So many clients, each one transaction after the other without think time; ramp-up, then the measured window."""
+
+    title = "Order-Entry transactions"
+    runs_on: Literal["client", "etl"] = "client"
+    outputs = pgbench.MIX_OUTPUTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {**readings.MEASUREMENTS, **resource_use.MEASUREMENTS}
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "warehouses": Factor(
+            1, "warehouses; 10 are 1.2 GB", minimum=1, maximum=1_000_000, wording="{} warehouses", is_dataset=True
+        ),
+        "clients": Factor(
+            1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True
+        ),
+        "ramp_up_s": Factor(10, "time before the window", maximum=86_400, wording="{} s ramp-up"),
+        "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, wording="{} s measured"),
+        "cpu_percent": Factor(
+            0,
+            "0: the load is what clients says; else it is raised until the database hosts' processors are so busy",
+            maximum=100,
+            wording="{} % CPU",
+        ),
+        "probe_s": Factor(
+            10, "length of a step on the way to cpu_percent", minimum=1, maximum=3600, wording="{} s a step"
+        ),
+        "rate_per_s": Factor(
+            0,
+            "transactions begun a second; 0: as fast as it goes",
+            maximum=10_000_000,
+            wording="{} transactions/s",
+        ),
+        "isolation": Factor(
+            "repeatable_read",
+            "isolation of transactions",
+            choices=("repeatable_read", "read_committed", "serializable"),
+        ),
+        "synchronous_commit": Factor(
+            AS_SET,
+            "whether a commit waits for the disk",
+            choices=(AS_SET, "on", "off"),
+            wording="synchronous_commit {}",
+            setting="synchronous_commit",
+        ),
+        "growth_percent_max": Factor(
+            10,
+            "how much orders may have grown by earlier trials; then the data is made anew; 0: anew for every trial",
+            maximum=1_000,
+            wording="{} % growth",
+        ),
+        "autovacuum": Factor(
+            "on",
+            "on: it clears up while trials run; off: what trials left is cleared up before each, for short windows",
+            choices=("on", "off"),
+            wording="autovacuum {}",
+        ),
+        "checked_warehouses": Factor(
+            100,
+            "warehouses whose consistency is checked before and after",
+            maximum=1_000_000,
+            wording="{} warehouses checked",
+        ),
+        "cache": Factor(
+            "ramped_up",
+            "state of the caches at the start; ramped_up: as it is, and the ramp-up fills them",
+            choices=("ramped_up", "warm", "cold"),
+        ),
+    }
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
+        return data.dataset_of(int(levels["warehouses"]), seed)
+
+    is_generated = staticmethod(data.is_generated)
+    generate = staticmethod(data.generate)
+    inspect = staticmethod(data.inspect)
+    checksum = staticmethod(data.checksum)
+
+    @staticmethod
+    def answers(dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG004  conditions say it
+        return None
+
+    def relations(self, trial: Trial) -> list[str]:
+        return data.relations(self.dataset(trial.levels, trial.seed))
+
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        if levels["isolation"] == "serializable" and "serializable" in lacks:
+            return lacks["serializable"]
+        return settings_not_applicable(self.factors, levels, lacks) or cache_not_applicable(levels, lacks)
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        steps = PROBES * (int(levels["probe_s"]) + 3) if levels["cpu_percent"] else 0
+        checked = min(int(levels["warehouses"]), int(levels["checked_warehouses"]))
+        caches = 15 if levels["cache"] != "ramped_up" else 0
+        return (
+            10 + steps + int(levels["ramp_up_s"]) + int(levels["window_s"]) + checked * CHECK_S_PER_WAREHOUSE + caches
+        )
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        """The data fit for use and consistent, functions, settings; tables tidied up, and a checkpoint."""
+        dataset = self.dataset(trial.levels, trial.seed)
+        engine.reset_session()  # of a trial whose worker was lost
+        ready = data.make_ready(dataset, engine, float(trial.levels["growth_percent_max"]))
+        looked_at = {}
+        if check := self._check(trial):
+            found = engine.query(check)
+            if problem := consistency.problem(found):
+                raise EngineError(
+                    f"{dataset.table}: not consistent before the trial: {problem}. See what the trial before this one "
+                    "did, then drop the schema: its data is made anew"
+                )
+            looked_at = {"violations": consistency.violations(found)}
+        transactions.install(dataset, engine)
+        settings = self._settings(trial, engine)
+        engine.set_session(settings)
+        autovacuum = trial.levels["autovacuum"] == "on" and "autovacuum" not in engine.lacks
+        data.tidy(dataset, engine, autovacuum=autovacuum)
+        return {
+            "session_settings": settings,
+            "durability": engine.settings(DURABILITY_SETTINGS),
+            "data": ready,
+            "consistency": looked_at,
+        }
+
+    def _settings(self, trial: Trial, engine: Database) -> dict[str, str]:
+        return {
+            # A small table is read through its index, too, as a large one is: else all of its rows would count as read,
+            # and serializable transactions on few warehouses would meet in rows that neither of them asked for.
+            "enable_seqscan": "off",
+            # Greenplum's default is off: it would read all of item and stock for the lines of one order.
+            "enable_nestloop": "on",
+            **trial.settings,
+            "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
+            "default_transaction_isolation": str(trial.levels["isolation"]).replace("_", " "),
+            **optimizer_setting({"optimizer": "planner"}, engine.lacks),  # ORCA takes longer to plan than these to run
+            **settings_chosen(self.factors, trial.levels),
+        }
+
+    def _check(self, trial: Trial) -> str:
+        """The statement that checks the consistency of the trial's sample; nothing where none is asked for."""
+        warehouses, asked = int(trial.levels["warehouses"]), int(trial.levels["checked_warehouses"])
+        if not asked:
+            return ""
+        sample = consistency.sample(warehouses, min(asked, warehouses), trial.seed, trial.repetition)
+        return consistency.statement(self.dataset(trial.levels, trial.seed).table, sample)
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        levels = trial.levels
+        clients, rate_per_s = int(levels["clients"]), float(levels["rate_per_s"])
+        load = pgbench.Mix(
+            scripts=mix.scripts(),
+            weights=mix.WEIGHTS,
+            clients=clients,
+            ramp_up_s=int(levels["ramp_up_s"]),
+            window_s=int(levels["window_s"]),
+            rate_per_s=rate_per_s,
+            max_tries=mix.MAX_TRIES,
+            protocol="prepared",
+            seed=mix.random_seed(trial.seed, trial.id, clients, rate_per_s),
+            variables=mix.variables(int(levels["warehouses"])),
+            **self._questions(trial),
+        )
+        return pgbench.mix_job(load, engine.endpoint(pooled=False), engine.database)
+
+    def _questions(self, trial: Trial) -> dict[str, dict[str, str]]:
+        """What psql asks before and after: how many orders were ever entered, and whether the conditions hold."""
+        if not (check := self._check(trial)):
+            return {}
+        district = identifier(f"{self.dataset(trial.levels, trial.seed).table}.district")
+        orders = {"orders": statement("order_entry", "orders_entered", district=district) + ";\n"}
+        # most rows of the sample are asked for, so a scan may be the better way
+        return {"before": orders, "after": orders | {"consistency": f"SET enable_seqscan = on;\n{check};\n"}}
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
+        said: dict[str, object] = {
+            "driver_said": pgbench.text(output / "driver.txt"),
+            "driver_errors": pgbench.text(output / "driver_errors.txt")[-2000:],
+        }
+        log = pgbench_log.read(output)
+        if log is None:
+            return Reading({}, errors=1, details=said)
+        clients = int(trial.levels["clients"])
+        found = _found(output, is_checked=bool(trial.levels["checked_warehouses"]))
+        invalid = [*readings.too_few(log), *readings.not_as_counted(log, found["orders_made"])]
+        if found["problem"] != "none":
+            invalid.append(f"after the trial: {found['problem']}")
+        cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
+        measured = {**readings.measurements(log), "clients_used": float(clients)}
+        facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log), **found}
+        return Reading(
+            measured | ({} if cpu is None else {"driver_cpu_share": cpu}),
+            errors=log.failed_before_end(),
+            samples=readings.samples(log),
+            window_start_s=float(log.window.start),
+            window_end_s=float(log.window.stop),
+            invalid=tuple(invalid),
+            details=said | readings.details(log, clients=clients) | {"facts": {"order_entry_trials": facts}},
+        )
+
+    def restore(self, trial: Trial, engine: Database) -> None:  # noqa: ARG002  as every workload has it
+        engine.reset_session()
+
+
+def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:
+    """Of the row for ``order_entry_trials`` what the database tells; None is what nobody asked it."""
+    before = json_of(output / "before.json").get("workload") or {}
+    found: dict[str, Any] = {
+        "violations_before": (before.get("consistency") or {}).get("violations"),
+        "violations_after": None,
+        "orders_made": None,
+        "problem": "none",
+    }
+    if not is_checked:
+        return found
+    names = ("before.orders", "after.orders", "after.consistency")
+    if missing := [name for name in names if not (output / f"{name}.csv").exists()]:
+        return found | {"problem": f"the database was not asked: there is no {', '.join(missing)}"}
+    first, last, conditions = (readings.rows(output / f"{name}.csv") for name in names)
+    return found | {
+        "violations_after": consistency.violations(conditions),
+        "orders_made": int(last[0]["entered"]) - int(first[0]["entered"]),
+        "problem": consistency.problem(conditions) or "none",
+    }
+
+
+WORKLOAD = OrderEntry()

@@ -1,0 +1,1 @@
+"""Retail analytics: scans and loads of order line items (paper 000)."""

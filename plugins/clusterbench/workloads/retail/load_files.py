@@ -1,0 +1,153 @@
+"""Load files of ``order_lineitems`` on the ETL host, made once and kept there: 16 files, for 16 servers (paper 000).
+
+File n of 0 to 15 has every sixteenth row, so all files have rows of all partitions. A file's facts are written when it
+is complete; they tell later whether it still is what was made.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.sql import raw, statement
+from clusterbench.workloads import etl_files
+from clusterbench.workloads.etl_files import TIMEOUT_S, etl_host
+from clusterbench.workloads.retail import order_lineitems
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Database
+    from clusterbench.hosts.fleet import Fleet
+
+FILES = 16
+AT_ONCE = 4
+"""Files that are made at the same time; the engine works for each."""
+
+MAKE = """\
+cd {directory}
+export PGPASSFILE=pgpass
+make {name} psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file={name}.sql
+"""
+
+LOOK = """\
+cd {directory} 2>/dev/null || exit 0
+look() {{ echo "$1 $(cat "$1.facts") $(wc -lc <"$1") $(sha256sum <"$1" | cut -d ' ' -f 1)"; }}
+export -f look
+ls *.facts 2>/dev/null | sed 's/[.]facts$//' | xargs -r -P "$(nproc)" -I '{{}}' bash -c 'look {{}}'
+"""
+
+
+def names() -> list[str]:
+    return [f"part-{number:02d}" for number in range(FILES)]
+
+
+def directory(dataset: Dataset) -> str:
+    """Below the work folder of the ETL host's login."""
+    return f"files/{dataset.table}-seed{dataset.seed}-{dataset.version}"
+
+
+def lines_of(number: int, rows: int) -> int:
+    return len(range(number + 1, rows + 1, FILES))
+
+
+def is_generated(dataset: Dataset, engine: Database) -> bool:
+    fleet, host = engine.fleet, etl_host(engine)
+    look = f"cd {quote(_path(dataset, fleet, host))} 2>/dev/null && ls *.facts 2>/dev/null | wc -l || echo 0"
+    return int(fleet.run_on(host, look).output.split()[-1]) == FILES
+
+
+def generate(dataset: Dataset, engine: Database) -> None:
+    """Every file by one session of psql on the ETL host, several at once. Those that are there are not made again."""
+    if is_generated(dataset, engine):
+        return
+    fleet, host = engine.fleet, etl_host(engine)
+    path = _path(dataset, fleet, host)
+    remedy = "choose a smaller scale or no data_load sweep"
+    etl_files.check_space(fleet, host, path, dataset.rows * order_lineitems.FILE_LINE_BYTES, remedy)
+    endpoint = engine.endpoint(pooled=False)
+    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
+    queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
+    fleet.put(host, path, {**queries, "pgpass": endpoint.password_file(engine.database.password)})
+
+    def make(name: str) -> str:
+        script = MAKE.format(directory=quote(path), name=name, where=where)
+        fleet.run_on(host, etl_files.MAKE + script, timeout_s=TIMEOUT_S)
+        return name
+
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as workers:
+            for done, making in enumerate(as_completed([workers.submit(make, name) for name in names()]), 1):
+                print(f"{dataset.table}: {making.result()} is ready, {done} of {FILES} files", flush=True)
+    finally:
+        fleet.run_on(host, f"rm -f {quote(path)}/pgpass {quote(path)}/*.sql")
+
+
+def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
+    """Facts for the suites ``order_lineitems_files`` and, one row a file, ``order_lineitems_files_parts``.
+
+    Every file is read once, all of them at the same time.
+    """
+    fleet, host = engine.fleet, etl_host(engine)
+    look = LOOK.format(directory=quote(_path(dataset, fleet, host)))
+    said = fleet.run_on(host, look, timeout_s=TIMEOUT_S).output
+    seen = {line.split()[0]: line.split()[1:] for line in said.splitlines()}
+    parts: list[dict[str, object]] = []
+    for number, name in enumerate(names()):
+        made_rows, made_bytes, made_sum, lines, length, checksum = seen.get(
+            name, ["0", "0", "never made", "0", "0", ""]
+        )
+        parts.append(
+            {
+                "file": name,
+                "row_count": int(lines),
+                "rows_expected": lines_of(number, dataset.rows),
+                "rows_made": int(made_rows),
+                "file_bytes": int(length),
+                "bytes_made": int(made_bytes),
+                "sha256": f"{name} {checksum}",
+                "sha256_made": f"{name} {made_sum}",
+            }
+        )
+    rows = sum(int(str(part["row_count"])) for part in parts)
+    size = sum(int(str(part["file_bytes"])) for part in parts)
+    return {
+        "table": dataset.table,
+        "host": host,
+        "files": len(seen),
+        "files_expected": FILES,
+        "row_count": rows,
+        "rows_expected": dataset.rows,
+        "files_bytes": size,
+        "line_bytes_mean": round(size / rows, 1) if rows else 0,
+        "parts": parts,
+    }
+
+
+def evict(dataset: Dataset, engine: Database) -> tuple[int, int]:
+    """Have the ETL host forget the files' pages. Returns bytes that are still in its memory, and bytes in all."""
+    fleet, host = engine.fleet, etl_host(engine)
+    said = fleet.run_on(
+        host,
+        f"cd {quote(_path(dataset, fleet, host))}; sync --file-system .\n"
+        "ls *.facts | sed 's/[.]facts$//' | xargs -I '{}' dd if='{}' iflag=nocache count=0 status=none\n"
+        "fincore --bytes --raw --noheadings --output RES,SIZE part-[0-9][0-9]",
+        timeout_s=600,
+    ).output
+    pairs = [line.split() for line in said.splitlines()]
+    return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)
+
+
+def link(dataset: Dataset, engine: Database) -> str:
+    """Bash for a job on the ETL host: ``files`` in its directory is where they are."""
+    return etl_files.link(_path(dataset, engine.fleet, etl_host(engine)))
+
+
+def _path(dataset: Dataset, fleet: Fleet, host: str) -> str:
+    return f"{fleet.work_dir(host)}/{directory(dataset)}"
+
+
+def _copy(dataset: Dataset, engine: Database, number: int) -> str:
+    ids = engine.series(number + 1, dataset.rows, FILES)
+    rows = order_lineitems.select(dataset.rows, dataset.seed, ids)
+    return statement("order_lineitems", "copy_out", rows=raw(rows)) + ";\n"

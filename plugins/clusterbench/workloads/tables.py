@@ -1,0 +1,86 @@
+"""Tables of datasets that have several: what they are made of, and what their comments say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+
+from clusterbench.base.errors import DatasetError
+from clusterbench.base.paths import project_root
+from clusterbench.base.sql import Value, identifier, raw, statement
+from clusterbench.spec.loading import LOADER
+
+if TYPE_CHECKING:
+    from clusterbench.base.datasets import Dataset
+    from clusterbench.engines import Database
+
+OURS = "clusterbench: "
+"""So begins the comment of every table that this project made."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One table, by its bare name."""
+
+    name: str
+    columns: Mapping[str, str]
+    """Name -> type, in the order of the rows."""
+    key: tuple[str, ...]
+    distributed_by: str
+
+    def definition(self) -> str:
+        """What stands between the parentheses of CREATE TABLE."""
+        return ",\n".join(f"{name} {kind}" for name, kind in self.columns.items())
+
+    def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Value:
+        """A number for a row, the same on every engine."""
+        words = ", ".join(_word(column, kind) for column, kind in self.columns.items())
+        return raw(statement("tables", name, row_text=raw(f"concat_ws('|', {words})")))
+
+    def add_key(self, table: str) -> str:
+        """The statement that makes its key; ``table``: its name as SQL has it."""
+        return f"ALTER TABLE {table} ADD CONSTRAINT {self.name}_pkey PRIMARY KEY ({', '.join(self.key)})"
+
+
+def create_index(name: str, table: str, columns: Sequence[str]) -> str:
+    return f"CREATE INDEX {name} ON {table} ({', '.join(columns)})"
+
+
+def read(folder: str, name: str = "tables") -> dict[str, dict[str, Any]]:
+    """What ``include/sql/<folder>/<name>.yaml`` says, by table."""
+    text = (project_root() / "include/sql" / folder / f"{name}.yaml").read_text(encoding="utf-8")
+    return dict(yaml.load(text, LOADER))  # noqa: S506  a safe one
+
+
+def comments(schema: str, tables: Iterable[str], engine: Database) -> dict[str, str]:
+    """Of the tables that are there. Raises DatasetError where one was not made by clusterbench."""
+    wanted = raw(", ".join(f"'{name}'" for name in tables))
+    rows = engine.query(statement("tables", "comments", schema=schema, tables=wanted))
+    return {str(row["table_name"]): ours(f"{schema}.{row['table_name']}", row["mark"]) for row in rows}
+
+
+def rows_of(dataset: Dataset) -> str:
+    """So goes on the comment of a table with all, or some, of the dataset's rows; how far they are comes last."""
+    return f"{OURS}{dataset.name}, {dataset.rows} rows, seed {dataset.seed}, version {dataset.version}"
+
+
+def ours(table: str, comment: str | None) -> str:
+    """The comment of a table that is there. Raises DatasetError where clusterbench did not make it."""
+    if not str(comment).startswith(OURS):
+        raise DatasetError(f"table {table!r} is there and was not made by clusterbench; move it away or drop it")
+    return str(comment)
+
+
+def mark(table: str, comment: str) -> str:
+    """The statement that has the table's comment say so."""
+    return statement("tables", "mark", table=identifier(table), mark=comment)
+
+
+def _word(column: str, kind: str) -> str:
+    """A column as text, the same on every engine: the blanks at the end of a fixed width mean nothing."""
+    text = f"CAST({column} AS varchar)"
+    text = f"rtrim({text})" if kind.startswith("character(") else text
+    return f"COALESCE({text}, '')"

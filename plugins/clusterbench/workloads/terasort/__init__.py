@@ -1,0 +1,1 @@
+"""The TeraSort suite on Hadoop (paper 002)."""

@@ -1,0 +1,393 @@
+"""The TeraSort suite: TeraGen, TeraSort and TeraValidate on HDFS and YARN, one after the other (paper 002)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from clusterbench.base.datasets import Dataset, Storage, too_small
+from clusterbench.base.errors import EngineError
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.paths import project_root
+from clusterbench.engines.hadoop import daemons
+from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
+from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
+from clusterbench.engines.hadoop.fsck import Placement, placement
+from clusterbench.workloads.terasort import teragen
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Engine
+    from clusterbench.engines.hadoop.engine import HadoopCluster
+
+JOBS = ("teragen", "terasort", "teravalidate")
+AS_INPUT = "as_input"
+"""The level of ``output_replicas`` that means: as many as ``replicas``."""
+COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
+"""Map output on disk, of the dataset: the paper's 6.5 times is 3 + 3 + 0.5; plain, maps and reduces write it whole."""
+WARNINGS = {
+    "NUM_FAILED_MAPS": "map tasks failed and were run again",
+    "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
+    "NUM_KILLED_MAPS": "map tasks were killed and run again",
+    "NUM_KILLED_REDUCES": "reduce tasks were killed and run again",
+}
+
+
+def _seconds(title: str) -> MeasurementKind:
+    return MeasurementKind("s", title)
+
+
+class TeraSort:
+    """One trial is the whole suite, as TeraSort reads what TeraGen wrote, and TeraValidate what TeraSort wrote."""
+
+    title = "TeraSort suite"
+    runs_on: Literal["client", "etl"] = "client"
+    outputs = (
+        "jobs.txt",
+        "*.err",
+        "*.job.json",
+        "*.counters.json",
+        "*.tasks.json.gz",
+        "fsck.txt.gz",
+        "report.txt",
+        "kill.out",
+    )
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        "teragen_s": _seconds("TeraGen"),
+        "terasort_s": _seconds("TeraSort"),
+        "teravalidate_s": _seconds("TeraValidate"),
+        "map_shuffle_s": _seconds("map-shuffle"),
+        "reduce_merge_s": _seconds("reduce-merge"),
+        "suite_s": _seconds("All three"),
+        "throughput_gb_per_s": MeasurementKind("GB/s", "TeraSort throughput", "higher"),
+        "map_output_compression": MeasurementKind("1", "Compression ratio of map output", "higher"),
+        "local_maps_share": MeasurementKind("1", "Data-local map tasks of TeraSort", "higher"),
+        "blocks_max_over_mean": MeasurementKind("1", "Blocks of the fullest worker over the mean"),
+        "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
+    }
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "rows": Factor(
+            10_000_000,
+            "records of 100 bytes: 10 for the key, 90 for the rest",
+            minimum=1000,
+            maximum=10**12,
+            wording="{} rows",
+            is_dataset=True,
+        ),
+        "replicas": Factor(
+            3, "copies of each block of TeraGen's output", minimum=1, maximum=REPLICAS_MAX, wording="{} replicas"
+        ),
+        "output_replicas": Factor(
+            AS_INPUT,
+            "copies of each block of TeraSort's output, where there are to be others than of its input",
+            choices=(AS_INPUT, *(str(count) for count in range(1, REPLICAS_MAX + 1))),
+        ),
+        "map_output": Factor("snappy", "whether map output is compressed", choices=("snappy", "plain")),
+        "pause_s": Factor(5, "seconds of rest between the jobs", minimum=0, maximum=3600, wording="{} s of rest"),
+    }
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
+        """What TeraGen writes, without a seed. With three replicas raw disk space is 6.5 times as much (paper 002)."""
+        rows = int(levels["rows"])
+        intermediate = COMPRESSED_SHARE if levels["map_output"] == "snappy" else PLAIN_SHARE
+        factor = _replicas(levels) + _output_replicas(levels) + intermediate
+        size = rows * teragen.ROW_BYTES
+        return Dataset(
+            name="terasort",
+            table=f"terasort_{rows}",
+            rows=rows,
+            seed=seed,
+            bytes_expected=int(size * factor),
+            storage=Storage(""),
+            is_of_trial=True,
+            space=f"{factor:g} times its {size / 1e9:,g} GB: {_replicas(levels)} copies of the input, "
+            f"{_output_replicas(levels)} of the output, and map output",
+        )
+
+    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:  # noqa: ARG002  every trial makes it anew
+        return False
+
+    def generate(self, dataset: Dataset, engine: Engine) -> None:
+        """Nothing: making it is what is measured."""
+
+    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:  # noqa: ARG002  nothing is there yet
+        return {}
+
+    def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  see ``answers``
+        return None
+
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
+        """Rows and their checksum, by a generator of our own, independent of Hadoop."""
+        if dataset.rows > teragen.COMPUTED_ROWS_MAX:
+            return None
+        answer = {"rows": dataset.rows, "checksum": teragen.checksum(dataset.rows)}
+        return {**answer, "source": "the same records, made without Hadoop"}
+
+    def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  it makes what it reads
+        return []
+
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        return lacks.get("workers") or lacks.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
+        rows = int(levels["rows"])
+        if rows >= 10**9:
+            return 100 + 2 * int(levels["pause_s"]) + rows * 5100 / 300e9
+        return 60 + 2 * int(levels["pause_s"]) + rows * 110 / 10e6
+
+    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+        """No path that is left over, room for all of it, and disks at rest."""
+        cluster = _hadoop(engine)
+        path = path_of(trial)
+        left = cluster.exists(path)
+        if left:  # ours by its name, and the cluster is ours alone
+            cluster.delete(path)
+        cluster.settle()
+        dataset, free = self.dataset(trial.levels, trial.seed), cluster.free_bytes()
+        if dataset.bytes_expected > free:
+            raise EngineError(too_small(trial.platform, dataset, free))
+        configuration = cluster.configuration
+        return {
+            "path": path,
+            "recovered": [f"HDFS had {path}, left by an earlier try that did not end; it was removed"] if left else [],
+            "free_bytes": free,
+            "page_cache": cluster.empty_page_cache(),
+            "cluster_slots": configuration.cluster_slots,
+            "workers": len(configuration.workers),
+            "machines": {configuration.addresses[h]: configuration.machine_of(h) for h in configuration.workers},
+        }
+
+    def job(self, trial: Trial, engine: Engine) -> Job:
+        cluster = _hadoop(engine)
+        slots = cluster.configuration.cluster_slots
+        common = {**trial.settings, "dfs.replication": _replicas(trial.levels)}
+        gen = {**common, "mapreduce.job.maps": slots}
+        sort = {
+            **common,
+            "mapreduce.job.reduces": slots,
+            "mapreduce.terasort.output.replication": _output_replicas(trial.levels),
+            "mapreduce.map.output.compress": str(trial.levels["map_output"] == "snappy").lower(),
+        }
+        choices = {
+            "tag": tag_of(trial),
+            "rows": trial.levels["rows"],
+            "path": path_of(trial),
+            "pause_s": trial.levels["pause_s"],
+            "namenode_url": cluster.url(daemons.NAMENODE),
+            "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
+            "user": cluster.fleet.addresses[cluster.platform.client].login,
+        }
+        lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
+        lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
+        suite = (project_root() / "include" / "hadoop" / "suite.sh").read_text()
+        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", "suite.sh": suite}
+        return Job(files, {}, ". ./suite.sh\n")
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
+        ran = _jobs(output)
+        times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
+        begun_s, ended_s = (min(r[0] for r in ran.values()), max(r[1] for r in ran.values())) if ran else (None, None)
+        failed = [name for name, (_, _, status, _) in ran.items() if status]
+        if failed or set(ran) != set(JOBS):
+            said = _said(output, failed[0]) if failed else ""
+            details: dict[str, object] = {"driver_errors": said, "jobs": _told(output)} if said else {}
+            return Reading({}, len(failed), len(ran), begun_s, ended_s, details=details)
+        told = {name: hadoop_jobs.counters(json_of(output / f"{name}.counters.json")) for name in JOBS}
+        tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
+        phases = hadoop_jobs.phases(times["terasort"], json_of(output / "terasort.job.json"), tasks)
+        before = json_of(output / "before.json").get("workload") or {}
+        found = placement(_lines(output / "fsck.txt.gz"), before.get("machines") or {})
+        answer = {"rows": told["teravalidate"]["MAP_INPUT_RECORDS"], "checksum": f"{told['teragen']['CHECKSUM']:x}"}
+        dataset_bytes = int(trial.levels["rows"]) * teragen.ROW_BYTES
+        cpu_s = sum(cpu for *_, cpu in ran.values())
+        measured = {
+            **{f"{name}_s": times[name] for name in JOBS},
+            "map_shuffle_s": phases.map_shuffle_s,
+            "reduce_merge_s": phases.reduce_merge_s,
+            "suite_s": sum(times.values()),
+            "throughput_gb_per_s": dataset_bytes / 1e9 / times["terasort"],
+            "map_output_compression": _compression(told["terasort"]),
+            "local_maps_share": told["terasort"].get("DATA_LOCAL_MAPS", 0) / len(hadoop_jobs.map_tasks(tasks)),
+            "blocks_max_over_mean": found.blocks_of_fullest_worker / found.blocks_per_worker
+            if found.blocks_per_worker
+            else 0.0,
+            "driver_cpu_share": cpu_s / sum(times.values()),
+        }
+        wrong = _wrong(output, trial, told, answer, expected)
+        return Reading(
+            measured,
+            0,
+            len(JOBS),
+            begun_s,
+            ended_s,
+            invalid=tuple(wrong),
+            phases=_phases(ran, phases),
+            details={
+                **({} if wrong else {"answer": answer}),
+                "jobs": _told(output),
+                "warnings": _warnings(told),
+                "counters": told,
+                "expected_bytes": expected_bytes(trial.levels, told["terasort"], int(before.get("workers") or 1)),
+                "facts": {"block_placement": _placement_facts(trial, found)},
+            },
+        )
+
+    def restore(self, trial: Trial, engine: Engine) -> None:
+        """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
+        cluster = _hadoop(engine)
+        cluster.clear(tag_of(trial))
+        cluster.delete(path_of(trial))
+
+
+def path_of(trial: Trial) -> str:
+    """In HDFS. The trial's own, so that a path that is there was left by another try of the same."""
+    return f"/clusterbench/{trial.platform}/{trial.id}"
+
+
+def tag_of(trial: Trial) -> str:
+    """By which YARN finds the trial's applications; YARN wants small letters."""
+    return "clusterbench-" + hashlib.sha256(path_of(trial).encode()).hexdigest()[:16]
+
+
+def expected_bytes(levels: Mapping[str, Level], sort: Mapping[str, int], workers: int) -> dict[str, dict[str, float]]:
+    """Phase -> what -> bytes over all hosts, as the paper integrates its Figures 4 and 5.
+
+    Network is between workers: each replica but the first, and the map output for reduces on other workers.
+    """
+    size = int(levels["rows"]) * teragen.ROW_BYTES
+    replicas, output_replicas = _replicas(levels), _output_replicas(levels)
+    map_output = sort["REDUCE_SHUFFLE_BYTES"]
+    shuffled = map_output * (workers - 1) / workers
+    return {
+        "TeraGen": {"disk_write": replicas * size, "network": (replicas - 1) * size, "loopback": replicas * size},
+        "map-shuffle": {"disk_read": size, "disk_write": 2 * map_output, "network": shuffled},
+        "reduce-merge": {
+            "disk_read": map_output,
+            "disk_write": output_replicas * size,
+            "network": (output_replicas - 1) * size,
+            "loopback": output_replicas * size,
+        },
+        "TeraValidate": {"disk_read": size},
+    }
+
+
+def _replicas(levels: Mapping[str, Level]) -> int:
+    return int(levels["replicas"])
+
+
+def _output_replicas(levels: Mapping[str, Level]) -> int:
+    chosen = levels["output_replicas"]
+    return _replicas(levels) if chosen == AS_INPUT else int(chosen)
+
+
+def _hadoop(engine: Engine) -> HadoopCluster:
+    return cast("HadoopCluster", engine)
+
+
+def _options(settings: Mapping[str, object]) -> str:
+    return " ".join(quote(f"-D{name}={value}") for name, value in settings.items())
+
+
+# Reading.
+
+
+def _jobs(output: Path) -> dict[str, tuple[float, float, int, float]]:
+    """Job -> begin, end (epoch seconds), exit status, processor seconds of the client."""
+    path = output / "jobs.txt"
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        name, begun, ended, status, *cpu = line.split()
+        found[name] = (float(begun), float(ended), int(status), sum(map(float, cpu)))
+    return found
+
+
+def _said(output: Path, job: str) -> str:
+    """Why a job failed: the cause in words, where it is a known one, and the client's last words."""
+    said = (output / f"{job}.err").read_text(errors="replace") if (output / f"{job}.err").exists() else ""
+    last = "\n".join(line for line in said.splitlines()[-8:] if line.strip() and not line.startswith("NOTE: "))
+    # The cause comes last: of a long text the end is kept.
+    return "\n".join(part for part in (last, f"{job}: {hadoop_jobs.explain(said)}".rstrip(": ")) if part)
+
+
+def _told(output: Path) -> dict[str, dict[str, Any]]:
+    """Job -> YARN application and its state, as the job history has them."""
+    found = {}
+    for name in JOBS:
+        if job := json_of(output / f"{name}.job.json").get("job"):
+            found[name] = {"application": str(job["id"]).replace("job_", "application_"), "state": job["state"]}
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode(errors="replace").splitlines() if path.exists() else []
+
+
+def _compression(sort: Mapping[str, int]) -> float:
+    return sort["MAP_OUTPUT_BYTES"] / sort["MAP_OUTPUT_MATERIALIZED_BYTES"]
+
+
+def _phases(ran: Mapping[str, tuple[float, float, int, float]], phases: hadoop_jobs.Phases) -> tuple[Phase, ...]:
+    begun, ended = ran["terasort"][:2]
+    middle = begun + phases.map_shuffle_s
+    return (
+        Phase("TeraGen", *ran["teragen"][:2]),
+        Phase("map-shuffle", begun, middle),
+        Phase("reduce-merge", middle, ended),
+        Phase("TeraValidate", *ran["teravalidate"][:2]),
+    )
+
+
+def _wrong(
+    output: Path,
+    trial: Trial,
+    told: Mapping[str, Mapping[str, int]],
+    answer: Mapping[str, Any],
+    expected: Mapping[str, Any],
+) -> list[str]:
+    """Why the sorted data must not be believed."""
+    report = (output / "report.txt").read_text() if (output / "report.txt").exists() else ""
+    sorted_checksum = hadoop_jobs.checksum(report)
+    problems = [f"TeraValidate: {line}" for line in hadoop_jobs.disorder(report)[:3]]
+    rows = int(trial.levels["rows"])
+    if answer["rows"] != rows:
+        problems.append(f"TeraGen was to make {rows:,} rows, the sorted output has {answer['rows']:,}")
+    if sorted_checksum != answer["checksum"]:
+        problems.append(
+            f"the sorted output is not what was generated: TeraValidate's checksum is {sorted_checksum}, "
+            f"TeraGen's {answer['checksum']}"
+        )
+    if expected and expected["checksum"] != answer["checksum"]:
+        problems.append(
+            f"TeraGen's checksum is {answer['checksum']}, and {expected['checksum']} by {expected['source']}"
+        )
+    if told["terasort"].get("REDUCE_OUTPUT_RECORDS") != rows:
+        problems.append(f"TeraSort wrote {told['terasort'].get('REDUCE_OUTPUT_RECORDS'):,} of {rows:,} rows")
+    return problems
+
+
+def _warnings(told: Mapping[str, Mapping[str, int]]) -> list[str]:
+    return [
+        f"{job}: {counters[name]} {words}"
+        for job, counters in told.items()
+        for name, words in WARNINGS.items()
+        if counters.get(name)
+    ]
+
+
+def _placement_facts(trial: Trial, found: Placement) -> dict[str, Any]:
+    """A row for the suite ``block_placement``."""
+    facts = {**asdict(found), "examples": "; ".join(found.examples) or "none"}
+    return {"trial": f"{trial.platform}: {trial.id}", **facts}
+
+
+WORKLOAD = TeraSort()

@@ -1,0 +1,156 @@
+"""The dataset ``tpcds``: 24 tables in a schema of their own; statements find them by the setting ``search_path``.
+
+A try that was cut off goes on with the tables that are not loaded: each one's comment says how far it is (``marks``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.base.datasets import Dataset, row_skew_max
+from clusterbench.base.errors import DatasetError
+from clusterbench.base.sql import identifier, statement
+from clusterbench.engines.instances import skew
+from clusterbench.workloads.tpcds import files, loading, marks, reference, schema
+from clusterbench.workloads.tpcds.marks import Mark
+
+if TYPE_CHECKING:
+    from clusterbench.engines import Database
+
+SEED = 19620718
+"""The generator's own; DuckDB's lets nobody choose another."""
+ROWS_PER_SCALE = 19_557_378
+"""At scale factor 1 (TPC-DS specification 3.2, table 3-2); beside the facts, tables grow more slowly."""
+BYTES_PER_SCALE = 2_600_000_000
+BYTES_LEAST = 40_000_000
+"""Tables and indexes on PostgreSQL 15: 48 MB at scale factor 0.01, 199 MB at 0.1 (1.7 GB a scale factor). From 1 on
+inventory, which has fifty times the rows of 0.1, adds 0.9 GB."""
+CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
+"""Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
+
+
+def dataset_of(scale_factor: float, storage: str) -> Dataset:
+    """``rows`` is about how many: small tables do not grow with the scale factor."""
+    suffix = "" if storage == "heap" else f"_{storage}"
+    return Dataset(
+        "tpcds",
+        f"tpcds_sf{files.scale_name(scale_factor)}{suffix}",
+        int(scale_factor * ROWS_PER_SCALE),
+        SEED,
+        BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE),
+        schema.tables()["store_sales"].storage(schema.layout_of(storage)),
+        files_bytes=files.bytes_expected(scale_factor),
+        version=_version(),
+    )
+
+
+@cache
+def _version() -> str:
+    return hashlib.sha256(f"{files.version()} {schema.tables()}".encode()).hexdigest()[:8]
+
+
+def scale_factor_of(dataset: Dataset) -> float:
+    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_append_\w+)?", dataset.table)
+    if not found:
+        raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
+    return float(found[1].replace("_", "."))
+
+
+def tables(dataset: Dataset) -> list[str]:
+    """As ``schema.table``."""
+    return [f"{dataset.table}.{name}" for name in schema.tables()]
+
+
+def relations(dataset: Dataset) -> list[str]:
+    """The tables and their indexes."""
+    layout = dataset.storage.layout
+    indexes = [name for table in schema.tables().values() for name in table.index_names(dataset.table, layout)]
+    return tables(dataset) + indexes
+
+
+def is_generated(dataset: Dataset, engine: Database) -> bool:
+    found = marks.read(dataset, engine)
+    return all(name in found and found[name].state == "complete" for name in schema.tables())
+
+
+def generate(dataset: Dataset, engine: Database) -> None:
+    """Files, tables, keys, statistics; whatever is there already stays."""
+    found = marks.read(dataset, engine)
+    missing = [name for name in schema.tables() if name not in found or found[name].state == "begun"]
+    if missing:
+        scale_factor = scale_factor_of(dataset)
+        made = files.generate(scale_factor, engine)
+        for group in loading.groups({name: made[name] for name in missing}):
+            loading.load({name: made[name] for name in group}, files.folder(scale_factor), dataset, engine)
+            print(f"{dataset.table}: loaded {', '.join(group)}", flush=True)
+    loaded = {name: mark for name, mark in marks.read(dataset, engine).items() if mark.state == "loaded"}
+    if loaded:
+        engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
+        complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
+        engine.execute(";\n".join(complete))
+
+
+def drop(dataset: Dataset, engine: Database) -> None:
+    """All its tables. Raises DatasetError if one of them is somebody else's."""
+    present = marks.read(dataset, engine)
+    for name in present:
+        engine.execute(statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")))
+
+
+def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
+    """Facts for the suites ``tpcds`` and, one row a table, ``tpcds_tables``. One scan of a table, several at once."""
+    found = marks.read(dataset, engine)
+    with ThreadPoolExecutor(engine.parallelism()) as workers:
+        rows = list(workers.map(lambda table: _look(table, found, dataset, engine), _all_tables()))
+    by_name = {str(row["table"]): row for row in rows}
+    for table in _all_tables():
+        keys = int(by_name["item" if table.references else table.name]["row_count"])
+        by_name[table.name]["row_skew_max"] = row_skew_max(max(1, keys))
+    return {
+        "table": dataset.table,
+        "tables_complete": sum(mark.state == "complete" for mark in found.values()),
+        "tables_expected": len(rows),
+        "row_count": sum(row["row_count"] for row in rows),
+        "checksum": str(sum(int(row["checksum"].split()[1]) for row in rows)),
+        "tables": rows,
+    }
+
+
+def _all_tables() -> list[schema.Table]:
+    return list(schema.tables().values())
+
+
+def _look(table: schema.Table, found: Mapping[str, Mark], dataset: Dataset, engine: Database) -> dict[str, Any]:
+    """One that is not there has no rows."""
+    mark = found.get(table.name)
+    seen: Sequence[Mapping[str, Any]] = []
+    if mark:
+        seen = engine.query(table.inspection(dataset.table, engine.segment_of_row, found))
+    rows_by_segment: Counter[Any] = Counter()
+    for row in seen:  # ORCA of Greenplum 6 may answer several times for a segment: it groups as if rows stayed there
+        rows_by_segment[row["segment"]] += int(row["row_count"])
+    return {
+        "table": table.name,
+        "row_count": rows_by_segment.total(),
+        "rows_made": mark.rows if mark else -1,
+        "checksum": f"{table.name} {sum(int(row['checksum']) for row in seen)}",
+        "checksum_made": f"{table.name} {mark.checksum if mark else 0}",
+        "orphans": sum(int(row["orphans"]) for row in seen),
+        "row_skew": skew(list(rows_by_segment.values()) or [0], engine.segments()) if table.distributed_by else 0.0,
+    }
+
+
+def checksum(dataset: Dataset) -> str | None:
+    """By DuckDB over rows made anew, or None where that would take too long."""
+    scale_factor = scale_factor_of(dataset)
+    if scale_factor > CHECKED_BY_DUCKDB_SCALE_MAX:
+        return None
+    with reference.database(scale_factor) as database:
+        return str(sum(int(database.execute(one).fetchall()[0][2]) for one in files.counts_sql()))

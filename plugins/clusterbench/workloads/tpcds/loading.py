@@ -1,0 +1,108 @@
+"""Load files into tables, several at once, by the engine's own bulk loader on the ETL host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import DatasetError
+from clusterbench.base.job import Job
+from clusterbench.base.sql import identifier, statement
+from clusterbench.drivers import psql_streams
+from clusterbench.workloads import etl_files
+from clusterbench.workloads.etl_files import etl_host
+from clusterbench.workloads.tpcds import schema
+from clusterbench.workloads.tpcds.files import Made
+from clusterbench.workloads.tpcds.marks import Mark
+
+if TYPE_CHECKING:
+    from clusterbench.engines import BulkLoad, Database
+
+LOAD_AT_ONCE_BYTES = 1_000_000_000
+"""Tables are loaded in groups of about so much, so that a try that is cut off repeats little."""
+
+
+def groups(made: Mapping[str, Made]) -> list[list[str]]:
+    """Tables that are loaded together: the largest first, each group of about ``LOAD_AT_ONCE_BYTES``."""
+    found: list[list[str]] = []
+    room = 0
+    for name in sorted(made, key=lambda each: -made[each].bytes):
+        if room <= 0:
+            found.append([])
+            room = LOAD_AT_ONCE_BYTES
+        found[-1].append(name)
+        room -= made[name].bytes
+    return found
+
+
+def dealt(statements: Sequence[tuple[int, str]], sessions: int) -> list[list[str]]:
+    """(bytes, statement) to as many sessions, the largest first, each to the one that has least to do."""
+    hands: list[list[str]] = [[] for _ in range(max(1, min(sessions, len(statements))))]
+    busy = [0] * len(hands)
+    for size, text in sorted(statements, key=lambda one: -one[0]):
+        least = busy.index(min(busy))
+        hands[least].append(text)
+        busy[least] += size
+    return hands
+
+
+def load(made: Mapping[str, Made], files: str, dataset: Dataset, engine: Database) -> None:
+    """Empty tables, all their files, keys; then they are marked as loaded. ``files``: their folder on the ETL host.
+
+    Raises DatasetError; what was begun does not count then.
+    """
+    host, job = etl_host(engine), f"{files}.loading"
+    etl_files.end(engine.fleet, host, job)  # it must not write into the new tables
+    _make_empty(made, dataset, engine)
+    loads = {
+        name: engine.bulk_load(f"{dataset.table}.{name}", host, [part.name for part in one.parts])
+        for name, one in made.items()
+    }
+    _execute(engine, [load.create for load in loads.values()])
+    try:
+        etl_files.run(engine.fleet, host, job, _work(made, loads, f"{engine.fleet.work_dir(host)}/{files}", engine))
+    except DatasetError as error:
+        raise DatasetError(f"{dataset.table}: none of these could be loaded: {', '.join(made)}: {error}") from None
+    finally:
+        _execute(engine, [load.drop for load in loads.values()])
+    with ThreadPoolExecutor(engine.parallelism()) as workers:
+        list(workers.map(lambda name: _finish(name, made[name], dataset, engine), made))
+
+
+def _make_empty(made: Mapping[str, Made], dataset: Dataset, engine: Database) -> None:
+    layout = dataset.storage.layout
+    _execute(engine, [statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")) for name in made])
+    for name, one in made.items():
+        table, comment = schema.tables()[name], Mark(one.rows, one.checksum, "begun").comment(dataset)
+        engine.create_table(f"{dataset.table}.{name}", table.definition(), table.storage(layout), comment)
+
+
+def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, engine: Database) -> Job:
+    """The file servers of the table with most files do for all: each serves the whole folder."""
+    statements = [
+        (made[name].bytes // len(load.streams), text)
+        for name, load in loads.items()
+        for stream in load.streams
+        for text in stream
+    ]
+    servers = loads[max(made, key=lambda name: len(made[name].parts))]
+    work = psql_streams.Load(
+        dealt(statements, engine.parallelism()),
+        before=f"{etl_files.link(files)}\n{servers.before}",
+        after=servers.after,
+    )
+    return psql_streams.job(work, engine.endpoint(pooled=False), engine.database)
+
+
+def _finish(name: str, made: Made, dataset: Dataset, engine: Database) -> None:
+    """Keys and mark at once, or neither."""
+    keys = schema.tables()[name].keys(dataset.table, dataset.storage.layout)
+    _execute(engine, [*keys, Mark(made.rows, made.checksum, "loaded").statement(dataset, name)])
+
+
+def _execute(engine: Database, commands: Sequence[str]) -> None:
+    """Sent at once: one transaction."""
+    if any(commands):
+        engine.execute(";\n".join(filter(None, commands)))

@@ -1,0 +1,278 @@
+"""TPC-DS: streams of queries, each in an order and with parameters of its own (paper 004; TPC-DS specification 3.2).
+
+Not a TPC-DS result as the TPC publishes them: loading, maintenance and the metric are left out, as in the paper.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.drivers import psql_streams
+from clusterbench.drivers.pgbench import driver_cores
+from clusterbench.workloads import (
+    CACHE,
+    OPTIMIZER,
+    STORAGE,
+    cache_not_applicable,
+    optimizer_not_applicable,
+    optimizer_setting,
+    storage_not_applicable,
+)
+from clusterbench.workloads.tpcds import answers, data, parameters, queries, selection
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Database
+
+DRIVER_CORES_MAX = 0.1
+"""Above, the report warns: the driver is to be small beside what it measures, also with 100 streams."""
+WRONG_SHOWN = 5
+PAPER_SCALE_FACTOR_MIN = 100.0
+"""From here on estimates take the paper's cluster for granted; below, the lab."""
+PAPER_S = {"lite": (0, 68), "full": (1300, 1300)}
+"""The paper's table, scenario 1: seconds of a trial are about the first, and the second for every stream."""
+LAB_S_PER_SCALE_FACTOR = {"lite": 60, "full": 600}
+"""Of one stream on half a processor, where the answers' checking is in, too."""
+
+
+class Tpcds:
+    """N streams run all queries of a test, each stream in an order of its own; think time is none."""
+
+    title = "TPC-DS queries"
+    runs_on: Literal["client", "etl"] = "client"
+    outputs = psql_streams.OUTPUTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        "response_time_s": psql_streams.MEASUREMENTS["response_time_s"],
+        **psql_streams.MEASUREMENTS,
+        "driver_cores": MeasurementKind("1", "Processors that the driver took", "neither"),
+        "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
+    }
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "test": Factor("full", "all 99 queries, or the 51 fastest", choices=("full", "lite")),
+        "streams": psql_streams.STREAMS,
+        "scale_factor": Factor(
+            1,
+            "size of the data; 1 is about 1 GB of files",
+            minimum=0.01,
+            maximum=100_000,
+            is_fractional=True,
+            wording="scale factor {}",
+            is_dataset=True,
+        ),
+        "parameters": Factor(
+            "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
+        ),
+        "statement_timeout_s": Factor(
+            3600, "longest time of one query", minimum=1, maximum=86_400, wording="{} s a query"
+        ),
+        "optimizer": OPTIMIZER,
+        "storage": STORAGE,
+        "cache": CACHE,
+    }
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:  # noqa: ARG004  the generator's rows are always the same
+        return data.dataset_of(float(levels["scale_factor"]), str(levels["storage"]))
+
+    is_generated = staticmethod(data.is_generated)
+    generate = staticmethod(data.generate)
+    inspect = staticmethod(data.inspect)
+    checksum = staticmethod(data.checksum)
+
+    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:
+        """The answer to every query with every set of parameters that a stream will use, by DuckDB.
+
+        Above ``CHECKED_BY_DUCKDB_SCALE_MAX`` earlier runs know the answers.
+        """
+        from clusterbench.workloads.tpcds import reference  # noqa: PLC0415  slow to import, and not needed on every path
+
+        asked = {key: (query, values) for trial in trials for key, query, values in _asked(trial)}
+        scale_factor = data.scale_factor_of(dataset)
+        if not asked or scale_factor > data.CHECKED_BY_DUCKDB_SCALE_MAX:
+            return None
+        with reference.database(scale_factor) as database:
+            found = {
+                key: reference.answer(database, queries.text(query, values, "duckdb"))
+                for key, (query, values) in sorted(asked.items())
+            }
+        return {"source": "DuckDB over the same rows", "answers": found}
+
+    def relations(self, trial: Trial) -> list[str]:
+        return data.relations(self.dataset(trial.levels, trial.seed))
+
+    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+        return (
+            optimizer_not_applicable(levels, lacks)
+            or storage_not_applicable(levels, lacks)
+            or cache_not_applicable(levels, lacks)
+        )
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        test, count, scale_factor = str(levels["test"]), int(levels["streams"]), float(levels["scale_factor"])
+        if scale_factor >= PAPER_SCALE_FACTOR_MIN:
+            begin, each = PAPER_S[test]
+            return 60 + begin + count * each
+        return 10 + count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        settings = dict(trial.settings) | {
+            "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
+            "statement_timeout": f"{trial.levels['statement_timeout_s']}s",
+        }
+        settings |= optimizer_setting(trial.levels, engine.lacks)
+        engine.set_session(settings)
+        return {"session_settings": settings}
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        dialect: queries.Dialect = "greenplum" if engine.platform.engine == "greenplum" else "postgres"
+        asked: list[list[str]] = [
+            [
+                f"COPY ({queries.text(query, _values(trial, query, stream), dialect)}) TO STDOUT"
+                for query in order(trial, stream)
+            ]
+            for stream in _streams(trial)
+        ]
+        load = psql_streams.Load(asked, goes_on=True, keeps_answers=True)
+        return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
+        planned = {stream: order(trial, stream) for stream in _streams(trial)}
+        reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
+        details = reading.details | {
+            "queries": _each(planned, timed),
+            "fixed_parameters": {query: why for query, why in parameters.fixed().items() if query in planned[1]},
+        }
+        reading = replace(reading, timed_out=_past_their_limit(planned, timed))
+        if not reading.measurements:
+            return replace(reading, details=details)
+        cores = driver_cores((output / "driver_cpu.txt").read_text())
+        if cores is not None and cores > DRIVER_CORES_MAX:
+            share = f"{cores:.0%} of a processor; more than {DRIVER_CORES_MAX:.0%} is much"
+            details["warnings"] = [f"the driver took {share}"]
+        kept = _answers(output, trial, planned, timed)
+        wrong = _wrong(kept, expected)
+        if (count := sum(map(len, kept.values()))) < reading.samples:
+            wrong.append(f"answers to be checked: {reading.samples}, found: {count}")
+        answered = {key: _sum(found[0]) for key, found in kept.items()} if not wrong else {}
+        return replace(
+            reading,
+            measurements=reading.measurements | ({} if cores is None else {"driver_cores": cores}),
+            invalid=tuple(wrong),
+            phases=(Phase("streams", reading.window_start_s or 0.0, reading.window_end_s or 0.0),),
+            details=details | {"answer": answered},
+        )
+
+    def restore(self, trial: Trial, engine: Database) -> None:  # noqa: ARG002  as every workload has it
+        engine.reset_session()
+
+
+# What each stream asks.
+
+
+def _streams(trial: Trial) -> range:
+    return range(1, int(trial.levels["streams"]) + 1)
+
+
+def order(trial: Trial, stream: int) -> list[int]:
+    """The same for one stream, whatever the concurrency and the repetition."""
+    return parameters.order(selection.queries_of(str(trial.levels["test"])), stream, trial.seed)
+
+
+def _parameter_set(trial: Trial, query: int, stream: int) -> int:
+    """Streams with parameters of their own are counted from 1; 0 are the qualification values."""
+    is_drawn = trial.levels["parameters"] == "drawn" and query not in parameters.fixed()
+    return stream if is_drawn else 0
+
+
+def _values(trial: Trial, query: int, stream: int) -> Mapping[str, int | str]:
+    return parameters.values(query, _parameter_set(trial, query, stream), trial.seed)
+
+
+def _key(trial: Trial, query: int, stream: int) -> str:
+    """What a query with its parameters is called among the answers: "q07.3" is that of stream 3."""
+    return f"q{query:02d}.{_parameter_set(trial, query, stream)}"
+
+
+def _asked(trial: Trial) -> Iterator[tuple[str, int, Mapping[str, int | str]]]:
+    for stream in _streams(trial):
+        for query in order(trial, stream):
+            yield _key(trial, query, stream), query, _values(trial, query, stream)
+
+
+# What they got.
+
+
+def _each(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> list[dict[str, Any]]:
+    """Every query of every stream, in the order in which it was to run; one without a time did not end."""
+    found = {(one.stream, one.number): one for one in timed}
+    rows = []
+    for stream, asked in planned.items():
+        for number, query in enumerate(asked, 1):
+            one = found.get((stream, number))
+            row: dict[str, Any] = {"stream": stream, "query": query, "time_s": None}
+            if one is None:
+                row["error"] = "did not end: the session was lost, or ended with the trial"
+            elif one.error:
+                row |= {"error": one.error, "failed_after_s": round(one.time_s, 3)}
+            else:
+                row["time_s"] = round(one.time_s, 6)
+            rows.append(row)
+    return rows
+
+
+def _past_their_limit(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> tuple[str, ...]:
+    return tuple(
+        f"query {planned[one.stream][one.number - 1]} of stream {one.stream} was ended at its limit, {one.time_s:.1f} s"
+        for one in timed
+        if "statement timeout" in one.error
+    )[:WRONG_SHOWN]
+
+
+def _answers(
+    output: Path, trial: Trial, planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]
+) -> dict[str, list[list[str]]]:
+    """By key the lines of every answer that was given to it, by one stream or by several."""
+    found: dict[str, list[list[str]]] = {}
+    kept = psql_streams.kept_answers(output)
+    for one in timed:
+        if not one.error and (one.stream, one.number) in kept:
+            query = planned[one.stream][one.number - 1]
+            found.setdefault(_key(trial, query, one.stream), []).append(kept[one.stream, one.number])
+    return found
+
+
+def _wrong(kept: Mapping[str, Sequence[list[str]]], expected: Mapping[str, Any]) -> list[str]:
+    """What is wrong with answers, one entry a set of parameters, the first few."""
+    found = []
+    for key, given in sorted(kept.items()):
+        distinct = {_sum(lines): lines for lines in given}
+        said = [why for lines in distinct.values() if (why := _difference(lines, key, expected))]
+        if said:
+            source = expected["source"]
+            found.append(f"wrong answer to query {int(key[1:3])}, parameters {key[4:]}: {said[0]} (expected: {source})")
+    return found[:WRONG_SHOWN] + ([f"and {len(found) - WRONG_SHOWN} more"] if len(found) > WRONG_SHOWN else [])
+
+
+def _difference(lines: Sequence[str], key: str, expected: Mapping[str, Any]) -> str | None:
+    by_duckdb = expected.get("answers") or {}
+    if key in by_duckdb:
+        return answers.difference(answers.rows("\n".join(lines)), by_duckdb[key])
+    if key in expected and tuple(expected[key]) != _sum(lines):
+        return f"{len(lines)} rows, expected {expected[key][0]}, or other values in them"
+    return None
+
+
+def _sum(lines: Sequence[str]) -> tuple[int, str]:
+    """Rows, and the SHA-256 of the sorted rows."""
+    return len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+WORKLOAD = Tpcds()

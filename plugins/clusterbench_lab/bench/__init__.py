@@ -1,0 +1,1 @@
+"""clusterbench measured against its parts by hand, as ratios within one run."""

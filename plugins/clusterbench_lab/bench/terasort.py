@@ -1,0 +1,72 @@
+"""The TeraSort suite through the pipeline against the same three jobs by hand: what watching and checking it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import cast
+
+from clusterbench.base.connections import Connections
+from clusterbench.base.records import Trial
+from clusterbench.engines.hadoop.engine import HadoopCluster
+from clusterbench.run import steps
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import load_workload
+from clusterbench_lab.bench.retail import as_trial
+
+PLATFORM = "lab_hadoop1"
+PAIRS = 2
+ROWS = 10_000_000
+RATIO_MAX = 1.1
+TIMEOUT_S = 3600
+
+JOBS = """\
+driver=org.apache.hadoop.examples.ExampleDriver
+begun=$(date +%s.%N)
+run $driver teragen -Dmapreduce.job.maps={slots} {rows} /by_hand/input >/dev/null 2>&1
+run $driver terasort -Dmapreduce.job.reduces={slots} -Dmapreduce.terasort.output.replication=3 /by_hand/input \\
+  /by_hand/output >/dev/null 2>&1
+run $driver teravalidate /by_hand/output /by_hand/report >/dev/null 2>&1
+echo "$begun $(date +%s.%N)"
+"""
+
+
+def measure(connections: Connections, run_id: str, say: Callable[..., bool]) -> bool:
+    """Prints two ratios; True where the first holds its bound: that of the jobs' own times, by the client's clock."""
+    run = steps.Run("bench", run_id, connections)
+    steps.take_cluster(run, PLATFORM)
+    try:
+        with run.testbed(PLATFORM) as testbed:
+            testbed.engine.set_up()
+            in_trial_s = by_hand_s = whole_s = 0.0
+            for number in range(PAIRS):
+                for part in ("trial", "hand") if number % 2 else ("hand", "trial"):
+                    if part == "hand":
+                        by_hand_s += _by_hand(testbed)
+                        continue
+                    begun = time.monotonic()
+                    in_trial_s += as_trial(_trial(number), testbed, "suite_s")
+                    whole_s += time.monotonic() - begun
+    finally:
+        steps.release_cluster(run, PLATFORM)
+    say(f"seconds of a whole trial with all around it / of the same by hand, {PAIRS} pairs", whole_s / by_hand_s)
+    ratio = in_trial_s / by_hand_s
+    what = f"seconds of the TeraSort suite in a trial / of the same three jobs by hand, {PAIRS} pairs"
+    return say(what, ratio, f"at most {RATIO_MAX}", holds=ratio <= RATIO_MAX)
+
+
+def _trial(number: int) -> Trial:
+    factors = load_workload("terasort").factors
+    levels = {name: factor.default for name, factor in factors.items()} | {"rows": ROWS, "pause_s": 0}
+    return Trial(f"suite.r{number}", "suite", PLATFORM, "suite", "terasort", levels, number, 7, TIMEOUT_S, {})
+
+
+def _by_hand(testbed: Testbed) -> float:
+    """As somebody would type it on the client host; the first one is as cold as a trial's."""
+    cluster = cast(HadoopCluster, testbed.engine)
+    cluster.settle()
+    slots = cluster.configuration.cluster_slots
+    script = cluster.environment() + JOBS.format(slots=slots, rows=ROWS)
+    begun, ended = testbed.fleet.run_on(testbed.platform.client, script, timeout_s=TIMEOUT_S).output.split()
+    cluster.delete("/by_hand")
+    return float(ended) - float(begun)

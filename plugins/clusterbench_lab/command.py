@@ -1,0 +1,79 @@
+"""`clusterbench lab up | status | down`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+
+from clusterbench.base.errors import LabError
+from clusterbench.base.paths import lab_dir
+from clusterbench_lab.lab import Lab
+from clusterbench_lab.server import ServerStatus
+
+
+def main(argv: list[str]) -> int:
+    """Exit codes: 0 done (of `status`: everything runs), 1 not, 2 for a wrong call."""
+    choices = _parser().parse_args(argv)
+    try:
+        if choices.action == "up":
+            return _up(choices)
+        if choices.action == "down":
+            Lab(lab_dir(), report=_say).down()
+            return 0
+        return _status(as_json=choices.json)
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _up(choices: argparse.Namespace) -> int:
+    started = time.monotonic()
+    lab = Lab(lab_dir(), block=choices.block, report=_say)
+    lab.up(airflow=choices.airflow)
+    _say(f"The lab is up after {time.monotonic() - started:.1f} s, in {lab.lab_dir}")
+    if choices.airflow:
+        passwords = lab.layout.airflow_dir / "simple_auth_manager_passwords.json.generated"
+        _say(f"Airflow: {lab.airflow_url()} (user admin, password in {passwords})")
+    return 0
+
+
+def _status(as_json: bool) -> int:
+    servers = Lab(lab_dir()).status()
+    if as_json:
+        print(json.dumps([asdict(server) for server in servers], indent=2))
+    elif not servers:
+        _say(f"No lab in {lab_dir()}. Bring it up with: clusterbench lab up")
+    else:
+        for server in servers:
+            _say(_line(server))
+    return 0 if servers and all(server.state == "running" for server in servers) else 1
+
+
+def _line(server: ServerStatus) -> str:
+    where = f"{server.address}:{server.port}" if server.port else "-"
+    pid = str(server.pid) if server.pid else "-"
+    line = f"{server.name:<14} {server.kind:<11} {where:<19} {pid:>8}  {server.state}"
+    return f"{line}  {server.detail}".rstrip()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="clusterbench lab",
+        description="Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. "
+        "They live in .lab, or where CLUSTERBENCH_LAB_DIR says.",
+    )
+    actions = parser.add_subparsers(dest="action", required=True)
+    up = actions.add_parser("up", help="start what does not run; again and again if you like")
+    up.add_argument("--no-airflow", dest="airflow", action="store_false", help="only what Airflow works on")
+    up.add_argument("--block", type=int, help="addresses 127.0.N.x for a new lab (default 1)")
+    status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
+    status.add_argument("--json", action="store_true")
+    actions.add_parser("down", help="stop what `up` started; the data stays")
+    return parser
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,262 @@
+"""The command line as it is typed: what it prints, where, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterbench.base.paths import project_root
+from clusterbench.cli.main import _bytes, _duration, main
+
+ROOT = project_root()
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the project's files that a test may spoil, and no lab."""
+    for name in ("dags", "include"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "lab"))
+    monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))
+    monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(tmp_path / "lab"))
+    monkeypatch.delenv("CLUSTERBENCH_CONNECTIONS", raising=False)
+    monkeypatch.delenv("CLUSTERBENCH_AIRFLOW_URL", raising=False)
+    return tmp_path
+
+
+def refused(output: Output, *arguments: str) -> str:
+    """What is on standard error, after an exit status of 1 and nothing on standard output."""
+    assert main(arguments) == 1
+    said = output.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    assert said.err.startswith("clusterbench: ")
+    return said.err
+
+
+# lint
+
+
+def test_lint_of_good_files_says_how_many(capsys: Output) -> None:
+    assert main(["lint"]) == 0
+    said = capsys.readouterr()
+    assert re.fullmatch(r"\d+ files, no problems\n", said.out)
+    assert said.err == ""
+
+
+def test_lint_tells_every_problem_on_its_own_line(project: Path, capsys: Output) -> None:
+    smoke = project / "dags/experiments/smoke.yaml"
+    smoke.write_text(smoke.read_text().replace("seed: 7", "seed: -7").replace("clients: [1, 2]", "clients: []"))
+    assert main(["lint"]) == 1
+    said = capsys.readouterr()
+    first, second = said.err.splitlines()
+    assert re.match(rf"{re.escape(str(smoke))}:\d+: seed: must be greater than or equal to 0, found -7", first)
+    assert re.match(rf"{re.escape(str(smoke))}:\d+: sweeps.lookups.factors: factor 'clients'.* is empty", second)
+    assert re.fullmatch(r"\d+ files, 2 problems\n", said.out)
+
+
+def test_lint_counts_one_problem_as_one(project: Path, capsys: Output) -> None:
+    smoke = project / "dags/experiments/smoke.yaml"
+    smoke.write_text(smoke.read_text().replace("seed: 7", "seed: -7"))
+    assert main(["lint"]) == 1
+    assert capsys.readouterr().out.endswith(", 1 problem\n")
+
+
+# plan
+
+
+def test_plan_is_a_table_with_a_row_a_platform(capsys: Output) -> None:
+    assert main(["plan", "key_value", "--scale", "laptop", "--platform", "lab_db1", "--platform", "lab_db2"]) == 0
+    said = capsys.readouterr().out
+    assert "laptop scale, seed 20171002" in said
+    for platform in ("lab_db1", "lab_db2"):
+        (row,) = (line for line in said.splitlines() if platform in line)
+        assert [cell.strip() for cell in re.split("[│|]", row) if cell.strip()][:5] == [
+            platform,
+            "111",
+            "21",
+            "798.0 MB",
+            "1.0 GB",
+        ]
+
+
+def test_plan_as_json_is_all_there_is(capsys: Output) -> None:
+    assert main(["plan", "smoke", "--json", "--seed", "5"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["experiment"] == "smoke"
+    assert said["choices"]["seed"] == 5
+    assert [one["platform"] for one in said["estimates"]] == list(said["trials"]) == ["lab_db1"]
+    assert said["estimates"][0]["trials"] == len(said["trials"]["lab_db1"]) == 9
+
+
+def test_plan_lists_trials_in_their_order(capsys: Output) -> None:
+    assert main(["plan", "smoke", "--json"]) == 0
+    planned = [trial["id"] for trial in json.loads(capsys.readouterr().out)["trials"]["lab_db1"]]
+    assert main(["plan", "smoke", "--trials"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("lab_db1 ")]
+    assert [words[1] for words in lines] == [str(number) for number in range(1, 10)]
+    assert [words[2] for words in lines] == planned
+
+
+def test_choices_on_the_command_line_are_those_of_the_form(capsys: Output) -> None:
+    chosen = ["--scale", "full", "--sweep", "concurrency", "--sweep", "index_build", "--concurrency", "50"]
+    assert main(["plan", "key_value", *chosen, "--concurrency", "200", "--repetitions", "1", "--json"]) == 0
+    trials = json.loads(capsys.readouterr().out)["trials"]["lab_db1"]
+    assert {trial["sweep"] for trial in trials} == {"concurrency", "index_build"}
+    assert {trial["levels"]["clients"] for trial in trials if trial["sweep"] == "concurrency"} == {50, 200}
+    assert {trial["repetition"] for trial in trials} == {1}
+
+
+def test_plan_judges_the_placement_as_the_page_about_it_shows(capsys: Output) -> None:
+    assert main(["plan", "terasort", "--scale", "full", "--platform", "hadoop_vm2"]) == 0
+    said = capsys.readouterr().out
+    page = (ROOT / "docs/platforms.md").read_text().split("```\n")[1]
+    assert said.endswith(f"\n{page}")
+
+
+def test_plan_as_json_has_placement_and_judgements_of_each_platform(capsys: Output) -> None:
+    chosen = ["--platform", "density_base", "--platform", "vm2", "--platform", "lab_db1"]
+    assert main(["plan", "retail", "--scale", "full", "--json", *chosen]) == 0
+    placements = json.loads(capsys.readouterr().out)["placements"]
+    assert placements["lab_db1"] is None
+    assert placements["vm2"]["host"] == {"cpus": 8, "memory_gib": 46, "data_disks": 8}
+    assert (placements["density_base"]["density"], placements["density_base"]["machines"]) == ("base", 2)
+    levels = {judged["rule"]: judged["level"] for judged in placements["density_base"]["judgements"]}
+    assert levels["no oversubscription"] == "mind"
+
+
+def test_plan_touches_no_host(project: Path, capsys: Output) -> None:
+    """There is no lab, and so no address of any host."""
+    assert not (project / "lab").exists()
+    assert main(["plan", "key_value"]) == 0
+    assert not (project / "lab").exists()
+
+
+# What is wrong.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plan", "key_valu"], "unknown experiment 'key_valu'; did you mean 'key_value'? Allowed: "),
+        (["plan", "../key_value"], "unknown experiment '../key_value'; did you mean 'key_value'?"),
+        (["plan", "smoke", "--platform", "lab_db"], "unknown platform 'lab_db'; did you mean 'lab_db"),
+        (["plan", "smoke", "--platform", "$(id)"], "platforms.0: String should match pattern"),
+        (["plan", "smoke", "--sweep", "lookup"], "sweeps: unknown sweep 'lookup'; did you mean 'lookups'?"),
+        (["plan", "smoke", "--concurrency", "7"], "concurrency: level 7 is not in the experiment at this scale"),
+        (["plan", "smoke", "--repetitions", "-1"], "repetitions: must be greater than or equal to 0, found -1"),
+        (["plan", "smoke", "--seed", "-1"], "seed: must be greater than or equal to 0, found -1"),
+        (["run", "smok"], "unknown experiment 'smok'; did you mean 'smoke'?"),
+        (["run", "smoke", "--concurrency", "7"], "concurrency: level 7 is not in the experiment at this scale"),
+        (["run", "smoke", "--part"], "--part and --only are choices of 'weekly', not of 'smoke'"),
+        (["run", "weekly", "--platform", "lab_db1"], "--platform is a choice of one experiment; a weekly run has --s"),
+        (["run", "weekly", "--only", "smok"], "--only: unknown experiment 'smok'; did you mean 'smoke'?"),
+        (["release", "lab_db", "smoke/x"], "unknown platform 'lab_db'; did you mean 'lab_db"),
+    ],
+)
+def test_mistake_is_told_in_a_sentence(project: Path, capsys: Output, arguments: list[str], said: str) -> None:
+    assert said in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["verify", "smoke/x"],
+        ["results", "smoke/x"],
+        ["report", "smoke/x"],
+        ["compare", "x", "y"],
+        ["release", "lab_db1", "x"],
+    ],
+)
+def test_absent_lab_is_told_with_what_to_do(project: Path, capsys: Output, arguments: list[str]) -> None:
+    said = refused(capsys, *arguments)
+    assert "connections.json: no such file" in said
+    assert "make up" in said
+
+
+def test_mistake_in_the_file_of_an_experiment_is_told_before_anything_is_started(project: Path, capsys: Output) -> None:
+    smoke = project / "dags/experiments/smoke.yaml"
+    smoke.write_text(smoke.read_text().replace("seed: 7", "sede: 7"))
+    said = refused(capsys, "run", "smoke")
+    assert "sede: unknown key; did you mean 'seed'?" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["plam"], "invalid choice: 'plam'"),
+        (["plan"], "the following arguments are required: EXPERIMENT"),
+        (["plan", "smoke", "--scale", "huge"], "invalid choice: 'huge' (choose from 'smoke', 'laptop', 'full')"),
+        (["plan", "smoke", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
+        (["plan", "smoke", "--sede", "1"], "unrecognized arguments: --sede"),
+    ],
+)
+def test_misuse_shows_how_it_is_used(capsys: Output, arguments: list[str], said: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith("usage: clusterbench")
+    assert said in err
+
+
+def test_help_names_every_command(capsys: Output) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    for command in (
+        "lint",
+        "plan",
+        "run",
+        "verify",
+        "results",
+        "compare",
+        "report",
+        "release",
+        "pools",
+        "bench",
+        "lab",
+    ):
+        assert re.search(rf"^ +{command} +\S", said, re.MULTILINE), command
+
+
+def test_program_ends_with_the_status_and_no_traceback(project: Path) -> None:
+    """The installed program itself, in a process of its own."""
+    program = Path(sys.executable).with_name("clusterbench")
+    done = subprocess.run([program, "plan", "smok"], env=dict(os.environ), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("clusterbench: unknown experiment 'smok'; did you mean 'smoke'?")
+    assert "Traceback" not in done.stderr
+
+
+# Figures for people.
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 B"),
+        (999_999, "999,999 B"),
+        (1_000_000, "1.0 MB"),
+        (798_000_000, "798.0 MB"),
+        (1_288_770_000_000, "1.3 TB"),
+    ],
+)
+def test_bytes_are_said_short(count: int, said: str) -> None:
+    assert _bytes(count) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2.0 h")]
+)
+def test_durations_are_said_short(seconds: float, said: str) -> None:
+    assert _duration(seconds) == said

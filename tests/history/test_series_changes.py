@@ -1,0 +1,173 @@
+"""The results of a week against their history: made-up series of known shapes, in a real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from clusterbench.airflow.ui import over_time
+from clusterbench.cli import main, regressions
+from clusterbench.history import database, series_changes
+from clusterbench.history.change_test import Change
+from clusterbench.history.series_changes import SeriesChange
+from clusterbench.spec import Experiment, Regression
+from clusterbench.spec.catalog import Catalog
+from clusterbench_lab import Lab
+from clusterbench_lab.bench import history
+from clusterbench_lab.bench.synthetic_history import PLATFORMS, Synthetic
+from tests.history.conftest import History, made
+
+WEEKS, TRIALS, SEED = 60, 96, 2
+CELLS = 4
+"""Of each platform: noise, slower in the last quarter, faster on the second platform with its kernel, noise."""
+SYNTHETIC = Synthetic(WEEKS, TRIALS, SEED)
+KEY_VALUE = 0
+
+
+@pytest.fixture(scope="module")
+def filled(lab: Lab) -> History:
+    found = made(lab, "regressions_tests")
+    with found.connect() as db:
+        history.fill(db, WEEKS, TRIALS, SEED)
+    return found
+
+
+@pytest.fixture
+def db(filled: History) -> Iterator[database.Database]:
+    """What a test writes is taken back."""
+    with database.opened(filled.connection) as opened, opened.transaction(force_rollback=True):
+        yield opened
+
+
+def of(db: database.Database, catalog: Catalog, week: int = WEEKS - 1) -> dict[tuple[str, int, str], SeriesChange]:
+    """By platform, clients and measurement."""
+    found = series_changes.of_week(db, catalog, {"key_value": SYNTHETIC.run_id(week, KEY_VALUE)})
+    return {(one.series.platform, int(one.series.levels["clients"]), one.series.measurement): one for one in found}
+
+
+def accept(db: database.Database, one: SeriesChange) -> None:
+    row = [one.series.id, one.series.measurement, one.change.at_run_id, "ada", datetime.now(UTC), "new release", "x"]
+    db.execute("INSERT INTO baselines VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+
+
+def test_each_series_that_the_report_draws_is_judged(db: database.Database, filled: History) -> None:
+    found = of(db, filled.catalog)
+    assert len(found) == len(PLATFORMS) * CELLS * 2
+    assert {measurement for *_, measurement in found} == {"latency_ms_mean", "throughput_per_s"}
+
+
+def test_what_got_slower_is_found_on_all_it_was_made_of_and_on_nothing_else(
+    db: database.Database, filled: History
+) -> None:
+    found = of(db, filled.catalog)
+    slower = {key for key, one in found.items() if one.change.state == "regression"}
+    assert slower == {(platform, 2, name) for platform, _, name in found}
+    change = found["lab_db1", 2, "latency_ms_mean"].change
+    began = [SYNTHETIC.run_id(week, KEY_VALUE) for week in range(WEEKS * 3 // 4 - 2, WEEKS * 3 // 4 + 3)]
+    assert change.at_run_id in began
+    assert change.change_percent == pytest.approx(8, abs=2.5)
+    assert found["lab_db1", 2, "latency_ms_mean"].differences == ()
+
+
+def test_facts_that_changed_with_the_level_are_told(db: database.Database, filled: History) -> None:
+    found = of(db, filled.catalog, WEEKS // 2 + 3)
+    faster = found["lab_db2", 4, "latency_ms_mean"]
+    assert faster.change.state == "improvement"
+    kernel = faster.differences[0]
+    assert (kernel.what, kernel.a, kernel.b) == ("kernel", "2 hosts: 6.1.0-18-amd64", "2 hosts: 6.1.0-32-amd64")
+    assert faster.facts_run_id == SYNTHETIC.run_id(WEEKS // 2, KEY_VALUE)
+
+
+def test_an_earlier_week_knows_nothing_of_later_ones(db: database.Database, filled: History) -> None:
+    assert {one.change.state for one in of(db, filled.catalog, WEEKS // 2 - 1).values()} == {"no_change"}
+    assert {one.change.state for one in of(db, filled.catalog, 5).values()} == {"too_few"}
+
+
+def test_a_cell_without_a_number_this_week_is_told(db: database.Database, filled: History) -> None:
+    series = of(db, filled.catalog)["lab_db1", 1, "latency_ms_mean"].series
+    last = SYNTHETIC.run_id(WEEKS - 1, KEY_VALUE)
+    db.execute(
+        "DELETE FROM result_measurements USING runs WHERE series = %s AND runs.run = result_measurements.run "
+        "AND run_id = %s",
+        [series.id, last],
+    )
+    change = of(db, filled.catalog)["lab_db1", 1, "latency_ms_mean"].change
+    assert (change.state, change.at_run_id) == ("no_number", last)
+    assert "failed this week" in change.says
+
+
+def test_an_accepted_level_is_no_regression_any_more(db: database.Database, filled: History) -> None:
+    slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    accept(db, slower)
+    found = of(db, filled.catalog)
+    assert found["lab_db1", 2, "latency_ms_mean"].change.state == "no_change"
+    assert found["lab_db2", 2, "latency_ms_mean"].change.state == "regression"
+
+
+def test_the_experiment_says_what_is_followed_and_from_which_change_on(db: database.Database, filled: History) -> None:
+    class Declared(Catalog):
+        def experiment(self, name: str) -> Experiment:
+            declared = Regression(measurements=["latency_ms_p99"], threshold_percent=20)
+            return super().experiment(name).model_copy(update={"regression": declared})
+
+    found = of(db, Declared(filled.catalog.root))
+    assert {measurement for *_, measurement in found} == {"latency_ms_p99"}
+    assert {one.change.state for one in found.values()} == {"no_change"}
+
+
+def test_a_run_that_is_not_in_the_history_is_left_out(db: database.Database, filled: History) -> None:
+    assert series_changes.of_week(db, filled.catalog, {"key_value": "20200101T000000Z-000000"}) == []
+
+
+def test_what_is_archived_reads_the_same(db: database.Database, filled: History) -> None:
+    for one in of(db, filled.catalog, WEEKS // 2 + 3).values():
+        assert SeriesChange.from_json(json.loads(json.dumps(one.as_json()))) == one
+
+
+def test_the_command_says_what_got_worse_and_fails(
+    filled: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(regressions, "local_connections", lambda _: lambda _: filled.connection)
+    assert main.main(["regressions", "key_value"]) == 1
+    said = capsys.readouterr().out
+    assert "got worse" in said
+    assert "slower: +" in said
+    assert "16 results: 4 got worse, 12 without a change." in said
+    assert main.main(["regressions", "key_value", "--json"]) == 1
+    entries = json.loads(capsys.readouterr().out)
+    assert sum(Change.from_json(entry["change"]).state == "regression" for entry in entries) == 4
+    assert main.main(["regressions", "key_value", "--scale", "full"]) == 1
+    assert "the history database has no run of key_value at that scale" in capsys.readouterr().err
+
+
+def told_by_the_week(db: database.Database, one: SeriesChange, change: Change) -> None:
+    db.execute(
+        "INSERT INTO changes SELECT week, 0, %s, %s, %s, %s FROM weeks ORDER BY started_at DESC LIMIT 1",
+        [one.series.id, one.series.measurement, change.state, json.dumps({"change": change.as_json()})],
+    )
+
+
+def test_the_page_of_a_result_says_what_the_weekly_run_said(db: database.Database, filled: History) -> None:
+    slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    alone = over_time.gather(db, slower.series, 26)
+    assert (alone.told, alone.change.state) == (None, "regression")
+    told = Change("no_change", "no change yet: but of 800 results some look like this by chance.")
+    told_by_the_week(db, slower, told)
+    page = over_time.gather(db, slower.series, 26)
+    assert page.change == told
+    assert page.told is not None and page.told.judged == 1
+    accept(db, slower)
+    page = over_time.gather(db, slower.series, 26)
+    assert (page.told, page.change.state) == (None, "no_change")
+    assert page.change.says != told.says
+
+
+def test_how_many_runs_a_page_shows_changes_no_verdict(db: database.Database, filled: History) -> None:
+    slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    pages = [over_time.gather(db, slower.series, runs) for runs in (4, 26, 260)]
+    assert [len(page.points) for page in pages] == [4, 26, WEEKS]
+    assert {page.change for page in pages} == {slower.change}
+    assert [len(page.change_points) for page in pages] == [0, 1, 1]

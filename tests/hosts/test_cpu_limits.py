@@ -1,0 +1,134 @@
+"""What a host may use of its machine's processors, and what it used of that: the bash, and how its notes read."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterbench.hosts import cpu_limits
+from clusterbench.hosts.cpu_limits import Cpus
+
+LIMIT = 'if cpu_limit; then echo "$quota $period $unit ${used##*/cgroup}"; else echo none; fi'
+HALF = Cpus(2, 0.5, 1e9)
+
+
+def bash(script: str, cgroup: Path, groups: str) -> str:
+    """``script`` on a host whose groups are the files below ``cgroup``, and whose login is in ``groups``."""
+    (cgroup.parent / "groups").write_text(groups)
+    functions = cpu_limits.FUNCTIONS.replace("/sys/fs/cgroup", str(cgroup))
+    functions = functions.replace("/proc/self/cgroup", str(cgroup.parent / "groups"))
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", functions + script], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def written(cgroup: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (cgroup / name).parent.mkdir(parents=True, exist_ok=True)
+        (cgroup / name).write_text(text + "\n")
+    return cgroup
+
+
+V1 = {
+    "cpu/cpu.shares": "1024",
+    "cpu/server/cpu.cfs_quota_us": "150000",
+    "cpu/server/cpu.cfs_period_us": "100000",
+    "cpu/server/vm1/cpu.cfs_quota_us": "50000",
+    "cpu/server/vm1/cpu.cfs_period_us": "100000",
+    "cpu/server/open/cpu.cfs_quota_us": "-1",
+    "cpu/server/open/cpu.cfs_period_us": "100000",
+}
+V2 = {"a/cpu.max": "max 100000", "a/b/cpu.max": "25000 50000", "a/b/c/cpu.max": "max 100000", "cgroup.procs": "1"}
+
+
+@pytest.mark.parametrize(
+    ("files", "groups", "said"),
+    [
+        (V1, "2:cpuacct:/server/vm1\n1:cpu:/server/vm1\n0::/\n", "50000 100000 1000000000 /cpuacct/server/vm1/"),
+        (V1, "3:cpu,cpuacct:/server/open\n0::/\n", "150000 100000 1000000000 /cpuacct/server/"),
+        (V1, "2:cpuacct:/\n1:cpu:/\n0::/\n", "none"),
+        (V2, "0::/a/b/c\n", "25000 50000 1000000 /a/b/cpu.stat"),
+        (V2, "0::/a\n", "none"),
+        ({"cpu.max": "50000 100000"}, "0::/\n", "50000 100000 1000000 /cpu.stat"),
+        ({"cpu.max": "50000 100000"}, "0::/docker/abc\n", "50000 100000 1000000 /cpu.stat"),
+        ({}, "", "none"),
+    ],
+    ids=["v1", "v1 above", "v1 none", "v2 above", "v2 none", "container", "container sees itself only", "no groups"],
+)
+def test_the_nearest_group_with_a_limit_is_the_host(
+    tmp_path: Path, files: dict[str, str], groups: str, said: str
+) -> None:
+    cgroup = written(tmp_path / "cgroup", files)
+    assert bash(LIMIT, cgroup, groups).replace("cpuacct.usage", "") == said
+
+
+def test_processor_time_counted_elsewhere_is_not_taken_for_the_groups(tmp_path: Path) -> None:
+    cgroup = written(tmp_path / "cgroup", V1 | {"cpuacct/cpuacct.usage": "1"})
+    assert bash(LIMIT + '; [ -r "$used" ] || echo unknown', cgroup, "2:cpuacct:/\n1:cpu:/server/vm1\n").endswith(
+        "unknown"
+    )
+
+
+def test_host_without_a_limit_has_the_processors_of_its_machine(tmp_path: Path) -> None:
+    cgroup = written(tmp_path / "cgroup", V2)
+    assert Cpus.of(bash("cpus", cgroup, "0::/a\n")).unit == 0
+    limited = Cpus.of(bash("cpus", cgroup, "0::/a/b\n"))
+    assert (limited.allotted, limited.unit) == (0.5, 1e6)
+    assert Cpus.of("2 400000 100000 1000000").allotted == 2
+
+
+def test_notes_are_made_once_a_second_as_long_as_the_collector_lives(tmp_path: Path) -> None:
+    files = {"cpu.max": "50000 100000", "cpu.stat": "usage_usec 3000000\nuser_usec 1"}
+    collector = subprocess.Popen(["sleep", "2.5"])
+    try:
+        begun_s = time.time()
+        said = bash(f"cpu_limit; follow_cpu {collector.pid} 100", written(tmp_path / "cgroup", files), "0::/\n")
+    finally:
+        collector.wait()  # it is dead, and reaped only now: the notes end with it all the same
+    rows = [line.split() for line in said.splitlines()]
+    assert abs(float(rows[0][0]) - begun_s) < 1
+    assert [row[1] for row in rows[1:]] == ["3000000"] * 3
+    ups = [float(row[0]) for row in rows[1:]]
+    assert all(then - one > 0.9 for one, then in itertools.pairwise(ups))
+
+
+def test_notes_end_by_themselves(tmp_path: Path) -> None:
+    cgroup = written(tmp_path / "cgroup", {"cpu.max": "50000 100000", "cpu.stat": "usage_usec 1"})
+    assert len(bash("cpu_limit; follow_cpu $$ 1", cgroup, "0::/\n").splitlines()) == 2
+
+
+NOTES = "1000.0 50.0\n50.0 0\n51.0 400000000\n52.0 400000000\n53.0 900000000\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "percent"),
+    [(1000.1, 1001.0, 80.0), (1000.5, 1001.0, 80.0), (1000.5, 1002.5, 100 * 0.45 / 1.0), (1001.25, 1001.75, 0.0)],
+)
+def test_use_between_two_times_is_interpolated(start: float, end: float, percent: float) -> None:
+    assert cpu_limits.used_percent(NOTES, HALF, start, end) == pytest.approx(percent)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"), [(NOTES, (999.0, 1001.0)), (NOTES, (1001.0, 1003.5)), ("", (1.0, 2.0)), (NOTES, (1001, 1001))]
+)
+def test_a_window_that_the_notes_do_not_cover_has_no_figure(text: str, window: tuple[float, float]) -> None:
+    assert cpu_limits.used_percent(text, HALF, *window) is None
+
+
+def test_of_a_host_without_a_limit_it_is_the_machines(tmp_path: Path) -> None:
+    (tmp_path / cpu_limits.CPUS).write_text("72\n")
+    assert cpu_limits.read(tmp_path, 1, 2, 84.7) == {"cpus": 72, "cpus_allotted": 72, "cpu_allotted_percent": 84.7}
+
+
+def test_of_a_limited_host_without_notes_the_use_is_unknown_and_not_the_machines(tmp_path: Path) -> None:
+    (tmp_path / cpu_limits.CPUS).write_text("2 50000 100000 1000000000\n")
+    assert cpu_limits.read(tmp_path, 1, 2, 84.7) == {"cpus": 2, "cpus_allotted": 0.5}
+
+
+def test_of_a_host_that_told_nothing_there_is_nothing(tmp_path: Path) -> None:
+    assert cpu_limits.read(tmp_path, 1, 2, 84.7) == {}

@@ -1,0 +1,60 @@
+"""The system's side: what the database's hosts did, as numbers of a trial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterbench.hosts import resource_use
+
+
+def host(boot: str, percent: float, allotted: float, cpus: float = 2.0, **means: float) -> dict[str, Any]:
+    counted = {"disk_iops": 100.0, "disk_read_mb_per_s": 1.0, "disk_write_mb_per_s": 2.0, "load_1_min": 3.0}
+    used = {"cpus": cpus, "cpus_allotted": allotted, "cpu_allotted_percent": percent}
+    return {"boot_id": boot, "mean": counted | used | means}
+
+
+def test_machines_are_summed_and_processors_weigh() -> None:
+    seen = {"a": host("one", 80.0, 6, 6, load_1_min=5.0), "b": host("two", 40.0, 2)}
+    found = resource_use.measure(seen, ["a", "b"], 560.0)
+    assert found["cpu_percent"] == pytest.approx(70.0)  # 4.8 and 0.8 of 8 processors
+    assert found["transactions_per_cpu_s"] == pytest.approx(100.0)
+    assert (found["disk_iops"], found["disk_mb_per_s"], found["load_1_min"]) == (200.0, 6.0, 4.0)
+
+
+def test_hosts_that_share_a_machine_count_its_devices_once() -> None:
+    found = resource_use.measure({"a": host("one", 80.0, 0.5), "b": host("one", 60.0, 0.5)}, ["a", "b"], 70.0)
+    assert (found["disk_iops"], found["load_1_min"]) == (100.0, 3.0)
+    assert found["cpu_percent"] == pytest.approx(70.0)
+    assert found["transactions_per_cpu_s"] == pytest.approx(100.0)  # 0.4 and 0.3 processors, each its own
+
+
+def test_hosts_without_limits_on_one_machine_have_its_processors_once() -> None:
+    found = resource_use.measure({"a": host("one", 50.0, 2), "b": host("one", 50.0, 2)}, ["a", "b"], 100.0)
+    assert (found["cpu_percent"], found["transactions_per_cpu_s"]) == (50.0, 100.0)
+
+
+def test_what_one_host_does_not_tell_is_no_number_of_the_others() -> None:
+    silent = host("two", 40.0, 2)
+    del silent["mean"]["disk_iops"], silent["mean"]["cpu_allotted_percent"]
+    found = resource_use.measure({"a": host("one", 80.0, 2), "b": silent}, ["a", "b"], 100.0)
+    assert not {"disk_iops", "cpu_percent", "transactions_per_cpu_s", "interrupts_per_s"} & set(found)
+    assert found["disk_mb_per_s"] == 6.0
+
+
+@pytest.mark.parametrize("seen", [{}, {"a": {"samples": 0}}])
+def test_no_telemetry_gives_no_number(seen: dict[str, Any]) -> None:
+    assert resource_use.measure(seen, ["a"], 100.0) == {}
+    assert resource_use.measure(seen, [], 100.0) == {}
+
+
+def test_a_workload_without_throughput_has_none_for_a_processor() -> None:
+    assert "transactions_per_cpu_s" not in resource_use.measure({"a": host("one", 80.0, 2)}, ["a"], None)
+
+
+def test_every_number_that_can_be_had_has_a_unit_and_a_title() -> None:
+    everything = dict.fromkeys([*resource_use.SUMS, *resource_use.DISK], 1.0)
+    assert set(resource_use.measure({"a": host("one", 80.0, 2, **everything)}, ["a"], 1.0)) == set(
+        resource_use.MEASUREMENTS
+    )

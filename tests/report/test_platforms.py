@@ -1,0 +1,110 @@
+"""Platforms side by side, from a captured real run: retail at laptop scale, one stream, both databases of the lab."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.report.run.page import render_report
+from clusterbench.report.run.platforms import Comparison, comparisons
+from clusterbench.report.run.sweeps import sweep_views
+from clusterbench.results.gather import gather
+from clusterbench.results.statistics import ratio
+from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(CAPTURED / "retail" / "l1", tmp_path / "retail" / "l1")
+    return tmp_path / "retail" / "l1"
+
+
+def archive_in(folder: Path) -> RunArchive:
+    return RunArchive(cast(Store, Folder(folder.parents[1])), "retail", "l1")
+
+
+def compared(folder: Path) -> list[Comparison]:
+    run = gather(archive_in(folder), CATALOG)
+    return comparisons(run, sweep_views(run))
+
+
+def results_of(folder: Path, sweep: str, platform: str) -> list[dict[str, Any]]:
+    found = json.loads((folder / "results.json").read_text())["results"]
+    return [result for result in found if (result["sweep"], result["platform"]) == (sweep, platform)]
+
+
+def test_there_is_one_comparison_for_each_measurement_that_the_paper_compares(folder: Path) -> None:
+    assert [entry.name for entry in compared(folder)] == ["response_time_s", "throughput_mb_per_s"]
+
+
+def test_ours_are_the_cells_that_the_paper_measured_with_the_medians_of_the_results(folder: Path) -> None:
+    times = compared(folder)[0]
+    assert [(row.label, row.platform) for row in times.rows][:4] == [
+        ("full scan, cold", "lab_db1"), ("full scan, cold", "lab_db2"),
+        ("full scan, warm", "lab_db1"), ("full scan, warm", "lab_db2"),
+    ]  # fmt: skip
+    (load,) = [row for row in times.rows if (row.label, row.platform) == ("data load", "lab_db2")]
+    (result,) = results_of(folder, "data_load", "lab_db2")
+    assert load.summary is not None
+    assert load.summary.median == result["measurements"]["response_time_s"]["median"]
+    assert load.n_of_n == "3 of 3"
+
+
+def test_ratio_is_to_the_first_platform_that_was_chosen(folder: Path) -> None:
+    one, other = (results_of(folder, "data_load", name)[0] for name in ("lab_db1", "lab_db2"))
+    values = [result["measurements"]["response_time_s"]["values"] for result in (one, other)]
+    (said,) = [row.ratio for row in compared(folder)[0].rows if (row.label, row.platform) == ("data load", "lab_db2")]
+    assert said.startswith(f"{ratio(values[1], values[0])[0]:.2f}×")
+    run = json.loads((folder / "run.json").read_text())
+    plan = json.loads((folder / "plan.json").read_text())
+    run["choices"]["platforms"] = plan["choices"]["platforms"] = ["lab_db2", "lab_db1"]
+    (folder / "run.json").write_text(json.dumps(run))
+    (folder / "plan.json").write_text(json.dumps(plan, sort_keys=True))
+    turned = compared(folder)[0]
+    assert turned.reference == "lab_db2"
+    (said,) = [row.ratio for row in turned.rows if (row.label, row.platform) == ("data load", "lab_db1")]
+    assert said.startswith(f"{ratio(values[0], values[1])[0]:.2f}×")
+
+
+def test_every_published_value_has_a_row_in_a_figure_and_its_source(folder: Path) -> None:
+    published = list(CATALOG.published("retail").values)
+    entries = compared(folder)
+    assert sum(len(entry.papers) for entry in entries) == len(published)
+    assert sum(len(chart.papers) for entry in entries for chart in (entry.values, entry.ratios) if chart) == len(
+        published
+    )
+    page = text_of(render_report(archive_in(folder), CATALOG))
+    for value in published:
+        assert " ".join(value.source.split()) in page
+
+
+def test_ratios_are_drawn_around_one_and_named_after_both_platforms(folder: Path) -> None:
+    chart = compared(folder)[0].ratios
+    assert chart is not None
+    assert chart.reference == 1.0
+    assert [series.name for series in chart.series if series.marks] == ["lab_db2 / lab_db1"]
+    assert "paper: data load, vm2 interleaved / vm1" in chart.rows
+
+
+def test_a_cell_that_did_not_complete_has_no_number_and_stays(folder: Path) -> None:
+    data = json.loads((folder / "results.json").read_text())
+    for result in data["results"]:
+        if (result["sweep"], result["platform"]) == ("data_load", "lab_db2"):
+            result |= {"completed": 0, "outcomes": {"failed": 3}, "reasons": ["it broke"], "measurements": {}}
+    (folder / "results.json").write_text(json.dumps(data))
+    times = compared(folder)[0]
+    (load,) = [row for row in times.rows if (row.label, row.platform) == ("data load", "lab_db2")]
+    assert (load.n_of_n, load.summary, load.ratio) == ("0 of 3", None, "")
+    assert re.search(r"data load lab_db2 0 of 3 no number", text_of(render_report(archive_in(folder), CATALOG)))
+
+
+def test_published_values_are_printed_as_they_were_printed(folder: Path) -> None:
+    page = render_report(archive_in(folder), CATALOG)
+    for text in ("1\u202f514", "991", "≈\u202f1\u202f446", "≈\u202f1.055", "≈\u202f0.89"):
+        assert text in page

@@ -1,0 +1,315 @@
+"""The weekly report: its page, its mail, and how it is gathered from archives. The weeks are made up (weeks.py)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.week.page import gather_week, render_week, text_of_week
+from clusterbench.report.week.sparkline import HEIGHT, LEFT, RUNS_MAX, TOP, WIDTH, sparkline
+from clusterbench.report.week.week import SHOWN_MAX, Week
+from tests import weeks
+from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
+
+HTML_MAX_BYTES = 300_000
+MAIL_MAX_BYTES = 4_000
+EVERY_WEEK = {
+    "usual": weeks.usual(),
+    "many": weeks.many(),
+    "first": weeks.first(),
+    "all_failed": weeks.all_failed(),
+    "quiet": weeks.quiet(),
+    "nothing_asked": weeks.week(),
+}
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ")
+
+
+def seen(week: Week) -> str:
+    return plain(text_of(render_week(week)))
+
+
+# What a stranger reads.
+
+
+def test_the_page_alone_says_what_got_slower_by_how_much_and_how_certain_that_is() -> None:
+    page = seen(weeks.usual())
+    assert "2 results got slower (1 told last week, too), 1 got faster, 96 show no change, 1 is missing, 6 are" in page
+    assert "1 of 6 experiments did not complete, 1 more completed but is not valid" in page
+    slower = page[page.index("What got slower") : page.index("What went missing")]
+    assert "concurrency: 200 clients, warm key_value on lab_db1" in slower
+    assert (
+        "Throughput fell by 7.9 % (95 % interval: 6.1 to 9.5 %) , from 14 230 to 13 100 1/s, "
+        "since the run of 7 November 2026, 3 runs at the new level (told last week, too)."
+    ) in slower.replace("%),", "%) ,")
+    assert (
+        "almost certainly real . Noise alone would look like this about once in 3 200 results (p = 0.00031)." in slower
+    )
+    assert "Facts that changed there: kernel (client, database): 6.1.0-25-amd64 → 6.1.0-28-amd64." in slower
+    assert "shared_buffers (engine): 4GB → 1GB" in slower
+    assert "data load" not in slower
+
+
+def test_what_is_new_comes_first_and_of_that_the_largest() -> None:
+    small, large = (weeks.judged(name, step=step) for name, step in (("small", -0.06), ("large", -0.2)))
+    known = replace(weeks.judged("known", step=-0.5), is_known=True)
+    page = seen(weeks.week(judged=[small, known, large]))
+    assert page.index("large key_value") < page.index("small key_value") < page.index("known key_value")
+    assert "3 results got slower (1 told last week, too)" in page
+
+
+def test_facts_that_changed_near_to_it_are_told_as_such() -> None:
+    near = replace(weeks.judged(), facts_run_id=weeks.run_id(3))
+    assert "Facts that changed near to it, in the run of 31 October 2026: kernel" in seen(weeks.week(judged=[near]))
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (1e-9, "almost certainly real . Noise alone would look like this less than once in 1 000 000 results"),
+        (0.004, "very likely real . Noise alone would look like this about once in 250 results (p = 0.0040)"),
+        (0.03, "probably real"),
+        (0.3, "may be chance"),
+        (None, "how certain is not known"),
+    ],
+)
+def test_a_p_value_is_said_in_words(p: float | None, words: str) -> None:
+    assert words in seen(weeks.week(judged=[weeks.judged(p=p)]))
+
+
+def test_where_no_fact_changed_that_is_said() -> None:
+    assert "No fact of hosts or engine changed there." in seen(weeks.week(judged=[weeks.judged(facts=())]))
+
+
+def test_a_result_that_is_no_time_got_worse_and_not_slower() -> None:
+    share = weeks.judged(measurement="cpu_percent", title="CPU", unit="%")
+    assert "1 result got worse" in seen(weeks.week(judged=[share]))
+
+
+def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> None:
+    page = seen(weeks.usual())
+    assert (
+        "did not complete lab_hadoop1, lab_hadoop2 0 of 30 – 44 min, 30 of 30 trials report because: lab_hadoop1, set"
+        in page
+    )
+    assert "the NameNode did not leave safe mode within 120 s" in page
+    assert "6 results are not judged yet: 3 of the 8 runs that a verdict needs (order_entry 6)." in page
+
+
+def test_what_was_left_out_is_no_failure() -> None:
+    page = seen(weeks.usual(left_out={"smoke": "declares no part"}, is_part=True))
+    assert "laptop scale, a part of each experiment" in page
+    assert "Left out this time: smoke (declares no part)." in page
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("first", "97 results, none judged yet for want of earlier runs; all 6 experiments completed."),
+        ("quiet", "Nothing got slower: 97 results show no change; all 6 experiments completed."),
+        ("all_failed", "No result was compared with earlier weeks; none of 6 experiments completed."),
+        ("nothing_asked", "No result was compared with earlier weeks; no experiment was run."),
+    ],
+)
+def test_weeks_with_little_to_tell_read_well(name: str, words: str) -> None:
+    page = seen(EVERY_WEEK[name])
+    assert words in page
+    assert "What got" not in page
+    assert "What went missing" not in page
+
+
+def test_a_week_without_the_history_database_says_so_and_has_its_sentences() -> None:
+    bare = [replace(one, points=()) for one in weeks.usual().judged]
+    away = weeks.usual(judged=bare, without_history="history database 'history' at db:5432: cannot be reached")
+    page = seen(away)
+    assert "The history database was away" in page
+    assert "at db:5432: cannot be reached" in page
+    assert "Throughput fell by 7.9 %" in page
+    assert "<svg" not in render_week(away)
+    assert "cannot be reached" in text_of_week(away)
+
+
+# However bad the week.
+
+
+@pytest.mark.parametrize("week", EVERY_WEEK.values(), ids=EVERY_WEEK)
+def test_page_and_mail_stay_small_and_fetch_nothing(week: Week) -> None:
+    page, mail = render_week(week), text_of_week(week)
+    assert len(page.encode()) < HTML_MAX_BYTES
+    assert len(mail.encode()) < MAIL_MAX_BYTES
+    assert not re.search(r"<(script|link|img|iframe|object|base)\b|url\(|@import|\bsrc=", page)
+    assert "default-src 'none'" in page
+
+
+def test_hundreds_of_changes_are_still_one_page() -> None:
+    page = seen(weeks.many())
+    assert page.count("Throughput fell by") == SHOWN_MAX
+    assert "And 290 more: 290 of key_value on lab_db1." in page
+    assert "All 300 are on lab_db1 and began on 14 November 2026: look for one cause first." in page
+    assert "And 90 more" in page
+    assert "And 50 more" in page
+
+
+def test_what_others_wrote_stays_text() -> None:
+    evil = "<script>alert(1)</script>"
+    worse = weeks.judged(evil, facts=(replace(weeks.KERNEL, a=evil),))
+    gone = weeks.judged(state="no_number", says=evil)
+    week = weeks.week(judged=[worse, gone], ran=[weeks.ran("smoke", evil, is_valid=None, reason=evil)])
+    page = render_week(week)
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 5
+
+
+# Links.
+
+
+def test_links_lead_to_the_runs_in_airflow_whose_ids_have_signs() -> None:
+    page = render_week(weeks.usual())
+    assert (
+        "http://airflow.example:8080/dags/key_value/runs/weekly__2026-11-21T20%3A00%3A00%2B00%3A00__key_value" in page
+    )
+    assert "<a href" not in render_week(weeks.usual(airflow_url=""))
+
+
+# The small chart.
+
+
+def test_the_chart_shows_each_run_both_levels_and_where_facts_changed() -> None:
+    drawn = weeks.points(100.0, step=0.2, since=3)
+    line = sparkline(drawn, 100.0, 120.0, drawn[-3].run_id, 27, "s", "lower")
+    assert line is not None
+    assert len(line.dots) == len(drawn) == 30
+    assert [dot.is_valid for dot in line.dots].count(False) == 1
+    assert line.changed_x is not None
+    assert line.dots[-4].x < line.changed_x < line.dots[-3].x
+    assert len(line.facts_x) == 2
+    assert line.facts_x[-1] == line.changed_x
+    after, before = line.levels
+    assert (after.text, before.text, after.is_new) == ("120.0", "100.0", True)
+    assert after.y < before.y  # more is higher
+    assert all(LEFT <= dot.x <= WIDTH and dot.y is not None and TOP <= dot.y <= HEIGHT for dot in line.dots)
+
+
+def test_the_chart_is_of_the_last_year_and_a_run_without_a_number_has_a_cross() -> None:
+    drawn = list(weeks.points(100.0, runs=260))
+    drawn[-1] = replace(drawn[-1], median=None, interval_95=None, n=0)
+    line = sparkline(drawn, None, None, "", 0, "s", "lower")
+    assert line is not None
+    assert len(line.dots) == RUNS_MAX
+    assert line.dots[-1].y is None
+    assert line.dots[-1].says == "21 Nov 2026: 0 of 5 completed"
+
+
+@pytest.mark.parametrize("medians", [[], [5.0], [None, None, 5.0]])
+def test_nothing_is_drawn_of_fewer_than_two_numbers(medians: list[float | None]) -> None:
+    drawn = [replace(weeks.points(5.0, runs=1)[0], median=median) for median in medians]
+    assert sparkline(drawn, None, None, "", 0, "s", "lower") is None
+
+
+def test_a_series_of_equal_numbers_is_drawn_all_the_same() -> None:
+    drawn = [replace(one, median=0.0, interval_95=None) for one in weeks.points(1.0, runs=5)]
+    line = sparkline(drawn, 0.0, 0.0, drawn[2].run_id, 2, "1", "lower")
+    assert line is not None
+    assert abs(line.levels[0].text_y - line.levels[1].text_y) > 10  # the labels do not touch
+
+
+# Gathered from the archives of captured runs.
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> RunArchive:
+    """Retail was valid, key_value was not, and TeraSort never began."""
+    for experiment, run_id, valid in (("retail", "l1", True), ("key_value", "s1", False)):
+        folder = tmp_path / experiment / run_id
+        shutil.copytree(CAPTURED / experiment / run_id, folder, ignore=shutil.ignore_patterns("trials"))
+        (folder / "manifest.json").write_text(json.dumps({"valid": valid, "objects": {}}))
+    (tmp_path / "retail" / "l1" / "verdicts.json").write_text('{"valid": true, "verdicts": []}')
+    week = {
+        "dag_run_id": "manual__1", "scale": "laptop", "extent": "whole", "left_out": {"smoke": "was not chosen"},
+        "airflow_url": "https://airflow.example/",
+        "runs": [
+            ran("key_value", "s1", "failed", "not so: No trial failed or ran out of time (9 of 25)"),
+            ran("retail", "l1", "success", ""),
+            ran("terasort", None, "failed", "it was refused before it began"),
+        ],
+    }  # fmt: skip
+    worse, gone = weeks.judged(experiment="retail", measurement="response_time_s", unit="s", step=0.1), _failed_cell()
+    folder = tmp_path / "weekly" / weeks.run_id(0)
+    folder.mkdir(parents=True)
+    (folder / "week.json").write_text(json.dumps(week))
+    (folder / "changes.json").write_text(json.dumps({"changes": [entry(worse), gone]}))
+    return RunArchive(cast(Store, Folder(tmp_path)), "weekly", folder.name)
+
+
+def ran(experiment: str, run_id: str | None, state: str, reason: str) -> dict[str, Any]:
+    dag_run_id = f"weekly__manual__1__{experiment}"
+    return {"experiment": experiment, "dag_run_id": dag_run_id, "run_id": run_id, "state": state, "reason": reason}
+
+
+def entry(one: weeks.Judged) -> dict[str, Any]:
+    return SeriesChange(one.series, one.change, one.facts, one.change.at_run_id).as_json()
+
+
+def _failed_cell() -> dict[str, Any]:
+    found = json.loads((CAPTURED / "key_value" / "s1" / "results.json").read_text())["results"]
+    cell = next(result for result in found if not result["completed"] and result["reasons"])
+    gone = entry(weeks.judged(cell["label"], state="no_number", says="no number: completed in 9 of 9 runs before."))
+    gone["series"] |= {"platform": cell["platform"], "sweep": cell["sweep"], "levels": cell["levels"]}
+    return gone
+
+
+def test_a_week_is_gathered_from_its_archives(archive: RunArchive) -> None:
+    week = gather_week(None, CATALOG, archive, "history database at db:5432: cannot be reached")
+    assert [(one.experiment, one.is_valid, one.completed, one.planned) for one in week.ran] == [
+        ("key_value", False, 15, 25), ("retail", True, 30, 30), ("terasort", None, 0, 0),
+    ]  # fmt: skip
+    assert week.ran[2].title == "TeraSort suite on Hadoop"
+    assert week.airflow_url == "https://airflow.example/"
+    page = seen(week)
+    assert "1 result got slower, 1 is missing; 1 of 3 experiments did not complete, 1 more completed but is not" in page
+    assert "cannot be reached" in page
+    assert "Left out this time: smoke (was not chosen)." in page
+
+
+def test_what_is_missing_has_the_reason_of_its_trials(archive: RunArchive) -> None:
+    found = json.loads((CAPTURED / "key_value" / "s1" / "results.json").read_text())["results"]
+    reason = next(result["reasons"][0] for result in found if not result["completed"] and result["reasons"])
+    assert f"no number: completed in 9 of 9 runs before, because: {reason}"[:100] in seen(
+        gather_week(None, CATALOG, archive)
+    )
+
+
+def test_the_papers_numbers_stand_beside_those_of_valid_runs_only(archive: RunArchive) -> None:
+    week = gather_week(None, CATALOG, archive)
+    assert [entry.experiment for entry in week.beside] == ["retail"]
+    lines = week.beside[0].lines
+    assert [line.what for line in lines] == [
+        "full scan, cold: response time, lab_db2 / lab_db1", "full scan, warm: response time, lab_db2 / lab_db1",
+        "partial scan, cold: response time, lab_db2 / lab_db1", "partial scan, warm: response time, lab_db2 / lab_db1",
+        "data load: response time, lab_db2 / lab_db1",
+    ]  # fmt: skip
+    assert plain(lines[0].paper) == "vm1 / native ≈ 1.055; vm2 / native ≈ 0.89"
+    assert re.fullmatch(r"0\.66× \(\d\.\d\d – \d\.\d\d\), no difference shown", lines[0].ours)
+
+
+def test_a_paper_number_of_another_cell_is_shown_and_not_compared(archive: RunArchive) -> None:
+    folder = cast(Folder, archive.store).root / "key_value" / "s1"
+    (folder / "manifest.json").write_text('{"valid": true, "objects": {}}')
+    (folder / "verdicts.json").write_text('{"valid": true, "verdicts": []}')
+    page = seen(gather_week(None, CATALOG, archive))
+    assert "not compared: 10k rows here, 1000M rows there" in page
+
+
+def test_a_week_that_was_not_compared_is_told_all_the_same(archive: RunArchive) -> None:
+    (cast(Folder, archive.store).root / "weekly" / archive.run_id / "changes.json").unlink()
+    assert "No result was compared with earlier weeks" in seen(gather_week(None, CATALOG, archive))

@@ -1,0 +1,136 @@
+"""Verdicts of ratios: how often they are wrong on numbers whose truth is known, and how they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from clusterbench.base.measurements import Better
+from clusterbench.results.judgement import judge, judge_two, percent
+from clusterbench.results.statistics import ratio, ratio_to_number, summarise
+
+Values = NDArray[np.float64]
+PAIRS = 1500
+NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Values]] = {
+    "normal, 2 %": lambda chance, shape: 1 + 0.02 * chance.standard_normal(shape),
+    "lognormal, 15 %": lambda chance, shape: np.exp(0.15 * chance.standard_normal(shape)),
+    "one of seven 15 % slower": lambda chance, shape: (
+        (1 + 0.02 * chance.standard_normal(shape)) * np.where(chance.random(shape) < 1 / 7, 1.15, 1)
+    ),
+}
+
+
+# How often they are right.
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("repetitions", [(3, 3), (4, 4), (5, 5), (3, 5), (10, 10)])
+def test_equals_are_called_different_about_once_in_twenty(noise: str, repetitions: tuple[int, int]) -> None:
+    chance = np.random.default_rng(9)
+    ours, reference = (NOISES[noise](chance, (PAIRS, count)) for count in repetitions)
+    wrong = sum(not _holds_one(a, b) for a, b in zip(ours.tolist(), reference.tolist(), strict=True)) / PAIRS
+    assert 0.01 < wrong < 0.075
+
+
+def _holds_one(ours: list[float], reference: list[float]) -> bool:
+    _, bounds = ratio(ours, reference)
+    assert bounds is not None
+    return bounds[0] <= 1 <= bounds[1]
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 10])
+def test_interval_to_a_known_number_holds_the_truth_about_as_often_as_it_says(count: int) -> None:
+    chance = np.random.default_rng(2)
+    bounds = [ratio_to_number(row, 1.0)[1] for row in NOISES["normal, 2 %"](chance, (PAIRS, count)).tolist()]
+    assert 0.91 < sum(low <= 1 <= high for low, high in bounds) / PAIRS < 0.98  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("repetitions", "found_at_least"), [(5, 0.99), (3, 0.9)])
+def test_ten_percent_more_time_is_found_at_two_percent_of_noise(repetitions: int, found_at_least: float) -> None:
+    chance = np.random.default_rng(3)
+    slow, fast = (NOISES["normal, 2 %"](chance, (400, repetitions)) for _ in range(2))
+    words = [
+        judge_two(summarise(a, "s", "lower"), summarise(b, "s", "lower"), "lower")[1].word
+        for a, b in zip((1.1 * slow).tolist(), fast.tolist(), strict=True)
+    ]
+    assert words.count("slower") / 400 >= found_at_least
+    assert "faster" not in words
+
+
+# How they read.
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "better", "unit", "says"),
+    [
+        (1.12, (1.08, 1.16), "lower", "s", "12 % slower (8 to 16 %)"),
+        (1.12, (1.08, 1.16), "higher", "1/s", "12 % faster (8 to 16 %)"),
+        (0.88, (0.84, 0.92), "lower", "ms", "12 % faster (8 to 16 %)"),
+        (0.88, (0.84, 0.92), "higher", "MB/s", "12 % slower (8 to 16 %)"),
+        (1.004, (1.0012, 1.0068), "lower", "s", "0.4 % slower (0.12 to 0.68 %)"),
+        (3.12, (2.9, 3.34), "lower", "s", "slower: 3.1 times as long (2.9 to 3.3)"),
+        (3.12, (2.9, 3.34), "higher", "1/s", "faster: 3.1 times as much (2.9 to 3.3)"),
+        (112.0, (98.0, 130.0), "lower", "s", "slower: 112 times as long (98 to 130)"),
+        (1.12, (1.08, 1.16), "neither", "%", "12 % higher (8 to 16 %)"),
+        (0.88, (0.84, 0.92), "neither", "1/s", "12 % lower (8 to 16 %)"),
+        (1.12, (1.08, 1.16), "lower", "1/s", "12 % higher (8 to 16 %), which is worse"),
+        (1.12, (1.08, 1.16), "higher", "1", "12 % higher (8 to 16 %), which is better"),
+        (1.02, (0.96, 1.08), "lower", "s", "no difference shown (4 % faster to 8 % slower)"),
+        (1.02, (0.96, 1.08), "higher", "1/s", "no difference shown (4 % slower to 8 % faster)"),
+        (1.0, (1.0, 1.0), "lower", "s", "no difference shown"),
+        (1.2, None, "lower", "s", "not comparable: an interval needs 3 repetitions on either side"),
+        (None, None, "lower", "s", "not comparable: a side has no number"),
+    ],
+)
+def test_sentence(
+    value: float | None, bounds: tuple[float, float] | None, better: Better, unit: str, says: str
+) -> None:
+    judgement = judge(value, bounds, better, unit)
+    assert judgement.says == says
+    assert judgement.word in says
+
+
+def test_refusal_goes_before_the_numbers_and_says_why() -> None:
+    judgement = judge(1.2, (1.1, 1.3), "lower", "s", refused="another moon")
+    assert (judgement.word, judgement.says) == ("not comparable", "not comparable: another moon")
+
+
+def test_facts_that_decide_are_said_with_the_verdict() -> None:
+    one = judge(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel"])
+    assert one.full == "12 % slower (8 to 16 %), and 1 fact that decides differs: kernel"
+    many = judge(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel", "cpu_model", "cpus", "disk", "numa"])
+    assert many.full.endswith("and 5 facts that decide differ: kernel, cpu model, cpus, disk, …")
+    assert many.says == one.says
+    refused = judge(None, None, "lower", "s", deciding=["kernel"])
+    assert refused.full == refused.says
+
+
+@pytest.mark.parametrize(
+    ("ours", "reference", "says"),
+    [
+        ([0.0] * 3, [0.0] * 3, "no difference shown: all values are 0"),
+        ([1.0] * 3, [0.0] * 3, "not comparable: a ratio needs values above 0"),
+        ([0.0, 1.0, 1.0], [1.0] * 3, "not comparable: a ratio needs values above 0"),
+        ([-1.0, 1.0, 1.0], [1.0] * 3, "not comparable: a ratio needs values above 0"),
+        ([1.0] * 3, [1.0] * 2, "not comparable: an interval needs 3 repetitions, A has 2"),
+    ],
+)
+def test_values_that_have_no_ratio(ours: list[float], reference: list[float], says: str) -> None:
+    sides = summarise(ours, "1", "neither"), summarise(reference, "1", "neither")
+    assert judge_two(*sides, "neither", names=("B", "A"))[1].says == says
+
+
+def test_side_without_a_number_is_named() -> None:
+    side = summarise([1.0] * 3, "s", "lower")
+    assert judge_two(None, side, "lower", names=("B", "A"))[1].says == "not comparable: B has no number"
+    assert judge_two(None, None, "lower", names=("B", "A"))[1].says == "not comparable: B and A have no number"
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0, "0"), (0.00001, "0.01"), (0.0123, "1.2"), (0.0996, "10"), (12, "1,200")]
+)
+def test_percents_have_two_digits(share: float, said: str) -> None:
+    assert percent(share) == said

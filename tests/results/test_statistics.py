@@ -1,0 +1,217 @@
+"""Repetitions become results: n of n, median, interval, best; what did not complete keeps its reason."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.results.statistics import WIDENED_OF_TWO, interval_95, ratio, results, summarise
+from clusterbench.workloads import load_workload
+
+
+def trial(repetition: int, **levels: Any) -> Trial:
+    defaults = {name: factor.default for name, factor in load_workload("key_value").factors.items()}
+    parts = ".".join(f"{name}_{level}" for name, level in levels.items())
+    return Trial(
+        f"lookups.{parts}.r{repetition}",
+        f"lookups: {parts} (#{repetition})",
+        "lab_db1",
+        "lookups",
+        "key_value",
+        defaults | levels,
+        repetition,
+        7,
+        3600,
+        {},
+    )
+
+
+def completed(of: Trial, **measurements: float) -> TrialRecord:
+    return TrialRecord(of, "completed", "", measurements=measurements)
+
+
+THREE = [trial(number, clients=4) for number in (1, 2, 3)]
+
+
+# One measurement.
+
+
+@pytest.mark.parametrize("values", [[3.0], [1.0, 2.0], [9.0, 1.0, 5.0], [4.0, 1.0, 3.0, 2.0]])
+def test_median_is_that_of_the_standard_library(values: list[float]) -> None:
+    assert summarise(values, "s", "lower").median == statistics.median(values)
+
+
+@pytest.mark.parametrize(("better", "best"), [("lower", 1.0), ("higher", 9.0), ("neither", 5.0)])
+def test_best_is_by_the_direction_of_the_measurement(better: Any, best: float) -> None:
+    assert summarise([9.0, 1.0, 5.0], "s", better).best == best
+
+
+def test_summary_keeps_unit_count_and_values_in_their_order() -> None:
+    found = summarise([9.0, 1.0, 5.0], "ms", "lower")
+    assert (found.unit, found.n, found.values) == ("ms", 3, [9.0, 1.0, 5.0])
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0]])
+def test_fewer_than_three_have_no_interval(values: list[float]) -> None:
+    assert interval_95(values) is None
+
+
+def test_three_have_an_interval() -> None:
+    assert interval_95([1.0, 2.0, 3.0]) == (1.0, 3.0)
+
+
+def test_interval_of_the_same_values_is_the_same() -> None:
+    chooser = random.Random(4)
+    values = [chooser.gauss(100, 10) for _ in range(200)]  # enough that two draws would differ
+    assert len({interval_95(list(values)) for _ in range(5)}) == 1
+
+
+def test_equal_values_have_an_interval_of_no_width() -> None:
+    assert interval_95([2.5] * 5) == (2.5, 2.5)
+
+
+def test_interval_holds_the_median_and_stays_within_the_values() -> None:
+    chooser = random.Random(1)
+    for count in (3, 4, 5, 10, 30):
+        values = [chooser.gauss(100, 10) for _ in range(count)]
+        low, high = interval_95(values)  # type: ignore[misc]
+        assert min(values) <= low <= statistics.median(values) <= high <= max(values)
+
+
+def test_interval_moves_and_grows_with_its_values() -> None:
+    values = [10.0, 11.0, 12.5, 13.0, 15.0]
+    low, high = interval_95(values)  # type: ignore[misc]
+    assert interval_95([10 * value + 5 for value in values]) == pytest.approx((10 * low + 5, 10 * high + 5))
+
+
+def test_interval_is_of_the_median_so_one_outlier_of_many_does_not_move_it() -> None:
+    calm = [10.0 + number / 100 for number in range(21)]
+    low, high = interval_95(calm)  # type: ignore[misc]
+    low_spoilt, high_spoilt = interval_95([*calm[:-1], 1000.0])  # type: ignore[misc]
+    assert (low_spoilt, high_spoilt) == pytest.approx((low, high), abs=0.05)
+
+
+def test_interval_shrinks_with_repetitions() -> None:
+    chooser = random.Random(2)
+    values = [chooser.gauss(100, 10) for _ in range(400)]
+    widths = [high - low for low, high in (interval_95(values[:count]) for count in (10, 50, 400))]  # type: ignore[misc]
+    assert all(wide > narrow for wide, narrow in pairwise(widths))
+
+
+def test_interval_covers_the_true_median_about_as_often_as_it_says() -> None:
+    """300 experiments of 25 repetitions; nominal 95 %, and a percentile bootstrap comes a little short of it."""
+    chooser = random.Random(3)
+    covered = 0
+    for _ in range(300):
+        low, high = interval_95([chooser.gauss(50, 5) for _ in range(25)])  # type: ignore[misc]
+        covered += low <= 50 <= high
+    assert 0.90 <= covered / 300 <= 0.99
+
+
+# Cells.
+
+
+def test_cell_is_its_repetitions_in_their_order() -> None:
+    records = [completed(of, throughput_per_s=value) for of, value in zip(THREE, (300.0, 100.0, 200.0), strict=True)]
+    (result,) = results({"lab_db1": [THREE[2], THREE[0], THREE[1]]}, reversed(records))
+    assert (result.cell, result.label, result.n_of_n) == ("lookups.clients_4", "lookups: clients_4", "3 of 3")
+    throughput = result.measurements["throughput_per_s"]
+    assert (throughput.values, throughput.median, throughput.best) == ([300.0, 100.0, 200.0], 200.0, 300.0)
+    assert throughput.unit == "1/s"
+
+
+def test_lower_latency_is_better() -> None:
+    records = [completed(of, latency_ms_p99=value) for of, value in zip(THREE, (3.0, 1.0, 2.0), strict=True)]
+    assert results({"lab_db1": THREE}, records)[0].measurements["latency_ms_p99"].best == 1.0
+
+
+def test_failed_repetition_is_counted_with_its_reason_and_gives_no_number() -> None:
+    records = [
+        completed(THREE[0], throughput_per_s=100.0),
+        TrialRecord(THREE[1], "failed", "too many clients", measurements={"throughput_per_s": 1e9}),
+        TrialRecord(THREE[2], "failed", "too many clients"),
+    ]
+    (result,) = results({"lab_db1": THREE}, records)
+    assert result.n_of_n == "1 of 3"
+    assert result.outcomes == {"completed": 1, "failed": 2}
+    assert result.reasons == ["too many clients"]
+    assert result.measurements["throughput_per_s"].values == [100.0]
+    assert result.measurements["throughput_per_s"].interval_95 is None
+
+
+@pytest.mark.parametrize("outcome", ["failed", "timed_out", "invalid", "not_applicable"])
+def test_cell_without_a_completed_trial_is_an_answer_too(outcome: Any) -> None:
+    (result,) = results(
+        {"lab_db1": THREE}, [TrialRecord(of, outcome, "why", {"throughput_per_s": 1.0}) for of in THREE]
+    )
+    assert (result.n_of_n, result.outcomes, result.reasons) == ("0 of 3", {outcome: 3}, ["why"])
+    assert result.measurements == {}
+
+
+def test_trial_without_a_record_is_not_run() -> None:
+    (result,) = results({"lab_db1": THREE}, [completed(THREE[0], throughput_per_s=1.0)])
+    assert result.outcomes == {"completed": 1, "not_run": 2}
+    assert (result.planned, result.completed, result.reasons) == (3, 1, [])
+
+
+def test_record_that_was_not_planned_makes_no_cell() -> None:
+    assert len(results({"lab_db1": THREE}, [completed(trial(1, clients=99), throughput_per_s=1.0)])) == 1
+
+
+def test_cells_of_two_platforms_are_kept_apart() -> None:
+    other = [replace(of, platform="lab_db2") for of in THREE]
+    records = [completed(of, throughput_per_s=1.0) for of in THREE] + [
+        completed(of, throughput_per_s=9.0) for of in other
+    ]
+    found = results({"lab_db2": other, "lab_db1": THREE}, records)
+    assert [(one.platform, one.measurements["throughput_per_s"].median) for one in found] == [
+        ("lab_db1", 1),
+        ("lab_db2", 9),
+    ]
+
+
+def test_cells_are_in_the_order_of_their_levels_as_numbers() -> None:
+    planned = [trial(1, clients=clients) for clients in (200, 1, 50, 100)]
+    assert [one.levels["clients"] for one in results({"lab_db1": planned}, [])] == [1, 50, 100, 200]
+
+
+def test_result_can_be_written_as_json() -> None:
+    records = [completed(of, throughput_per_s=float(of.repetition)) for of in THREE]
+    said = json.loads(json.dumps(results({"lab_db1": THREE}, records)[0].as_json()))
+    assert said["measurements"]["throughput_per_s"]["interval_95"] == [1.0, 3.0]
+    assert said["levels"]["clients"] == 4
+
+
+# Ratios.
+
+
+def test_ratio_is_that_of_the_medians_and_inside_its_interval() -> None:
+    value, bounds = ratio([10.0, 11.0, 12.0], [5.0, 5.5, 6.0])
+    assert value == 2.0
+    assert bounds is not None and bounds[0] <= 2.0 <= bounds[1]
+    wider = [2 * (bound / 2) ** WIDENED_OF_TWO[3] for bound in (10 / 6, 12 / 5)]
+    assert bounds == pytest.approx(wider), "three and three: the extremes, widened"
+
+
+def test_ratio_of_the_same_to_itself_holds_one_and_is_the_same_every_time() -> None:
+    values = [1.0, 1.2, 0.9, 1.1, 1.05]
+    value, bounds = ratio(values, values)
+    assert value == 1.0 and bounds is not None and bounds[0] < 1 < bounds[1]
+    assert ratio(values, values) == (value, bounds)
+
+
+def test_ratio_that_is_far_from_one_has_an_interval_without_it() -> None:
+    _, bounds = ratio([2.0, 2.1, 2.05, 1.95], [1.0, 1.1, 0.95, 1.02])
+    assert bounds is not None and bounds[0] > 1.5
+
+
+@pytest.mark.parametrize(("values", "reference"), [([1.0, 2.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0])])
+def test_ratio_of_too_few_has_no_interval(values: list[float], reference: list[float]) -> None:
+    assert ratio(values, reference)[1] is None

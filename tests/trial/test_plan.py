@@ -1,0 +1,356 @@
+"""The plan: which trials, in which order; and what a person may choose."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import project_root
+from clusterbench.base.records import Trial
+from clusterbench.spec import SCALES, Experiment
+from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.plan import Choices, Plan, estimate, make_plan, read_choices
+from clusterbench.workloads import load_workload
+from tests import FIXTURES
+
+CATALOG = Catalog(project_root())
+BOTH = ["lab_db1", "lab_db2"]
+MILLION = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def key_value() -> Experiment:
+    return CATALOG.experiment("key_value")
+
+
+def planned(experiment: Experiment, **chosen: Any) -> Plan:
+    return make_plan(experiment, read_choices(experiment, chosen), CATALOG)
+
+
+def trials(experiment: Experiment, **chosen: Any) -> list[Trial]:
+    return planned(experiment, **chosen).trials["lab_db1"]
+
+
+def levels(found: list[Trial], sweep: str, factor: str) -> set[Any]:
+    return {trial.levels[factor] for trial in found if trial.sweep == sweep}
+
+
+# Trials and their order.
+
+
+def test_same_seed_gives_the_same_trials_in_the_same_order(key_value: Experiment) -> None:
+    assert planned(key_value).trials == planned(key_value).trials
+
+
+def test_order_is_the_same_on_both_platforms(key_value: Experiment) -> None:
+    plan = planned(key_value, platforms=BOTH)
+    assert [trial.id for trial in plan.trials["lab_db1"]] == [trial.id for trial in plan.trials["lab_db2"]]
+    assert {trial.platform for trial in plan.trials["lab_db2"]} == {"lab_db2"}
+
+
+def test_order_of_a_seed_stays_as_it_is(tmp_path: Path) -> None:
+    """Runs of earlier weeks can be repeated only while this order is the same with every release."""
+    fixtures = FIXTURES / "valid"
+    for kind, parent in {"experiments": "dags", "platforms": "include", "published": "include"}.items():
+        shutil.copytree(fixtures / kind, tmp_path / parent / kind)
+    catalog = Catalog(tmp_path)
+    experiment = catalog.experiment("smallest")
+    plan = make_plan(experiment, read_choices(experiment, {"scale": "smoke"}), catalog)
+    assert [trial.id for trial in plan.trials["one_host"]] == [
+        "lookups.rows_1000.r2",
+        "lookups.rows_2000.r3",
+        "lookups.rows_1000.r1",
+        "lookups.rows_1000.r3",
+        "lookups.rows_2000.r1",
+        "lookups.rows_2000.r2",
+    ]
+
+
+def test_other_seed_gives_the_same_trials_in_another_order(key_value: Experiment) -> None:
+    one, other = trials(key_value, seed=1), trials(key_value, seed=2)
+    assert [trial.id for trial in one] != [trial.id for trial in other]
+    assert {trial.id for trial in one} == {trial.id for trial in other}
+    assert {trial.seed for trial in other} == {2}
+
+
+def test_order_is_random_and_not_that_of_the_file(key_value: Experiment) -> None:
+    sweeps = [trial.sweep for trial in trials(key_value, scale="laptop")]
+    changes = sum(one != other for one, other in pairwise(sweeps))
+    assert changes > len(set(sweeps)) * 3
+
+
+def test_full_scale_holds_the_levels_of_the_paper(key_value: Experiment) -> None:
+    found = trials(key_value, scale="full")
+    sizes = {rows * MILLION for rows in (1, 10, 50, 100, 150, 200, 250, 500, 1000)}
+    for sweep in ("table_size", "optimizer", "index_build"):
+        assert levels(found, sweep, "rows") == sizes
+    assert levels(found, "concurrency", "clients") == {1, 50, 100, 150, 200}
+    assert levels(found, "concurrency", "cache") == {"cold", "warm", "database_warm"}
+    assert levels(found, "concurrency", "rows") == {1000 * MILLION}
+    assert levels(found, "optimizer", "optimizer") == {"planner", "orca"}
+    assert levels(found, "optimizer", "lookups_per_client") == {2000}
+
+
+def test_full_scale_is_every_combination_as_often_as_declared(key_value: Experiment) -> None:
+    found = trials(key_value, scale="full")
+    count = {sweep: sum(trial.sweep == sweep for trial in found) for sweep in key_value.sweeps}
+    assert count == {
+        "table_size": 9 * 2 * 5,
+        "optimizer": 9 * 2 * 5,
+        "concurrency": 5 * 3 * 5,
+        "statement": 4 * 5 * 2 * 5,
+        "pooling": 2 * 2 * 2 * 5,
+        "direct_dispatch": 2 * 3 * 5,
+        "statement_mem": 2 * 2 * 5,
+        "log_statement": 2 * 2 * 5,
+        "storage": 3 * 5,
+        "index_build": 9 * 3,
+    }
+
+
+def test_repetitions_are_numbered_from_one(key_value: Experiment) -> None:
+    cells: dict[str, set[int]] = {}
+    for trial in trials(key_value, scale="laptop"):
+        cells.setdefault(trial.cell, set()).add(trial.repetition)
+    assert set(map(frozenset, cells.values())) == {frozenset({1, 2, 3})}
+
+
+def test_repetitions_can_be_chosen_and_zero_means_as_declared(key_value: Experiment) -> None:
+    declared = trials(key_value, scale="smoke")
+    assert trials(key_value, scale="smoke", repetitions=0) == declared
+    assert {trial.repetition for trial in trials(key_value, scale="smoke", repetitions=4)} == {1, 2, 3, 4}
+
+
+def test_factors_that_are_not_named_have_their_default(key_value: Experiment) -> None:
+    for trial in trials(key_value, scale="laptop"):
+        factors = load_workload(trial.workload).factors
+        assert set(trial.levels) == set(factors)
+        for name in set(factors) - set(key_value.sweeps[trial.sweep].factors):
+            assert trial.levels[name] == factors[name].default
+
+
+def test_trial_carries_the_settings_of_its_engine(key_value: Experiment) -> None:
+    assert {tuple(trial.settings.items()) for trial in trials(key_value)} == {(("log_statement", "none"),)}
+
+
+def test_platform_named_twice_is_measured_once(key_value: Experiment) -> None:
+    assert list(planned(key_value, platforms=["lab_db1", "lab_db1"]).trials) == ["lab_db1"]
+
+
+# Names.
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", [file.stem for file in CATALOG.experiment_files])
+def test_trial_ids_are_unique_and_safe_as_file_and_object_names(name: str, scale: str) -> None:
+    (platform, *_) = CATALOG.experiment(name).platforms
+    ids = [trial.id for trial in planned(CATALOG.experiment(name), scale=scale).trials[platform]]
+    assert len(set(ids)) == len(ids)
+    for trial_id in ids:
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-zA-Z0-9_]*)*\.r[1-9][0-9]*", trial_id), trial_id
+        assert len(trial_id) <= 200
+
+
+def test_trial_ids_are_unique_whatever_the_case_of_letters(key_value: Experiment) -> None:
+    ids = [trial.id.lower() for trial in trials(key_value, scale="full")]
+    assert len(set(ids)) == len(ids)
+
+
+def test_labels_say_what_varies_in_words(key_value: Experiment) -> None:
+    found = {trial.id: trial.label for trial in trials(key_value, scale="full")}
+    assert found["concurrency.clients_200.cache_database_warm.r1"] == "concurrency: 200 clients, database warm (#1)"
+    assert found["table_size.rows_1000000000.access_scan.r2"] == "table size: 1000M rows, scan (#2)"
+    assert len(set(found.values())) == len(found)
+
+
+def test_trial_is_found_by_its_id(key_value: Experiment) -> None:
+    plan = planned(key_value, scale="smoke")
+    first = plan.trials["lab_db1"][0]
+    assert plan.trial("lab_db1", first.id) == first
+    with pytest.raises(SpecError, match=r"no trial 'x' on platform 'lab_db1'"):
+        plan.trial("lab_db1", "x")
+    with pytest.raises(SpecError, match=r"on platform 'lab_db9'"):
+        plan.trial("lab_db9", first.id)
+
+
+def test_plan_comes_back_from_json_as_it_was(key_value: Experiment) -> None:
+    plan = planned(key_value, platforms=BOTH, scale="full")
+    assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_datasets_are_each_once_and_smallest_first(key_value: Experiment) -> None:
+    found = planned(key_value, scale="laptop").datasets("lab_db1", {})
+    assert [dataset.rows for _, dataset in found] == [100_000, 300_000, 300_000, 300_000, 1_000_000]
+
+
+def test_data_that_no_trial_can_use_is_not_made(key_value: Experiment) -> None:
+    found = planned(key_value, scale="laptop").datasets("lab_db1", {"append_optimised": "no such tables here"})
+    assert [dataset.table for _, dataset in found] == ["datajson_100000", "datajson_300000", "datajson_1000000"]
+
+
+# Choices.
+
+
+def test_nothing_chosen_means_as_declared(key_value: Experiment) -> None:
+    assert read_choices(key_value, {}) == Choices(scale="laptop", platforms=["lab_db1"], seed=20171002)
+
+
+def test_choice_of_none_means_as_declared(key_value: Experiment) -> None:
+    assert read_choices(key_value, {"scale": None, "seed": None}) == read_choices(key_value, {})
+
+
+def test_concurrency_keeps_only_its_levels_where_it_varies(key_value: Experiment) -> None:
+    found = trials(key_value, scale="laptop", concurrency=[50])
+    assert levels(found, "concurrency", "clients") == {50}
+    assert levels(found, "table_size", "clients") == {1}
+    assert levels(found, "statement", "clients") == {10}
+
+
+def test_concurrency_chosen_alone_names_its_trials_as_a_whole_run_does(key_value: Experiment) -> None:
+    whole = {trial.id: trial for trial in trials(key_value, scale="laptop")}
+    for trial in trials(key_value, scale="laptop", concurrency=[50]):
+        assert whole[trial.id] == trial
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (
+            {"scale": "laptop", "concurrency": [7]},
+            "concurrency: level 7 is not in the experiment at this scale; allowed: 1, 10, 50",
+        ),
+        (
+            {"scale": "smoke", "concurrency": [1, 50]},
+            "concurrency: level 50 is not in the experiment at this scale; allowed: 1, 4",
+        ),
+        ({"sweeps": ["table_size"], "concurrency": [1]}, "allowed: none, no chosen sweep varies it"),
+    ],
+)
+def test_concurrency_that_no_sweep_varies_is_refused(key_value: Experiment, chosen: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(said)):
+        planned(key_value, **chosen)
+
+
+def test_allowed_concurrency_is_listed_in_the_order_of_numbers(key_value: Experiment) -> None:
+    with pytest.raises(SpecError, match=r"allowed: 1, 50, 100, 150, 200$"):
+        planned(key_value, scale="full", concurrency=[7])
+
+
+def test_sweeps_keep_only_those_chosen(key_value: Experiment) -> None:
+    found = trials(key_value, sweeps=["pooling", "index_build"])
+    assert {trial.sweep for trial in found} == {"pooling", "index_build"}
+
+
+def test_unknown_sweep_is_refused_with_a_suggestion(key_value: Experiment) -> None:
+    with pytest.raises(
+        SpecError, match=r"sweeps: unknown sweep 'poolin'; did you mean 'pooling'\? Allowed: concurrency"
+    ):
+        read_choices(key_value, {"sweeps": ["poolin"]})
+
+
+def test_unknown_choice_is_refused_with_a_suggestion(key_value: Experiment) -> None:
+    with pytest.raises(SpecError, match=r"'platform' is not a choice; did you mean 'platforms'\? Allowed: concurrency"):
+        read_choices(key_value, {"platform": "lab_db1"})
+
+
+def test_unknown_platform_is_refused_with_a_suggestion(key_value: Experiment) -> None:
+    with pytest.raises(
+        SpecError, match=r"unknown platform 'lab_db'; did you mean 'lab_db\d'\? Allowed: .*lab_db1, lab_db2"
+    ):
+        planned(key_value, platforms=["lab_db"])
+
+
+HOSTILE = (
+    "x'; DROP TABLE t; --",
+    'a"b',
+    "a;b",
+    "$(reboot)",
+    "`id`",
+    "../etc/passwd",
+    "a/b",
+    "a b",
+    "a\nb",
+    "",
+    "{{ 7*7 }}",
+)
+
+
+@pytest.mark.parametrize("key", ["platforms", "sweeps"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_are_refused(key_value: Experiment, key: str, text: str) -> None:
+    with pytest.raises(SpecError, match=rf"^{key}\.0: ") as caught:
+        read_choices(key_value, {key: [text]})
+    assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("scale", "huge", "scale: 'huge' is not allowed; Allowed: full, laptop, smoke"),
+        ("scale", "latop", "scale: 'latop' is not allowed; did you mean 'laptop'? Allowed: full, laptop, smoke"),
+        ("scale", "laptop; rm -rf /", "scale: 'laptop; rm -rf /' is not allowed"),
+        ("platforms", [], "platforms: is empty; name at least one"),
+        ("platforms", "lab_db1", "platforms: must be a list, found 'lab_db1'"),
+        ("repetitions", -1, "repetitions: must be greater than or equal to 0, found -1"),
+        ("repetitions", 1001, "repetitions: must be less than or equal to 1000, found 1001"),
+        ("repetitions", "3", "repetitions: must be a whole number, found '3'"),
+        ("repetitions", 2.5, "repetitions: must be a whole number, found 2.5"),
+        ("repetitions", True, "repetitions: must be a whole number, found True"),
+        ("seed", -1, "seed: must be greater than or equal to 0, found -1"),
+        ("seed", "1; --", "seed: must be a whole number, found '1; --'"),
+        ("seed", 2**31, "seed: must be less than or equal to 2147483647, found 2147483648"),
+        ("concurrency", [0], "concurrency.0: must be greater than or equal to 1, found 0"),
+        ("concurrency", [1, "$(id)"], "concurrency.1: must be a whole number, found '$(id)'"),
+        ("concurrency", 10, "concurrency: must be a list, found 10"),
+    ],
+)
+def test_choice_that_is_not_allowed_is_refused_in_words(key_value: Experiment, key: str, value: Any, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        read_choices(key_value, {key: value})
+    assert said in str(caught.value)
+
+
+def test_every_wrong_choice_is_told_at_once(key_value: Experiment) -> None:
+    with pytest.raises(SpecError) as caught:
+        read_choices(key_value, {"seed": -1, "repetitions": -1})
+    assert len(caught.value.problems) == 2
+
+
+# Estimates.
+
+
+def test_estimate_counts_trials_and_those_that_this_engine_cannot_do(key_value: Experiment) -> None:
+    (one,) = estimate(planned(key_value, scale="laptop"), CATALOG)
+    assert (one.platform, one.trials, one.not_applicable) == ("lab_db1", 111, 21)
+
+
+def test_estimate_of_bytes_is_rows_by_their_width_with_room_to_build(key_value: Experiment) -> None:
+    (one,) = estimate(planned(key_value, scale="laptop"), CATALOG)
+    assert one.dataset_bytes == (100_000 + 300_000 + 1_000_000) * 570
+    assert one.disk_needed_bytes == int(one.dataset_bytes * 1.3)
+
+
+def test_estimate_of_full_scale_says_terabytes_and_hours_beforehand(key_value: Experiment) -> None:
+    (one,) = estimate(planned(key_value, scale="full"), CATALOG)
+    assert one.dataset_bytes == sum((1, 10, 50, 100, 150, 200, 250, 500, 1000)) * MILLION * 570
+    assert one.dataset_bytes > 1e12
+    assert one.estimate_s > 3600
+
+
+def test_estimate_grows_with_repetitions_but_data_is_generated_once(key_value: Experiment) -> None:
+    (one,) = estimate(planned(key_value, scale="laptop", repetitions=1), CATALOG)
+    (ten,) = estimate(planned(key_value, scale="laptop", repetitions=10), CATALOG)
+    generation_s = one.dataset_bytes / 100e6
+    assert ten.dataset_bytes == one.dataset_bytes
+    assert ten.estimate_s - generation_s == pytest.approx(10 * (one.estimate_s - generation_s))
+
+
+def test_estimate_is_one_a_platform(key_value: Experiment) -> None:
+    assert [one.platform for one in estimate(planned(key_value, platforms=BOTH), CATALOG)] == BOTH
