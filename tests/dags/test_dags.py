@@ -452,7 +452,7 @@ def test_that_check_would_see_loose_plugins(tmp_path: Path) -> None:
     """Two modules without ``.airflowignore``: so that file is what keeps them out, and the check is not blind."""
     loose = tmp_path / "plugins/clusterbench"
     loose.mkdir(parents=True)
-    for name in ("plan.py", "sql.py"):
+    for name in ("trial/plan.py", "base/sql.py"):
         shutil.copy(ROOT / "plugins/clusterbench" / name, loose)
     script = f"""
 import os, sys

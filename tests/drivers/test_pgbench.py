@@ -29,7 +29,7 @@ TRANSACTIONS = {
 }
 ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
 DATABASE = Connection("lab_db1", "db.example", 5432, "bench", "s3cr\\et:word", "data", {})
-LOAD = pgbench.Load("SELECT 1;\n", 4, 50, "simple", reconnect=False, seed=7)
+LOAD = pgbench.ScriptLoad("SELECT 1;\n", 4, 50, "simple", reconnect=False, seed=7)
 MIX = pgbench.Mix(
     scripts={"one": "SELECT 1;\n", "two": "SELECT 2;\n"},
     weights={"one": 9955, "two": 45},

@@ -15,7 +15,7 @@ import pytest
 from clusterbench.base.connections import Connection
 from clusterbench.base.job import Job
 from clusterbench.drivers import psql_streams
-from clusterbench.drivers.psql_streams import BEGIN_LINES, LINES_PER_STATEMENT, Load, Timed
+from clusterbench.drivers.psql_streams import BEGIN_LINES, LINES_PER_STATEMENT, Streams, Timed
 from clusterbench.engines import Endpoint
 
 ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
@@ -25,7 +25,7 @@ BEGIN = "\\! { : >connected.1; read _; exec date +%s.%N >clock.1; } <go\n\\timin
 END = "\\o\n\\! exec date +%s.%N >>clock.1\n"
 
 
-def job(load: Load, endpoint: Endpoint = ENDPOINT) -> Job:
+def job(load: Streams, endpoint: Endpoint = ENDPOINT) -> Job:
     return psql_streams.job(load, endpoint, DATABASE)
 
 
@@ -33,45 +33,45 @@ def job(load: Load, endpoint: Endpoint = ENDPOINT) -> Job:
 
 
 def test_each_stream_is_a_script() -> None:
-    made = job(Load([["SELECT 1"], ["SELECT 2"], ["SELECT 3"]]))
+    made = job(Streams([["SELECT 1"], ["SELECT 2"], ["SELECT 3"]]))
     assert set(made.files) == {"stream.1.sql", "stream.2.sql", "stream.3.sql", "check.sql", "on_failure.sql"}
     assert [f"SELECT {n};\n" in made.files[f"stream.{n}.sql"] for n in (1, 2, 3)] == [True] * 3
 
 
 def test_script_waits_until_all_are_connected_and_nothing_runs_between_its_statements() -> None:
-    script = job(Load([["SELECT 1", "SELECT\n  2"]])).files["stream.1.sql"]
+    script = job(Streams([["SELECT 1", "SELECT\n  2"]])).files["stream.1.sql"]
     assert script == f"{BEGIN}\\o\nSELECT 1;\n\\o\nSELECT   2;\n{END}"
     lines = script.splitlines()
     assert [lines[BEGIN_LINES + LINES_PER_STATEMENT * n - 1] for n in (1, 2)] == ["SELECT 1;", "SELECT   2;"]
 
 
 def test_answer_of_a_copy_goes_to_a_file_of_its_own_and_no_other() -> None:
-    assert job(Load([[COPY, "SELECT 1"]])).files["stream.1.sql"] == (
+    assert job(Streams([[COPY, "SELECT 1"]])).files["stream.1.sql"] == (
         f"{BEGIN}\\o answer.1.1\n{COPY};\n\\o\nSELECT 1;\n{END}"
     )
 
 
 def test_psql_s_own_command_has_no_semicolon() -> None:
-    script = job(Load([["\\copy t FROM 'files/part-00'"]])).files["stream.1.sql"]
+    script = job(Streams([["\\copy t FROM 'files/part-00'"]])).files["stream.1.sql"]
     assert script.endswith(f"\\o\n\\copy t FROM 'files/part-00'\n{END}")
     assert "answer" not in script
 
 
 def test_check_and_what_to_do_on_failure_are_files() -> None:
-    made = job(Load([["SELECT 1"]], check="SELECT count(*) FROM t;\n", on_failure="TRUNCATE t;\n"))
+    made = job(Streams([["SELECT 1"]], check="SELECT count(*) FROM t;\n", on_failure="TRUNCATE t;\n"))
     assert made.files["check.sql"] == "SELECT count(*) FROM t;\n"
     assert made.files["on_failure.sql"] == "TRUNCATE t;\n"
 
 
 def test_password_is_in_the_secret_file_alone() -> None:
-    made = job(Load([[COPY]], before="true", check="SELECT 1;\n", after="true"))
+    made = job(Streams([[COPY]], before="true", check="SELECT 1;\n", after="true"))
     assert "s3cr" not in made.command + "".join(made.files.values())
     assert made.secrets == {"pgpass": "db.example:5432:data:bench:s3cr\\\\et\\:word\n"}
 
 
 @pytest.mark.parametrize("count", [1, 16, 200])
 def test_command_is_bash(count: int) -> None:
-    made = job(Load([[COPY]] * count, before="start 'x'", after="stop"))
+    made = job(Streams([[COPY]] * count, before="start 'x'", after="stop"))
     subprocess.run(["bash", "-n"], input=made.command, text=True, check=True)
     assert f"for n in $(seq {count}); do" in made.command
     assert f'-lt {count} ] && [ "$(jobs -rp | wc -l)" = {count} ]' in made.command
@@ -80,7 +80,7 @@ def test_command_is_bash(count: int) -> None:
 def test_command_says_where_to_connect() -> None:
     kept = "application_name=clusterbench_driver keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
     where = f"psql --host=db.example --port=5432 --username=bench --dbname='dbname=data {kept}' --no-psqlrc"
-    assert job(Load([[COPY]])).command.count(where) == 2
+    assert job(Streams([[COPY]])).command.count(where) == 2
 
 
 # The job's bash, run with a psql that reads the scripts and notes what it does.
@@ -111,7 +111,7 @@ class Ran:
     """A job's folder after the job has ended in it."""
 
     def __init__(
-        self, folder: Path, load: Load, flags: Sequence[str] = (), endpoint: Endpoint = ENDPOINT, limit: str = "120"
+        self, folder: Path, load: Streams, flags: Sequence[str] = (), endpoint: Endpoint = ENDPOINT, limit: str = "120"
     ) -> None:
         self.folder = folder
         (folder / "bin").mkdir()
@@ -146,8 +146,8 @@ class Ran:
 ENDS = {"check": "SELECT checked;\n", "on_failure": "TRUNCATE t;\n", "after": "echo ended >>after.ran"}
 
 
-def load(*each: Sequence[str], before: str = "", check: str = ENDS["check"]) -> Load:
-    return Load(each, before=before, check=check, on_failure=ENDS["on_failure"], after=ENDS["after"])
+def load(*each: Sequence[str], before: str = "", check: str = ENDS["check"]) -> Streams:
+    return Streams(each, before=before, check=check, on_failure=ENDS["on_failure"], after=ENDS["after"])
 
 
 def test_streams_start_only_after_all_are_connected(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_driver_s_share_of_its_threads_is_measured(tmp_path: Path) -> None:
 
 
 def test_stream_that_goes_on_ends_neither_itself_nor_the_others(tmp_path: Path) -> None:
-    made = Load([["SELECT 1"], ["SELECT short", "SELECT short"]], goes_on=True)
+    made = Streams([["SELECT 1"], ["SELECT short", "SELECT short"]], goes_on=True)
     assert "--set=ON_ERROR_STOP=0" in job(made).command
     ran = Ran(tmp_path, made, flags=["absent.stream.1.sql"])
     assert ran.status == 1
@@ -290,7 +290,7 @@ def test_stream_that_goes_on_ends_neither_itself_nor_the_others(tmp_path: Path) 
 
 
 def test_many_small_answers_are_kept_as_they_came(tmp_path: Path) -> None:
-    assert Ran(tmp_path, Load([[COPY, COPY], [COPY]], keeps_answers=True)).status == 0
+    assert Ran(tmp_path, Streams([[COPY, COPY], [COPY]], keeps_answers=True)).status == 0
     lines = ["b\t2", "B\t1", "a\t3"]
     assert psql_streams.kept_answers(tmp_path) == {(1, 1): lines, (1, 2): lines, (2, 1): lines}
     assert not list(tmp_path.glob("answer.*")), "once is enough"

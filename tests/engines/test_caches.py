@@ -66,10 +66,10 @@ class TinyEngine:
         *,
         cannot_empty: str = "",
         cannot_stop: str = "",
-        lacks: Mapping[str, str] | None = None,
+        unavailable: Mapping[str, str] | None = None,
     ) -> None:
         self.done: list[str] = []
-        self.lacks = lacks or {}
+        self.unavailable = unavailable or {}
         self.found, self.cannot_empty, self.cannot_stop = residency, cannot_empty, cannot_stop
 
     def stop(self) -> None:
@@ -94,7 +94,7 @@ class TinyEngine:
 
 
 def make(state: str, engine: TinyEngine, page_cache: str = "drop_caches") -> dict[str, Any]:
-    return caches.make(state, engine, ["t", "i"], page_cache=page_cache)  # type: ignore[arg-type]
+    return caches.set_state(state, engine, ["t", "i"], page_cache=page_cache)  # type: ignore[arg-type]
 
 
 def test_cold_is_emptied_while_the_database_is_down_and_then_proven() -> None:
@@ -131,14 +131,14 @@ def test_state_that_was_not_reached_is_in_the_evidence() -> None:
 
 @pytest.mark.parametrize("state", ["cold", "database_warm"])
 def test_platform_that_cannot_empty_caches_is_left_alone(state: str) -> None:
-    engine = TinyEngine(found(), lacks={"flush": "the file says so"})
+    engine = TinyEngine(found(), unavailable={"flush": "the file says so"})
     with pytest.raises(caches.CannotEmptyError, match="the file says so"):
         make(state, engine, "none")
     assert engine.done == []
 
 
 def test_without_a_host_to_ask_a_warm_state_is_made_and_said_to_be_unproven() -> None:
-    engine = TinyEngine(None, lacks={"flush": "no hosts"})
+    engine = TinyEngine(None, unavailable={"flush": "no hosts"})
     assert make("warm", engine)["proof"] == "none: no host can be asked"
     assert engine.done == ["warm t i", "look t i"]
 

@@ -11,7 +11,16 @@ import pytest
 from otava.analysis import compute_change_points
 from scipy.stats import binom
 
-from clusterbench.history.change_test import P_OTAVA, WINDOW, Change, Policy, _is_split, among, change_points, judge
+from clusterbench.history.change_test import (
+    P_OTAVA,
+    WINDOW,
+    Change,
+    Policy,
+    _is_split,
+    change_points,
+    control_false_discoveries,
+    detect_change,
+)
 from clusterbench.history.model import Baseline, Point
 from clusterbench_lab.bench.regression import (
     FALSE_MAX,
@@ -85,7 +94,7 @@ def test_a_series_that_otava_is_not_asked_about_is_one_in_which_it_finds_nothing
 
 
 def test_a_regression_says_what_by_how_much_since_when_and_how_certain() -> None:
-    change = judge(series((30, 0), (3, 8)), "lower", POLICY)
+    change = detect_change(series((30, 0), (3, 8)), "lower", POLICY)
     assert (change.state, change.at_run_id, change.runs_before, change.runs_after) == ("regression", "run030", 30, 3)
     assert change.change_percent == pytest.approx(8, abs=1.5)
     assert change.says.startswith("slower: +")
@@ -97,15 +106,15 @@ def test_a_regression_says_what_by_how_much_since_when_and_how_certain() -> None
 
 def test_direction_is_that_of_the_measurement() -> None:
     slower = series((30, 0), (3, -8))
-    assert judge(slower, "higher", POLICY).state == "regression"
-    assert judge(slower, "higher", POLICY).says.startswith("slower: -")
-    assert judge(slower, "lower", POLICY).state == "improvement"
-    assert judge(slower, "lower", POLICY).says.startswith("faster: -")
+    assert detect_change(slower, "higher", POLICY).state == "regression"
+    assert detect_change(slower, "higher", POLICY).says.startswith("slower: -")
+    assert detect_change(slower, "lower", POLICY).state == "improvement"
+    assert detect_change(slower, "lower", POLICY).says.startswith("faster: -")
 
 
 def test_where_neither_direction_is_better_a_change_is_shown_and_no_regression() -> None:
     made = series((30, 0), (3, 8))
-    change = judge(made, "neither", POLICY)
+    change = detect_change(made, "neither", POLICY)
     assert (change.state, change.at_run_id) == ("no_change", "run030")
     assert change.says.startswith("higher: +")
     assert change.says.endswith("neither direction is better, so it is no regression.")
@@ -113,12 +122,12 @@ def test_where_neither_direction_is_better_a_change_is_shown_and_no_regression()
 
 
 def test_one_slow_run_is_no_level() -> None:
-    assert judge(series((30, 0), (1, 10)), "lower", POLICY).state == "no_change"
-    assert judge(series((30, 0), (1, 10), (2, 0)), "lower", POLICY).state == "no_change"
+    assert detect_change(series((30, 0), (1, 10)), "lower", POLICY).state == "no_change"
+    assert detect_change(series((30, 0), (1, 10), (2, 0)), "lower", POLICY).state == "no_change"
 
 
 def test_two_runs_beyond_all_before_are_enough_for_a_large_change() -> None:
-    change = judge(series((30, 0), (2, 10)), "lower", POLICY)
+    change = detect_change(series((30, 0), (2, 10)), "lower", POLICY)
     assert (change.state, change.runs_after) == ("regression", 2)
 
 
@@ -127,26 +136,26 @@ def test_a_change_shown_to_be_smaller_than_the_threshold_is_told_and_is_none() -
         replace(point, median=100 + (number % 3) / 5 + 3 * (number >= 30))
         for number, point in enumerate(series((36, 0)))
     ]
-    change = judge(small, "lower", POLICY)
+    change = detect_change(small, "lower", POLICY)
     assert change.state == "no_change"
     assert change.says.startswith("no change yet: the last 6 runs +3.0 % ")
     assert change.says.endswith("which is smaller than the threshold of 5 %.")
-    assert judge(small, "lower", replace(POLICY, threshold_percent=2)).state == "regression"
+    assert detect_change(small, "lower", replace(POLICY, threshold_percent=2)).state == "regression"
 
 
 def test_too_few_runs_have_no_verdict_and_it_is_said_how_many_are_missing() -> None:
-    change = judge(series((6, 0), (3, 30)), "lower", POLICY)
+    change = detect_change(series((6, 0), (3, 30)), "lower", POLICY)
     assert change == Change(
         "too_few", "too few for a verdict: 9 of 10 valid runs with a number.", at_run_id=None, runs_after=9
     )
-    assert judge(series((6, 0), (3, 30)), "lower", Policy(runs_min=9)).state == "regression"
-    assert judge([], "lower", POLICY).says == "too few for a verdict: 0 of 10 valid runs with a number."
+    assert detect_change(series((6, 0), (3, 30)), "lower", Policy(runs_min=9)).state == "regression"
+    assert detect_change([], "lower", POLICY).says == "too few for a verdict: 0 of 10 valid runs with a number."
 
 
 def test_runs_that_are_not_valid_do_not_count_and_it_is_said_of_the_last() -> None:
     made = series((30, 0), (3, 20))
     invalid = [*made[:30], *(replace(point, is_valid=False) for point in made[30:])]
-    change = judge(invalid, "lower", POLICY)
+    change = detect_change(invalid, "lower", POLICY)
     assert change.state == "no_change"
     assert change.says.startswith("no change shown in 30 runs")
     assert change.says.endswith("The last run is not valid and not counted.")
@@ -155,66 +164,67 @@ def test_runs_that_are_not_valid_do_not_count_and_it_is_said_of_the_last() -> No
 def test_a_number_that_is_no_longer_there_is_told() -> None:
     made = series((21, 0))
     lost = [*made[:20], replace(made[20], median=None, n=0)]
-    change = judge(lost, "lower", POLICY)
+    change = detect_change(lost, "lower", POLICY)
     assert (change.state, change.at_run_id, change.runs_before) == ("no_number", "run020", 20)
     assert change.says == "no number: completed in 20 of 20 runs before, failed this week (0 of 3)."
     longer = [*made[:19], *(replace(point, median=None, n=0) for point in made[19:])]
     assert (
-        judge(longer, "lower", POLICY).says == "no number: completed in 19 of 19 runs before, failed the last 2 times."
+        detect_change(longer, "lower", POLICY).says
+        == "no number: completed in 19 of 19 runs before, failed the last 2 times."
     )
 
 
 def test_a_cell_that_never_completed_is_none_that_failed_now() -> None:
     never = [replace(point, median=None, n=0) for point in series((20, 0))]
-    assert judge(never, "lower", POLICY).state == "too_few"
+    assert detect_change(never, "lower", POLICY).state == "too_few"
 
 
 def test_a_regression_stays_one_until_its_level_is_accepted() -> None:
     made = series((30, 0), (20, 8))
-    change = judge(made, "lower", POLICY)
+    change = detect_change(made, "lower", POLICY)
     assert (change.state, change.at_run_id, change.runs_after) == ("regression", "run030", 20)
-    assert judge(made, "lower", POLICY, accepted("run030")).state == "no_change"
-    assert judge(made[:34], "lower", POLICY, accepted("run030")).says == (
+    assert detect_change(made, "lower", POLICY, accepted("run030")).state == "no_change"
+    assert detect_change(made[:34], "lower", POLICY, accepted("run030")).says == (
         "too few for a verdict: 4 of 10 valid runs with a number since the level accepted by ada."
     )
 
 
 def test_an_accepted_level_is_what_later_runs_are_compared_with() -> None:
-    change = judge(series((30, 0), (20, 8), (3, 17)), "lower", POLICY, accepted("run030"))
+    change = detect_change(series((30, 0), (20, 8), (3, 17)), "lower", POLICY, accepted("run030"))
     assert (change.state, change.at_run_id, change.runs_before) == ("regression", "run050", 20)
     assert change.change_percent == pytest.approx(100 * (1.17 / 1.08 - 1), abs=2)
 
 
 def test_what_was_mended_is_no_regression_any_more() -> None:
-    change = judge(series((30, 0), (10, 8), (3, 0)), "lower", POLICY)
+    change = detect_change(series((30, 0), (10, 8), (3, 0)), "lower", POLICY)
     assert (change.state, change.at_run_id) == ("improvement", "run040")
 
 
 def test_an_improvement_is_news_for_a_while() -> None:
     made = series((30, 0), (12, -8))
-    assert judge(made[:36], "lower", POLICY).state == "improvement"
-    old = judge(made, "lower", POLICY)
+    assert detect_change(made[:36], "lower", POLICY).state == "improvement"
+    old = detect_change(made, "lower", POLICY)
     assert (old.state, old.at_run_id) == ("no_change", "run030")
     assert old.says.startswith("no change of late; faster: -")
-    worse = judge([*made, *series((42, 0), (3, 0))[42:]], "lower", POLICY)
+    worse = detect_change([*made, *series((42, 0), (3, 0))[42:]], "lower", POLICY)
     assert (worse.state, worse.at_run_id) == ("regression", "run042")
 
 
 def test_a_level_older_than_what_is_looked_at_is_forgotten() -> None:
-    assert judge(series((30, 0), (WINDOW, 8)), "lower", POLICY).state == "no_change"
+    assert detect_change(series((30, 0), (WINDOW, 8)), "lower", POLICY).state == "no_change"
 
 
 def test_a_creeping_slowdown_is_found() -> None:
     creeping = points(np.linspace(0, np.log(1.15), 60) + noise(60))
-    assert judge(creeping, "lower", POLICY).state == "regression"
+    assert detect_change(creeping, "lower", POLICY).state == "regression"
 
 
 def test_numbers_without_noise_and_of_zero_have_a_verdict() -> None:
     flat = [replace(point, median=100.0) for point in series((20, 0))]
-    assert judge(flat, "lower", POLICY).state == "no_change"
+    assert detect_change(flat, "lower", POLICY).state == "no_change"
     stopped = [*flat[:17], *(replace(point, median=0.0) for point in flat[17:])]
-    assert judge(stopped, "higher", POLICY).state == "regression"
-    assert judge([replace(point, median=0.0) for point in flat], "higher", POLICY).state == "no_change"
+    assert detect_change(stopped, "higher", POLICY).state == "regression"
+    assert detect_change([replace(point, median=0.0) for point in flat], "higher", POLICY).state == "no_change"
 
 
 # Charts, many series at once, and what is archived.
@@ -229,13 +239,13 @@ def test_change_points_are_every_level_of_the_series() -> None:
 
 
 def test_one_of_many_that_may_well_be_chance_is_no_change_yet() -> None:
-    quiet = judge(series((30, 0)), "lower", POLICY)
+    quiet = detect_change(series((30, 0)), "lower", POLICY)
     found = next(
         one for seed in range(100) if (one := verdicts(5, 0.02, YEAR, seed)[-1]).state == "regression"
         and (one.p_value or 0) > 0.001
     )  # fmt: skip
-    assert among([found])[0] == found
-    (told, *_) = among([found, *[quiet] * 700])
+    assert control_false_discoveries([found])[0] == found
+    (told, *_) = control_false_discoveries([found, *[quiet] * 700])
     assert told.state == "no_change"
     assert told.says.startswith("no change yet: slower: +")
     assert told.says.endswith("; but of 701 results some look like this by chance.")
@@ -243,19 +253,19 @@ def test_one_of_many_that_may_well_be_chance_is_no_change_yet() -> None:
 
 
 def test_many_that_change_at_once_stand_together() -> None:
-    quiet = judge(series((30, 0)), "lower", POLICY)
+    quiet = detect_change(series((30, 0)), "lower", POLICY)
     changed = [one for seed in range(100) if (one := verdicts(5, 0.02, YEAR, seed)[-1]).state == "regression"]
     assert len(changed) > 60
-    assert among([*changed, *[quiet] * 600])[: len(changed)] == changed
+    assert control_false_discoveries([*changed, *[quiet] * 600])[: len(changed)] == changed
 
 
 def test_those_without_a_verdict_are_not_among_those_judged() -> None:
     lost, few = Change("no_number", "no number"), Change("too_few", "too few")
-    assert among([lost, few]) == [lost, few]
-    assert among([]) == []
+    assert control_false_discoveries([lost, few]) == [lost, few]
+    assert control_false_discoveries([]) == []
 
 
 def test_a_change_is_the_same_after_json() -> None:
     for made in (series((30, 0), (3, 8)), series((3, 0))):
-        change = judge(made, "lower", POLICY)
+        change = detect_change(made, "lower", POLICY)
         assert Change.from_json(change.as_json()) == change

@@ -150,7 +150,7 @@ def test_a_clock_s_offset_is_as_declared_where_it_may_be(
     """A slow answer tells less of a clock: what cannot be told apart from the declared is not called different."""
     told = {"clock_offset_ms": offset_ms, "clock_offset_uncertainty_ms": uncertainty_ms}
     declared = platform(hosts=[{"clock_offset_ms_max": 100.0}, {"roles": ["coordinator"], "clock_offset_ms_max": 5.0}])
-    claims = facts.claims(declared, dict.fromkeys(declared.hosts, told))
+    claims = facts.declared_hardware(declared, dict.fromkeys(declared.hosts, told))
     assert [claim for claim in claims if claim[0] == "db1"] == [("db1", "clock_offset_ms", "at most 5", seen, holds)]
     assert [claim[:3] for claim in claims if claim[0] != "db1"] == [
         ("client", "clock_offset_ms", "at most 100"), ("etl", "clock_offset_ms", "at most 100"),
@@ -158,14 +158,14 @@ def test_a_clock_s_offset_is_as_declared_where_it_may_be(
 
 
 def test_clocks_are_not_compared_unless_it_is_declared() -> None:
-    assert facts.claims(platform(hosts=[{"mtu": 1500}]), {}) == []
+    assert facts.declared_hardware(platform(hosts=[{"mtu": 1500}]), {}) == []
 
 
 def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
     hosts = {"db1": LAB_DB1.hosts["db1"].model_copy(update={"roles": ["segment"]})}
     claiming = LAB_DB1.model_copy(update={"hosts": hosts, "segment_host": Hardware(cpus=8, memory_gb=64, data_disks=4)})
     told = {"db1": {"cpus": "8", "memory_bytes": str(50 * 10**9), "disks": "5"}}
-    assert facts.claims(claiming, told) == [
+    assert facts.declared_hardware(claiming, told) == [
         ("db1", "cpus", "8", "8", True),
         ("db1", "memory_gb", "64", "50", False),
         ("db1", "data_disks", "4", "5", True),
@@ -213,12 +213,12 @@ def test_a_hadoop_is_always_configured() -> None:
 def test_size_that_only_a_placement_states_is_compared_with_the_host() -> None:
     platform = Catalog(project_root()).platform("order_entry_vm")
     as_declared = {"cpus": "64", "memory_bytes": str(470 * 2**30), "disks": "18"}
-    assert {claim[1:4] for claim in facts.claims(platform, {"db": as_declared})} == {
+    assert {claim[1:4] for claim in facts.declared_hardware(platform, {"db": as_declared})} == {
         ("cpus", "64", "64"),
         ("memory_gib", "475", "470"),
         ("data_disks", "16", "18"),
     }
-    smaller = facts.claims(platform, {"db": {**as_declared, "cpus": "32", "memory_bytes": str(256 * 2**30)}})
+    smaller = facts.declared_hardware(platform, {"db": {**as_declared, "cpus": "32", "memory_bytes": str(256 * 2**30)}})
     assert [what for _, what, _, _, holds in smaller if not holds] == ["cpus", "memory_gib"]
 
 

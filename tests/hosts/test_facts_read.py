@@ -144,7 +144,7 @@ def test_facts_as_read_are_what_claims_are_compared_with() -> None:
     claim = {"cpus": 64, "memory_gb": 256, "data_disks": 3}
     hosts = {"c": {"ssh": "c", "roles": ["client"]}, "s": {"ssh": "s", "roles": ["segment"]}}
     said = {"platform": "p", "title": "P", "engine": "greenplum", "cluster": "p", "hosts": hosts, "segment_host": claim}
-    claims = facts.claims(Platform.model_validate(said), {"s": found("two_sockets")})
+    claims = facts.declared_hardware(Platform.model_validate(said), {"s": found("two_sockets")})
     assert [(what, as_declared) for _, what, _, _, as_declared in claims] == [
         ("cpus", True),
         ("memory_gb", True),

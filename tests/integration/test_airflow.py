@@ -30,7 +30,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import run_id_from, run_started_by
 from clusterbench.history import database as history
 from clusterbench.history import read
-from clusterbench.history.changes import Found, regressions
+from clusterbench.history.changes import ReportedChange, regressions
 from clusterbench.results.compare_read import read_run
 from clusterbench.run.baselines import KEEP
 from clusterbench.spec.catalog import Catalog
@@ -541,7 +541,7 @@ def test_regression_fails_the_week_and_what_a_person_answers_is_the_baseline(
     states = states_of(api, "weekly", dag_run_id)
     assert {name for name, state in states.items() if state == "failed"} == {"regressions", "conclude"}
     week = week_of(api, there, dag_run_id)
-    worse = regressions(map(Found.of, week.need_json("changes.json")["changes"]))
+    worse = regressions(map(ReportedChange.of, week.need_json("changes.json")["changes"]))
     assert worse and mails_about(people, f"{len(worse)} regression")
     log = api.log("weekly", dag_run_id, {"task_id": "regressions", "map_index": -1, "try_number": 1})
     assert all(one.line in log for one in worse), "the task names each"
@@ -599,6 +599,6 @@ def new_baselines(there: Connections) -> list[dict[str, Any]]:
 
 def series_of(baseline: dict[str, Any]) -> str:
     names = ("experiment", "scale", "platform", "sweep", "levels", "measurement")
-    return Found(
+    return ReportedChange(
         **{name: baseline[name] for name in names}, label="", state="", says="", at_run_id="", facts=()
     ).series_id

@@ -85,8 +85,8 @@ def test_native_and_its_vm_have_the_limits_that_their_files_declare(
 ) -> None:
     with bench_on(new_run(connections), f"lab_{host}") as testbed:
         seen = facts.hosts(testbed.fleet)
-        assert facts.lacks(testbed.platform, seen) == {}
-        (claim,) = facts.claims(testbed.platform, seen)
+        assert facts.unavailable(testbed.platform, seen) == {}
+        (claim,) = facts.declared_hardware(testbed.platform, seen)
         assert claim[:2] == (host, "cpu_limit") and claim[-1], claim
         assert testbed.engine.settings(testbed.platform.settings) == testbed.platform.settings
     assert str(lab.pid(f"{host}_postgres")) in (lab.parts.limits.guests[host] / "cgroup.procs").read_text().split()

@@ -95,11 +95,11 @@ def test_a_whole_host_is_flushed_where_the_login_may_and_refused_in_words_where_
         testbed.engine.facts()
         host = testbed.platform.database_hosts[0]
         if "yes" in testbed.fleet.run_on(host, "sudo -n true 2>/dev/null && echo yes || true").output:
-            evidence = caches.make("cold", testbed.engine, relations, page_cache="drop_caches")
+            evidence = caches.set_state("cold", testbed.engine, relations, page_cache="drop_caches")
             assert evidence["problem"] is None and evidence["file_system_bytes"] == 0
         else:
             with pytest.raises(caches.CannotEmptyError, match=r"(?s)needs root on the host.*page_cache: evict_files"):
-                caches.make("cold", testbed.engine, relations, page_cache="drop_caches")
+                caches.set_state("cold", testbed.engine, relations, page_cache="drop_caches")
         assert testbed.engine.query("SELECT 1 AS up") == [{"up": 1}]
 
 

@@ -144,9 +144,9 @@ def test_every_instance_is_up_and_nothing_is_to_be_recovered(engine: Engine) -> 
 
 
 def test_what_it_lacks_has_a_reason_and_everything_else_works(engine: Engine) -> None:
-    assert all(len(reason) > 20 for reason in engine.lacks.values())
+    assert all(len(reason) > 20 for reason in engine.unavailable.values())
     for storage in ("heap", "append_row", "append_column"):
-        if storage == "heap" or "append_optimised" not in engine.lacks:
+        if storage == "heap" or "append_optimised" not in engine.unavailable:
             drop(engine, "contract_t")
             layout = Storage("key", storage, "none" if storage == "heap" else "zlib")  # type: ignore[arg-type]
             engine.create_table("contract_t", "key bigint", layout)
@@ -216,15 +216,15 @@ def test_rows_are_those_of_the_seed_on_every_engine(engine: Engine) -> None:
 
 
 def test_rows_are_the_same_in_every_layout(engine: Engine) -> None:
-    layouts = ["heap"] if "append_optimised" in engine.lacks else ["heap", "append_row", "append_column"]
+    layouts = ["heap"] if "append_optimised" in engine.unavailable else ["heap", "append_row", "append_column"]
     sums = set()
     for layout in layouts:
         made = dataset(storage=layout)
         KEY_VALUE.generate(made, engine)
         sums.add(KEY_VALUE.inspect(made, engine)["checksum"])
-        evidence = caches.make("cold", engine, [made.table], page_cache="evict_files")
+        evidence = caches.set_state("cold", engine, [made.table], page_cache="evict_files")
         assert evidence["problem"] is None and evidence["total_bytes"] > 0, (layout, evidence)
-        assert caches.make("warm", engine, [made.table], page_cache="evict_files")["problem"] is None, layout
+        assert caches.set_state("warm", engine, [made.table], page_cache="evict_files")["problem"] is None, layout
     assert sums == {str(expected_checksum(dataset()))}
 
 
@@ -392,7 +392,7 @@ def test_where_only_the_database_is_known_all_that_needs_no_host_still_runs(
 
 @pytest.mark.parametrize("state", ["cold", "warm", "database_warm"])
 def test_a_cache_state_is_made_and_proven(engine: Engine, platform: Platform, relations: list[str], state: str) -> None:
-    evidence = caches.make(state, engine, relations, page_cache=platform.page_cache)
+    evidence = caches.set_state(state, engine, relations, page_cache=platform.page_cache)
     assert evidence["problem"] is None, evidence
     assert evidence["total_bytes"] > 1_000_000
     in_database = evidence["database_bytes"] / evidence["total_bytes"]
@@ -436,7 +436,7 @@ def test_partitioned_rows_are_those_of_the_seed_each_in_its_partition(engine: En
 def test_the_caches_of_partitions_are_made_and_proven(
     engine: Engine, platform: Platform, lineitems: Dataset, state: str
 ) -> None:
-    evidence = caches.make(state, engine, [lineitems.table], page_cache=platform.page_cache)
+    evidence = caches.set_state(state, engine, [lineitems.table], page_cache=platform.page_cache)
     assert evidence["problem"] is None and evidence["total_bytes"] > 1_000_000, evidence
 
 
@@ -494,7 +494,7 @@ def test_a_table_of_a_schema_is_as_any_other(testbed: Testbed, distributed_by: s
             engine.execute(how.create)
         before = f"{etl_files.link(folder)}\n{how.before}"
         load = psql_streams.job(
-            psql_streams.Load(how.streams, before=before, after=how.after),
+            psql_streams.Streams(how.streams, before=before, after=how.after),
             engine.endpoint(pooled=False),
             engine.database,
         )
@@ -506,7 +506,7 @@ def test_a_table_of_a_schema_is_as_any_other(testbed: Testbed, distributed_by: s
         rows = engine.query("SELECT key, word FROM contract_s.t ORDER BY key")
         assert [tuple(row.values()) for row in rows] == [(1, "one"), (2, None), (3, "three")]
         assert engine.indexes(table) == [index] and engine.leaves([table]) == [table]
-        evidence = caches.make("warm", engine, [table, index], page_cache=testbed.platform.page_cache)
+        evidence = caches.set_state("warm", engine, [table, index], page_cache=testbed.platform.page_cache)
         assert evidence["problem"] is None and evidence["total_bytes"] > 0, evidence
     finally:
         engine.execute("DROP SCHEMA contract_s CASCADE")

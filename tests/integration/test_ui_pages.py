@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from clusterbench.airflow.ui.app import build, pages
-from clusterbench.airflow.ui.visit import Airflow
+from clusterbench.airflow.ui.page_request import Airflow
 from clusterbench.base.connections import Connection, Connections, from_file
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.history import database

@@ -53,7 +53,7 @@ class Computing(KeyValue):
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         return {}
 
-    def not_applicable(self, levels: Any, lacks: Any) -> None:
+    def not_applicable(self, levels: Any, unavailable: Any) -> None:
         return None
 
     def job(self, trial: Trial, engine: Database) -> Job:

@@ -109,7 +109,7 @@ def test_what_an_earlier_try_has_written_stands(week: steps.Run, there: Connecti
     noted = week.archive.need_json("week.json")
     judged(week, change())
     assert week.archive.need_json("week.json") == noted
-    assert weekly.judge(week) == []
+    assert weekly.find_changes(week) == []
 
 
 def test_id_of_another_week_is_refused(week: steps.Run) -> None:
@@ -121,7 +121,7 @@ def test_regression_fails_the_task_by_name_and_improvement_does_not(week: steps.
     judged(week, change(), change("improvement", 2), change("no_number", 3))
     for _ in range(2):
         with pytest.raises(RegressionError) as caught:
-            weekly.judge(week)
+            weekly.find_changes(week)
         lines = str(caught.value).splitlines()
         assert [line[:29] for line in lines] == ["smoke on lab_db1: lookups, 1 ", "smoke on lab_db1: lookups, 3 "]
 

@@ -15,7 +15,7 @@ from clusterbench.base import words
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.records import TrialRecord
 from clusterbench.report.run.concurrency_series import HOST_LINES_MAX, SeriesCourse, series_courses
-from clusterbench.report.run.density import Cell, DensityTable, Line, density_table
+from clusterbench.report.run.density import DensityCell, DensityTable, Line, density_table
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.page import render_report
 from clusterbench.report.run.queries import QueryTable, query_tables
@@ -181,7 +181,7 @@ def test_platform_without_a_density_has_a_column_without_the_paper(tmp_path: Pat
     table = density_table(dataclasses.replace(run, densities={"lab_ideal": "ideal"}), views)
     assert table is not None
     assert [column.name for column in table.columns][3:] == ["lab_base", "lab_crowded"]
-    assert line(table, "lite", 1, is_paper=True).cells[3] == Cell()
+    assert line(table, "lite", 1, is_paper=True).cells[3] == DensityCell()
 
 
 def test_what_it_comes_to_is_said_of_each_scenario(table: DensityTable, tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_page_has_all_of_it_and_escapes_what_the_servers_said(tmp_path: Path) ->
     [(0.004, "0:00:00.00"), (2.314, "0:00:02.31"), (59.996, "0:01:00.00"), (60, "0:01:00"), (4324.4, "1:12:04")],
 )
 def test_clock_reads_as_in_the_paper(seconds: float, said: str) -> None:
-    assert words.clock(seconds) == said
+    assert words.duration(seconds) == said
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from clusterbench.base.measurements import Better
-from clusterbench.results.judgement import judge, judge_two, percent
+from clusterbench.results.judgement import compare_two, describe_ratio, percent
 from clusterbench.results.statistics import ratio, ratio_to_number, summarise
 
 Values = NDArray[np.float64]
@@ -53,7 +53,7 @@ def test_ten_percent_more_time_is_found_at_two_percent_of_noise(repetitions: int
     chance = np.random.default_rng(3)
     slow, fast = (NOISES["normal, 2 %"](chance, (400, repetitions)) for _ in range(2))
     words = [
-        judge_two(summarise(a, "s", "lower"), summarise(b, "s", "lower"), "lower")[1].word
+        compare_two(summarise(a, "s", "lower"), summarise(b, "s", "lower"), "lower")[1].word
         for a, b in zip((1.1 * slow).tolist(), fast.tolist(), strict=True)
     ]
     assert words.count("slower") / 400 >= found_at_least
@@ -88,23 +88,23 @@ def test_ten_percent_more_time_is_found_at_two_percent_of_noise(repetitions: int
 def test_sentence(
     value: float | None, bounds: tuple[float, float] | None, better: Better, unit: str, says: str
 ) -> None:
-    judgement = judge(value, bounds, better, unit)
+    judgement = describe_ratio(value, bounds, better, unit)
     assert judgement.says == says
     assert judgement.word in says
 
 
 def test_refusal_goes_before_the_numbers_and_says_why() -> None:
-    judgement = judge(1.2, (1.1, 1.3), "lower", "s", refused="another moon")
+    judgement = describe_ratio(1.2, (1.1, 1.3), "lower", "s", refused="another moon")
     assert (judgement.word, judgement.says) == ("not comparable", "not comparable: another moon")
 
 
 def test_facts_that_decide_are_said_with_the_verdict() -> None:
-    one = judge(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel"])
+    one = describe_ratio(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel"])
     assert one.full == "12 % slower (8 to 16 %), and 1 fact that decides differs: kernel"
-    many = judge(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel", "cpu_model", "cpus", "disk", "numa"])
+    many = describe_ratio(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel", "cpu_model", "cpus", "disk", "numa"])
     assert many.full.endswith("and 5 facts that decide differ: kernel, cpu model, cpus, disk, …")
     assert many.says == one.says
-    refused = judge(None, None, "lower", "s", deciding=["kernel"])
+    refused = describe_ratio(None, None, "lower", "s", deciding=["kernel"])
     assert refused.full == refused.says
 
 
@@ -120,13 +120,13 @@ def test_facts_that_decide_are_said_with_the_verdict() -> None:
 )
 def test_values_that_have_no_ratio(ours: list[float], reference: list[float], says: str) -> None:
     sides = summarise(ours, "1", "neither"), summarise(reference, "1", "neither")
-    assert judge_two(*sides, "neither", names=("B", "A"))[1].says == says
+    assert compare_two(*sides, "neither", names=("B", "A"))[1].says == says
 
 
 def test_side_without_a_number_is_named() -> None:
     side = summarise([1.0] * 3, "s", "lower")
-    assert judge_two(None, side, "lower", names=("B", "A"))[1].says == "not comparable: B has no number"
-    assert judge_two(None, None, "lower", names=("B", "A"))[1].says == "not comparable: B and A have no number"
+    assert compare_two(None, side, "lower", names=("B", "A"))[1].says == "not comparable: B has no number"
+    assert compare_two(None, None, "lower", names=("B", "A"))[1].says == "not comparable: B and A have no number"
 
 
 @pytest.mark.parametrize(

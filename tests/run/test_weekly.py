@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterbench.base.paths import project_root
-from clusterbench.history.changes import Found
+from clusterbench.history.changes import ReportedChange
 from clusterbench.run import weekly, weekly_mail
 from clusterbench.run.weekly import WeekRun, choices_of
 from clusterbench.spec.catalog import Catalog
@@ -51,8 +51,8 @@ def change(state: str = "regression", number: int = 1, **series: Any) -> dict[st
     }
 
 
-def found(*entries: dict[str, Any]) -> list[Found]:
-    return [Found.of(entry) for entry in entries]
+def found(*entries: dict[str, Any]) -> list[ReportedChange]:
+    return [ReportedChange.of(entry) for entry in entries]
 
 
 def week(*runs: WeekRun) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_part_leaves_out_what_this_installation_does_not_offer(monkeypatch: pyte
 
 
 def test_subject_says_it_all() -> None:
-    def subject(runs: list[WeekRun], changes: list[Found] | None) -> str:
+    def subject(runs: list[WeekRun], changes: list[ReportedChange] | None) -> str:
         return weekly_mail.of_week(week(*runs), changes, text=None, report=None, url=URL).subject
 
     says = "clusterbench week 2026-11-21: "

@@ -232,12 +232,14 @@ def test_levels_that_need_other_data_say_so(workload: Workload, defaults: dict[s
 def test_default_levels_can_be_had_on_every_platform_of_an_experiment(path: Path) -> None:
     experiment = CATALOG.read_experiment(path)
     for platform in CATALOG.platforms_for(experiment):
-        lacks = engine_class(platform.engine).lacking(platform, {})
+        unavailable = engine_class(platform.engine).unavailable_on(platform, {})
         for name in {sweep.workload for sweep in experiment.sweeps.values()}:
             workload = load_workload(name)
             defaults = {factor: declared.default for factor, declared in workload.factors.items()}
-            found = workload.not_applicable(defaults, lacks)
-            assert found == (lacks.get(ALONE) if name in ("data_load", "index_build") else None), platform.platform
+            found = workload.not_applicable(defaults, unavailable)
+            assert found == (unavailable.get(ALONE) if name in ("data_load", "index_build") else None), (
+                platform.platform
+            )
 
 
 def test_unknown_workload_is_refused_with_a_suggestion() -> None:
@@ -252,7 +254,7 @@ def test_unknown_workload_is_refused_with_a_suggestion() -> None:
 def test_engine_has_everything_that_an_engine_has(name: str) -> None:
     engine = engine_class(name)
     assert engine.title
-    assert all(engine.lacking(CATALOG.platform("lab_db1"), {}).values()) or name == "greenplum"
+    assert all(engine.unavailable_on(CATALOG.platform("lab_db1"), {}).values()) or name == "greenplum"
     for method in methods(Engine):
         declared, made = inspect.signature(getattr(Engine, method)), inspect.signature(getattr(engine, method))
         assert list(made.parameters) == list(declared.parameters), method

@@ -12,7 +12,7 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.host_settings import items
 from clusterbench.spec.placed import Placed, contradictions, density, even_share, placed
 from clusterbench.spec.placement import Machine, Size
-from clusterbench.spec.placement_rules import Judgement, judge
+from clusterbench.spec.placement_rules import PracticeCheck, check_practices
 from clusterbench.trial.plan import estimate, make_plan, read_choices
 
 CATALOG = Catalog(project_root())
@@ -41,10 +41,10 @@ def platform(machine: dict[str, Any], vms: int, hosts: int = 1, **keys: Any) -> 
     )
 
 
-def judged(one: Platform | str) -> dict[str, Judgement]:
+def judged(one: Platform | str) -> dict[str, PracticeCheck]:
     found = of_template(one) if isinstance(one, str) else placed(one)
     assert found is not None
-    return {judgement.rule: judgement for judgement in judge(found)}
+    return {judgement.rule: judgement for judgement in check_practices(found)}
 
 
 # The papers' tables.

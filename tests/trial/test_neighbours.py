@@ -50,10 +50,14 @@ def test_native_and_its_vm_are_what_the_lab_makes(host: str, cpus: int, limit: f
     assert (one.machine, one.size.cpus, server.guests[host]) == (server.machine, cpus, cpus)
     assert cpu_limit(platform) == pytest.approx(server.cpus(host)) == pytest.approx(limit, abs=1e-4)
     said = f"{limit:.4g}"
-    assert facts.claims(platform, {host: {"cpus": 2, "cpu_limit": limit}}) == [(host, "cpu_limit", said, said, True)]
+    assert facts.declared_hardware(platform, {host: {"cpus": 2, "cpu_limit": limit}}) == [
+        (host, "cpu_limit", said, said, True)
+    ]
     for another in (1.0, 1.07, 1.25):
-        assert facts.claims(platform, {host: {"cpus": 2, "cpu_limit": another}})[0][-1] is False
-    assert facts.lacks(platform, {host: {"cpus": 2}})[EVERYTHING].startswith(f"no CPU limit on {host}: {said} proc")
+        assert facts.declared_hardware(platform, {host: {"cpus": 2, "cpu_limit": another}})[0][-1] is False
+    assert facts.unavailable(platform, {host: {"cpus": 2}})[EVERYTHING].startswith(
+        f"no CPU limit on {host}: {said} proc"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,22 +107,22 @@ def test_a_client_that_is_also_the_coordinator_only_drives_a_neighbour() -> None
 def test_vms_without_limits_make_every_trial_not_applicable_and_no_run_fail() -> None:
     platform = scenario("base")
     hosts = {"vm1": {"cpus": 2, "cpu_limit": 0.5}, "vm2": {"cpus": 8}}
-    assert facts.claims(platform, hosts) == [("vm1", "cpu_limit", "0.5", "0.5", True)]
-    lacks = facts.lacks(platform, hosts)
-    assert lacks == {
+    assert facts.declared_hardware(platform, hosts) == [("vm1", "cpu_limit", "0.5", "0.5", True)]
+    unavailable = facts.unavailable(platform, hosts)
+    assert unavailable == {
         EVERYTHING: "no CPU limit on vm2: 0.5 processors are what the platform's file says; the lab limits such hosts "
         "where root runs it and cgroups can be written"
     }
     workload = load_workload("key_value")
     defaults = {name: factor.default for name, factor in workload.factors.items()}
-    assert not_applicable(workload, defaults, lacks) == lacks[EVERYTHING]
+    assert not_applicable(workload, defaults, unavailable) == unavailable[EVERYTHING]
     assert not_applicable(workload, defaults, {}) is None
 
 
 def test_a_limit_that_is_another_one_is_a_difference() -> None:
     hosts = {"vm1": {"cpus": 2, "cpu_limit": 0.75}}
-    assert facts.claims(scenario("ideal"), hosts) == [("vm1", "cpu_limit", "0.5", "0.75", False)]
-    assert facts.lacks(scenario("ideal"), hosts) == {}
+    assert facts.declared_hardware(scenario("ideal"), hosts) == [("vm1", "cpu_limit", "0.5", "0.75", False)]
+    assert facts.unavailable(scenario("ideal"), hosts) == {}
 
 
 # Evidence.
@@ -128,7 +132,7 @@ TOLD = {"was": "running", "started_at": "108.5", "rounds": "90.0 99.5 0\n99.6 10
 
 def judged(tmp_path: Path, **told: str) -> tuple[dict[str, object], str]:
     (tmp_path / neighbours.FILE).write_text(json.dumps({"vm2": {**TOLD, **told}}))
-    evidence, problem = neighbours.judge(tmp_path, Reading({}, window_start_s=100.0, window_end_s=110.0))
+    evidence, problem = neighbours.check_under_load(tmp_path, Reading({}, window_start_s=100.0, window_end_s=110.0))
     return evidence["vm2"], problem
 
 
@@ -162,7 +166,7 @@ def test_a_neighbour_without_load_makes_a_trial_invalid(tmp_path: Path, told: di
 
 
 def test_a_platform_without_neighbours_has_no_evidence_of_any(tmp_path: Path) -> None:
-    assert neighbours.judge(tmp_path, Reading({}, window_start_s=1.0, window_end_s=2.0)) == ({}, "")
+    assert neighbours.check_under_load(tmp_path, Reading({}, window_start_s=1.0, window_end_s=2.0)) == ({}, "")
 
 
 def test_hosts_that_are_busy_on_purpose_are_not_judged_for_quiet_but_named() -> None:

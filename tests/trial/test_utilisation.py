@@ -9,20 +9,29 @@ from dataclasses import asdict
 
 import pytest
 
-from clusterbench.drivers.load_search import STEPS_MAX, TOLERANCE, Found, Load, NotReached, Search, Step, Try
+from clusterbench.drivers.load_search import (
+    STEPS_MAX,
+    TOLERANCE,
+    ClientLoad,
+    LoadFound,
+    LoadNotReached,
+    LoadSearch,
+    LoadStep,
+    NextLoad,
+)
 from clusterbench.hosts.cpu_limits import Cpus
 from clusterbench.trial import utilisation
 from clusterbench.trial.utilisation import Look, Use
 
 STEP_S = 10.0
-System = Callable[[Load], tuple[float, float]]
+System = Callable[[ClientLoad], tuple[float, float]]
 """CPU in percent and transactions a second, of a load."""
 
 
 def saturating(most: float, half: float, each: float, full: float = 100.0) -> System:
     """``each`` transactions a second make one percent; clients come near ``full``, half the way with ``half`` more."""
 
-    def system(load: Load) -> tuple[float, float]:
+    def system(load: ClientLoad) -> tuple[float, float]:
         percent = full * (1 - 0.5 ** (load.clients / half))
         percent = min(percent, most)
         held = load.rate_per_s / each if load.rate_per_s else percent
@@ -32,15 +41,17 @@ def saturating(most: float, half: float, each: float, full: float = 100.0) -> Sy
     return system
 
 
-def search(system: System, target: float, clients: int, noise: float = 0.0, seed: int = 1) -> tuple[object, list[Step]]:
+def search(
+    system: System, target: float, clients: int, noise: float = 0.0, seed: int = 1
+) -> tuple[object, list[LoadStep]]:
     chance = random.Random(seed)
-    looking, steps = Search(target, clients, STEP_S), list[Step]()
-    while isinstance(said := looking.next(steps), Try):
+    looking, steps = LoadSearch(target, clients, STEP_S), list[LoadStep]()
+    while isinstance(said := looking.next(steps), NextLoad):
         percent, throughput = system(said.load)
         seconds = STEP_S * said.length
         arrivals = chance.gauss(1, noise / 100 / said.length**0.5)
         cost = chance.gauss(1, noise / 100 / said.length**0.5)
-        steps.append(Step(said.load, seconds, percent * arrivals * cost, throughput * arrivals, 4.0))
+        steps.append(LoadStep(said.load, seconds, percent * arrivals * cost, throughput * arrivals, 4.0))
         assert len(steps) <= STEPS_MAX
     return said, steps
 
@@ -51,29 +62,31 @@ COARSE = saturating(100, 0.4, 4.5)  # one client takes 82 % of the processors, t
 
 def test_clients_are_added_until_the_target_is_reached_and_the_nearest_number_is_taken() -> None:
     said, steps = search(LARGE, 85, 1000)
-    assert isinstance(said, Found) and not said.load.rate_per_s
+    assert isinstance(said, LoadFound) and not said.load.rate_per_s
     assert abs(LARGE(said.load)[0] - 85) <= 1.5
-    assert steps[0].load == Load(1)
+    assert steps[0].load == ClientLoad(1)
     assert steps[-1].load == said.load and steps[-1].seconds == 3 * STEP_S, "the last one is long"
     assert max(step.load.clients for step in steps) < 4 * said.load.clients, "no step overloads the system by far"
 
 
 def test_a_step_that_is_too_coarse_is_held_at_a_rate() -> None:
     said, steps = search(COARSE, 90, 16)
-    assert said == Found(Load(2, pytest.approx(90 * 4.5, rel=0.002)))  # the smaller number that passes the target
+    assert said == LoadFound(
+        ClientLoad(2, pytest.approx(90 * 4.5, rel=0.002))
+    )  # the smaller number that passes the target
     assert sum(step.seconds for step in steps if step.load.rate_per_s) >= 3 * STEP_S
     said, _ = search(COARSE, 60, 16)
-    assert said == Found(Load(1, pytest.approx(60 * 4.5, rel=0.002)))
+    assert said == LoadFound(ClientLoad(1, pytest.approx(60 * 4.5, rel=0.002)))
 
 
 def test_cost_that_falls_with_the_load_is_followed() -> None:
-    def batching(load: Load) -> tuple[float, float]:
+    def batching(load: ClientLoad) -> tuple[float, float]:
         """Less processor time a transaction the more there are, as commits that share a flush."""
         percent = min(99.0, 12.0 + (load.rate_per_s or 1e9) / 5)
         return percent, (percent - 12) * 5
 
     said, _ = search(batching, 60, 8)
-    assert isinstance(said, Found)
+    assert isinstance(said, LoadFound)
     assert abs(batching(said.load)[0] - 60) <= 1
 
 
@@ -89,24 +102,24 @@ def fading(by: float, within_s: float) -> Course:
     return lambda at_s: 1 + by * math.exp(-at_s / within_s)
 
 
-def window(system: System, course: Course, target: float, seed: int = 0) -> tuple[float | None, list[Step]]:
+def window(system: System, course: Course, target: float, seed: int = 0) -> tuple[float | None, list[LoadStep]]:
     """CPU in the 30 s after a search; each of its steps costs by chance a little more or less, unless ``seed`` is 0."""
     chance, now = random.Random(seed), 0.0
-    looking, steps = Search(target, 64, STEP_S / 2), list[Step]()
+    looking, steps = LoadSearch(target, 64, STEP_S / 2), list[LoadStep]()
 
-    def measured(load: Load, seconds: float) -> tuple[float, float]:
+    def measured(load: ClientLoad, seconds: float) -> tuple[float, float]:
         nonlocal now
         cost = course(now + seconds / 2) * (chance.gauss(1, 0.03 * (STEP_S / 2 / seconds) ** 0.5) if seed else 1)
-        full, each = system(Load(load.clients))[0], system(load)[1] / system(load)[0]
+        full, each = system(ClientLoad(load.clients))[0], system(load)[1] / system(load)[0]
         percent = min(full, load.rate_per_s * cost / each) if load.rate_per_s else full
         now += seconds + BESIDE_S
         return percent, percent * each / cost
 
-    while isinstance(said := looking.next(steps), Try):
+    while isinstance(said := looking.next(steps), NextLoad):
         seconds = STEP_S / 2 * said.length
-        steps.append(Step(said.load, seconds, *measured(said.load, seconds)))
+        steps.append(LoadStep(said.load, seconds, *measured(said.load, seconds)))
         assert len(steps) <= STEPS_MAX
-    return (measured(said.load, 30.0)[0] if isinstance(said, Found) else None), steps
+    return (measured(said.load, 30.0)[0] if isinstance(said, LoadFound) else None), steps
 
 
 @pytest.mark.parametrize("course", [fading(0.2, 20), fading(0.3, 40), fading(0.6, 40), fading(1.0, 40)])
@@ -155,13 +168,13 @@ def test_clients_at_the_target_are_looked_at_until_the_cost_falls_no_more() -> N
 def test_noise_seldom_leads_astray(system: System, target: float) -> None:
     """Steps that are off by 2 % in arrivals, and in their cost: at least 19 of 20 searches end within the tolerance."""
     found = [search(system, target, 1000, noise=2, seed=seed)[0] for seed in range(200)]
-    off = [abs(system(one.load)[0] - target) if isinstance(one, Found) else 100 for one in found]
+    off = [abs(system(one.load)[0] - target) if isinstance(one, LoadFound) else 100 for one in found]
     assert sum(each > TOLERANCE for each in off) <= 10
 
 
 def test_disks_that_are_full_first_are_told() -> None:
     said, steps = search(saturating(61.3, 8, 20), 85, 1000)
-    assert isinstance(said, NotReached)
+    assert isinstance(said, LoadNotReached)
     assert said.reason == (
         "the database hosts' CPU utilisation cannot be raised to 85 %: the highest was 61.3 %, with 16 clients, at "
         "1,226 transactions/s; more clients brought no more transactions: locks, disks or the driver limit the load "
@@ -172,57 +185,59 @@ def test_disks_that_are_full_first_are_told() -> None:
 
 def test_too_few_clients_are_told() -> None:
     said, _ = search(LARGE, 85, 8)
-    assert isinstance(said, NotReached)
+    assert isinstance(said, LoadNotReached)
     assert "the highest was 12.9 %, with 8 clients" in said.reason
     assert "'clients' allows 8 at most" in said.reason
 
 
 def test_just_below_the_target_is_looked_at_longer_before_it_is_given_up() -> None:
     said, steps = search(saturating(81, 0.2, 4), 85, 1)
-    assert isinstance(said, NotReached)
+    assert isinstance(said, LoadNotReached)
     assert [step.seconds for step in steps] == [STEP_S, 3 * STEP_S]
 
 
 def test_a_rate_that_the_clients_cannot_hold_gets_more_of_them() -> None:
-    looking = Search(85, 64, STEP_S)
-    once = [Step(Load(1), STEP_S, 80.0, 400.0), Step(Load(2), STEP_S, 90.0, 450.0)]
-    said = looking.next([*once, Step(Load(2, 425), STEP_S, 78.0, 390.0)])
-    assert said == Try(Load(3, 425))
+    looking = LoadSearch(85, 64, STEP_S)
+    once = [LoadStep(ClientLoad(1), STEP_S, 80.0, 400.0), LoadStep(ClientLoad(2), STEP_S, 90.0, 450.0)]
+    said = looking.next([*once, LoadStep(ClientLoad(2, 425), STEP_S, 78.0, 390.0)])
+    assert said == NextLoad(ClientLoad(3, 425))
 
 
 def test_a_system_that_never_settles_is_told() -> None:
     chance = random.Random(3)
     said, steps = search(lambda _: (chance.choice([20.0, 99.0]), 100.0), 60, 64)
-    assert isinstance(said, NotReached) and len(steps) == STEPS_MAX
+    assert isinstance(said, LoadNotReached) and len(steps) == STEPS_MAX
     assert "a longer 'probe_s' makes steps steadier" in said.reason
 
 
 # The measured window.
 
-EVIDENCE = {"cpu_percent": 85.0, "steps": [], **asdict(Load(3, 410.0))}
+EVIDENCE = {"cpu_percent": 85.0, "steps": [], **asdict(ClientLoad(3, 410.0))}
 
 
 @pytest.mark.parametrize(("percent", "is_well"), [(82.0, True), (88.0, True), (81.9, False), (88.1, False)])
 def test_the_window_has_to_be_as_busy_as_asked_for(percent: float, is_well: bool) -> None:
-    assert (utilisation.judge(EVIDENCE, {"cpu_percent": percent}) == "") is is_well
+    assert (utilisation.check_target(EVIDENCE, {"cpu_percent": percent}) == "") is is_well
 
 
 def test_a_window_that_was_not_is_told_in_words() -> None:
-    assert utilisation.judge(EVIDENCE, {"cpu_percent": 79.14}) == (
+    assert utilisation.check_target(EVIDENCE, {"cpu_percent": 79.14}) == (
         "the database hosts' CPU utilisation over the measured window was 79.1 %, asked for was 85 % and 3 points more "
         "or less; load: 3 clients held at 410 transactions/s. A longer 'probe_s' or 'window_s' makes it steadier"
     )
-    assert "is not known" in utilisation.judge(EVIDENCE, {})
+    assert "is not known" in utilisation.check_target(EVIDENCE, {})
 
 
 def test_transactions_that_cost_more_than_in_the_search_are_told() -> None:
-    last = asdict(Step(Load(3, 410.0), 9.0, 85.0, 410.0, transactions_per_cpu_s=1000.0))
-    said = utilisation.judge({**EVIDENCE, "steps": [last]}, {"cpu_percent": 99.0, "transactions_per_cpu_s": 800.0})
+    last = asdict(LoadStep(ClientLoad(3, 410.0), 9.0, 85.0, 410.0, transactions_per_cpu_s=1000.0))
+    said = utilisation.check_target(
+        {**EVIDENCE, "steps": [last]}, {"cpu_percent": 99.0, "transactions_per_cpu_s": 800.0}
+    )
     assert "; a transaction took 1.25 ms of processor time, in the search's last step 1 ms. " in said
 
 
 def test_a_trial_that_asks_for_no_utilisation_is_not_judged() -> None:
-    assert utilisation.judge(None, {"cpu_percent": 12.0}) == ""
+    assert utilisation.check_target(None, {"cpu_percent": 12.0}) == ""
 
 
 # What hosts tell.

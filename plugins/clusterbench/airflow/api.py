@@ -42,7 +42,7 @@ class AirflowApi:
                     "CLUSTERBENCH_AIRFLOW_URL is set: set CLUSTERBENCH_AIRFLOW_USER and _PASSWORD too"
                 )
             return cls(url.rstrip("/"), user, password)
-        return cls(**_of_lab(lab_dir / LAB_FILE))
+        return _of_lab(lab_dir / LAB_FILE)
 
     def call(self, method: str, path: str, **kwargs: Any) -> Any:
         """JSON of the answer. Raises AirflowApiError in the words of Airflow, when it refuses."""
@@ -118,9 +118,9 @@ class AirflowApi:
         return self._client
 
 
-def _of_lab(path: Path) -> dict[str, str]:
+def _of_lab(path: Path) -> AirflowApi:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return AirflowApi(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise AirflowApiError(
             f"{path}: there is no lab with an Airflow; 'make up' brings one up. For another Airflow set "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Context, Param, get_current_context, task
 
-from clusterbench.airflow.tasks import airflow_connections, do
+from clusterbench.airflow.tasks import airflow_connections, run_step
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history.changes import QUESTION_DAYS
 
@@ -23,7 +23,7 @@ def questions() -> list[dict[str, Any]]:
     from clusterbench.run import baselines  # noqa: PLC0415  see the docstring of tasks.py
 
     asked_by = get_current_context()["dag_run"].run_id
-    found = do("questions", lambda run: baselines.questions(run, asked_by), of=_week)
+    found = run_step("questions", lambda run: baselines.questions(run, asked_by), of=_week)
     return [question.as_json() for question in found]
 
 
@@ -54,7 +54,7 @@ class AskForBaseline(HITLOperator):
             at=event["responded_at"],
             asked_by=context["dag_run"].run_id,
         )
-        do("question", lambda run: baselines.record(run, self.asked, said), of=_week)
+        run_step("question", lambda run: baselines.record(run, self.asked, said), of=_week)
         return answer
 
 

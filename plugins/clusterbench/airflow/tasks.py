@@ -68,7 +68,7 @@ def _quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def do(
+def run_step(
     name: str,
     act: Callable[[Run], Any],
     platform: str = "run",
@@ -114,9 +114,9 @@ def step(name: str, platform: str | None = None, **settings: Any) -> Any:
 
         hand_over = getattr(steps, name)
         if platform is None:
-            do(name, hand_over)
+            run_step(name, hand_over)
         else:
-            do(name, lambda run: hand_over(run, platform), platform)
+            run_step(name, lambda run: hand_over(run, platform), platform)
 
     return act(platform)
 
@@ -150,7 +150,7 @@ def open_run() -> str:
     dag_run, params = context["dag_run"], context["params"]  # what was asked beyond the form is in params too
     how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
     started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
-    return str(do("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
+    return str(run_step("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
 @task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
@@ -168,7 +168,7 @@ def take_cluster(platform: str) -> bool:
             return False
         return True
 
-    return bool(do("take_cluster", take, platform))
+    return bool(run_step("take_cluster", take, platform))
 
 
 @task
@@ -176,7 +176,7 @@ def validate_data(platform: str) -> list[dict[str, str]]:
     """Great Expectations over the datasets; a bad one stops the run here. Returns what may now be measured."""
     from clusterbench.run import steps  # noqa: PLC0415
 
-    trials = do("validate_data", lambda run: steps.validate_data(run, platform), platform)
+    trials = run_step("validate_data", lambda run: steps.validate_data(run, platform), platform)
     return [{"trial_id": trial.id, "trial_label": trial.label} for trial in trials]
 
 
@@ -200,7 +200,7 @@ class MeasureTrial(BaseOperator):
             return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
 
         print(f"{self.trial_label} on {self.platform}")
-        record = do("trial", measure, self.platform)
+        record = run_step("trial", measure, self.platform)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
         if record.outcome == "not_applicable":
@@ -222,7 +222,7 @@ def summarise() -> None:
     """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
     from clusterbench.run import steps  # noqa: PLC0415
 
-    do("summarise", lambda run: steps.summarise(_opened(run)))
+    run_step("summarise", lambda run: steps.summarise(_opened(run)))
 
 
 @task(trigger_rule="all_done")
@@ -230,7 +230,7 @@ def seal_archive() -> str:
     """The manifest, last and once. Returns the run's address."""
     from clusterbench.run import steps  # noqa: PLC0415
 
-    return str(do("seal_archive", lambda run: steps.seal(_opened(run))))
+    return str(run_step("seal_archive", lambda run: steps.seal(_opened(run))))
 
 
 @task
@@ -244,7 +244,7 @@ def load_history() -> None:
         airflow_connections(HISTORY)
     except ClusterbenchError as unknown:
         raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
-    do("load_history", steps.load_history)
+    run_step("load_history", steps.load_history)
 
 
 # The form and the documentation.

@@ -16,7 +16,7 @@ from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from clusterbench.airflow.tasks import current_run, do
+from clusterbench.airflow.tasks import current_run, run_step
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY, run_started_by
@@ -99,7 +99,7 @@ def open_week() -> str:
     dag_run = context["dag_run"]
     how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
     started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
-    return str(do("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
+    return str(run_step("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
 
 
 @task(trigger_rule="all_done")
@@ -107,7 +107,7 @@ def load_history() -> str:
     """What of the archive the history database lacks. Returns how much that was."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
-    return str(do("load_history", weekly.load_history))
+    return str(run_step("load_history", weekly.load_history))
 
 
 @task(trigger_rule="all_done")
@@ -130,7 +130,7 @@ def note_week(experiments: Sequence[str]) -> None:
             found = weekly.newest_runs(run.connections, experiments, params["scale"])
         weekly.note_week(run, found, left_out, _airflow())
 
-    do("note_week", note)
+    run_step("note_week", note)
 
 
 def _state(ti: Any, dag_id: str, dag_run_id: str) -> str | None:
@@ -149,7 +149,7 @@ def regressions() -> None:
     """changes.json: the week's results against their history. Fails where one got worse or is no longer there."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
-    do("regressions", weekly.judge)
+    run_step("regressions", weekly.find_changes)
 
 
 @task(trigger_rule="all_done")
@@ -157,7 +157,7 @@ def weekly_report() -> None:
     """One HTML page for people who read one page, into the archive."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
-    do("weekly_report", weekly.write_report)
+    run_step("weekly_report", weekly.write_report)
 
 
 @task(trigger_rule="all_done")
@@ -165,7 +165,7 @@ def archive_week() -> str:
     """The manifest, last and once. Returns the week's address."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
-    return str(do("archive_week", weekly.seal))
+    return str(run_step("archive_week", weekly.seal))
 
 
 @task(trigger_rule="all_done", retries=0)
@@ -179,7 +179,7 @@ def tell() -> None:
 
 def _message(context: Context) -> Message:
     """An archive that is away is told as well."""
-    from clusterbench.history.changes import Found  # noqa: PLC0415
+    from clusterbench.history.changes import ReportedChange  # noqa: PLC0415
     from clusterbench.run import weekly_mail  # noqa: PLC0415
 
     url, run_id = _address(WEEKLY, context["dag_run"].run_id), run_started_by(context["dag_run"].run_id)
@@ -187,7 +187,7 @@ def _message(context: Context) -> Message:
         archive = current_run(context).archive
         text, report = (archive.store.get(f"{archive.prefix}report.{kind}") for kind in ("txt", "html"))
         changes = (archive.get_json("changes.json") or {}).get("changes")
-        found = None if changes is None else [Found.of(entry) for entry in changes]
+        found = None if changes is None else [ReportedChange.of(entry) for entry in changes]
         week, words = archive.get_json("week.json"), text.decode() if text else None
         ask = _address("baselines", run_id)
         return weekly_mail.of_week(week, found, text=words, report=report, url=url, ask=ask)
@@ -199,14 +199,14 @@ class AskAboutBaselines(TriggerDagRunOperator):
     """Starts the DAG of questions where there is a regression; it waits for days, the weekly run does not."""
 
     def execute(self, context: Context) -> None:
-        from clusterbench.history.changes import Found, regressions  # noqa: PLC0415
+        from clusterbench.history.changes import ReportedChange, regressions  # noqa: PLC0415
 
         try:
             week = current_run(context)
             changes = (week.archive.get_json("changes.json") or {}).get("changes", [])
         except ArchiveError as error:
             raise AirflowFailException(str(error)) from None
-        if not regressions(map(Found.of, changes)):
+        if not regressions(map(ReportedChange.of, changes)):
             raise AirflowSkipException("no regression, nothing to ask")
         self.conf, self.trigger_run_id = {"week": week.run_id}, run_started_by(context["dag_run"].run_id)
         super().execute(context)

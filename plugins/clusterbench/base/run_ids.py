@@ -13,10 +13,10 @@ BASELINES = "_baselines/"
 
 def run_id_from(asked_at: datetime, dag_run_id: str) -> str:
     """Readable and unique: the second the run was asked for, and a few letters that stand for Airflow's own id."""
-    return f"{asked_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{letters_of(dag_run_id)}"
+    return f"{asked_at.astimezone(UTC):%Y%m%dT%H%M%SZ}-{hash_suffix(dag_run_id)}"
 
 
-def letters_of(dag_run_id: str) -> str:
+def hash_suffix(dag_run_id: str) -> str:
     """What a run id ends in."""
     return hashlib.sha256(dag_run_id.encode()).hexdigest()[:6]
 

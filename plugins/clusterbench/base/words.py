@@ -64,7 +64,7 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", THIN_SPACE) if float(value).is_integer() else number(value)
 
 
-def clock(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """0:04:26 as in the papers; less than a minute with its hundredths, 0:00:02.31."""
     whole, rest = divmod(round(seconds * 100), 100)
     if seconds >= 60:

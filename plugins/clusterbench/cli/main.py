@@ -29,7 +29,7 @@ from clusterbench.results.statistics import Result
 from clusterbench.spec import SCALES, Platform
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placed import placed
-from clusterbench.spec.placement_rules import described, judge
+from clusterbench.spec.placement_rules import check_practices, described
 from clusterbench.spec.platform import pool_of
 from clusterbench.trial.plan import estimate, make_plan, read_choices
 
@@ -197,7 +197,7 @@ def _print_placement(platform: Platform) -> None:
     if not (one := placed(platform)):
         return
     print(f"\n{platform.platform}: {one.say()}")
-    for judged in judge(one):
+    for judged in check_practices(one):
         print(f"  {judged.level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
 
 

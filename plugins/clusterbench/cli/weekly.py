@@ -16,7 +16,7 @@ from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
 from clusterbench.cli.cluster import FAILED, OK
-from clusterbench.history.changes import Found, broken
+from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
@@ -76,7 +76,7 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     for name, why in (noted or {}).get("left_out", {}).items():
         print(f"\n{name}: left out: it {why}")
     changes = (week.get_json("changes.json") or {}).get("changes", [])
-    for found in broken(map(Found.of, changes)):
+    for found in broken(map(ReportedChange.of, changes)):
         print(f"  worse: {found.line}", file=sys.stderr)
     print()
     _save_report(week, "week     ")

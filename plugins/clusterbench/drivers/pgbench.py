@@ -43,7 +43,7 @@ LOG_COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class Load:
+class ScriptLoad:
     """What pgbench is to do: a script, by so many clients, each so many times."""
 
     script: str
@@ -103,7 +103,7 @@ status=0
 """
 
 
-def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+def job(load: ScriptLoad, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
     options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
@@ -143,7 +143,7 @@ def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
     return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
 
 
-def _drive(load: Load | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
+def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
     """pgbench and what it took of the processor, which is nothing of what follows it; ``$status`` is how it ended."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
     shared += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]

@@ -52,7 +52,7 @@ STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{}
 
 
 @dataclass(frozen=True)
-class Load:
+class Streams:
     """What the streams do. The shell and SQL around them is not measured."""
 
     streams: Sequence[Sequence[str]]
@@ -127,7 +127,7 @@ KEEP = """\
 find . -maxdepth 1 -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
 
 
-def job(load: Load, endpoint: Endpoint, database: Connection) -> Job:
+def job(load: Streams, endpoint: Endpoint, database: Connection) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
     where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
     command = COMMAND.format(

@@ -1,6 +1,6 @@
 """What an engine must be able to do. One folder per engine, found by its name; engine differences live nowhere else.
 
-A package ``engines/x`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
+A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from clusterbench.base.errors import EngineError
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ class Engine(Protocol):
         """``facts`` are those of set-up: a stopped server cannot be asked where its data and programs are."""
 
     @property
-    def lacks(self) -> Mapping[str, str]:
+    def unavailable(self) -> Mapping[str, str]:
         """What cannot be done here, and the reason: ``{"orca": "PostgreSQL has no ORCA optimizer"}``."""
 
     @classmethod
-    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
-        """As ``lacks``, as far as file and facts tell; without facts it is what the plan can know."""
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        """As ``unavailable``, as far as file and facts tell; without facts it is what the plan can know."""
 
     def set_up(self) -> None:
         """Bring the deployment into the state that its file declares; again and again with the same end."""
@@ -234,7 +235,9 @@ class Database(Engine, Protocol):
 
 
 def as_database(engine: Engine) -> Database:
-    """The engine, where only a database can be meant: its workloads name tables."""
+    """The engine, where only a database can be meant: its workloads name tables. Raises EngineError for another."""
+    if not hasattr(engine, "query"):
+        raise EngineError(f"platform {engine.platform.platform!r}: {engine.title} is no database: it has no tables")
     return cast(Database, engine)
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from clusterbench.base.errors import ClusterbenchError, EngineError
-from clusterbench.engines import Database, Residency
+from clusterbench.engines import Database, Engine, Residency, as_database
 
 COLD_SHARE_MAX = 0.01
 """Share of the relations' bytes that may be in memory in a cold trial: opening a table reads a page or two."""
@@ -29,25 +29,26 @@ class CannotEmptyError(ClusterbenchError):
     """Caches cannot be emptied here; the message says why. The trial is ``not_applicable``."""
 
 
-def make(state: str, engine: Database, relations: Sequence[str], *, page_cache: str) -> dict[str, Any]:
+def set_state(state: str, engine: Engine, relations: Sequence[str], *, page_cache: str) -> dict[str, Any]:
     """Bring the caches into ``state``. Returns the evidence, with ``problem`` None where the state was reached."""
     if not relations:
         return {"state": state, "method": "none", "problem": None, "proof": "none: it reads no table"}
     if state == "ramped_up":
         return {"state": state, "method": "none", "problem": None, "proof": "none: the ramp-up fills them"}
-    if state != "warm" and "flush" in engine.lacks:
-        raise CannotEmptyError(engine.lacks["flush"])
+    if state != "warm" and "flush" in engine.unavailable:
+        raise CannotEmptyError(engine.unavailable["flush"])
+    database = as_database(engine)
     if state == "cold":
-        engine.stop()
+        database.stop()
         try:
-            _empty(engine, relations)
+            _empty(database, relations)
         finally:
-            engine.start()
+            database.start()
     else:
-        engine.warm(relations)
+        database.warm(relations)
         if state == "database_warm":
-            _empty(engine, relations)
-    found = engine.residency(relations)
+            _empty(database, relations)
+    found = database.residency(relations)
     if found is None:
         return {"state": state, "method": "none", "problem": None, "proof": "none: no host can be asked"}
     return {"state": state, "method": page_cache, **asdict(found), "problem": problem(state, found)}

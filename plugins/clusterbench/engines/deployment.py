@@ -21,11 +21,11 @@ class Deployment:
         self._facts = dict(facts or {})
 
     @property
-    def lacks(self) -> Mapping[str, str]:
-        return self.lacking(self.platform, self._facts)
+    def unavailable(self) -> Mapping[str, str]:
+        return self.unavailable_on(self.platform, self._facts)
 
     @classmethod
-    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         raise NotImplementedError
 
     @property

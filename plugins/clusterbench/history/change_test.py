@@ -118,7 +118,7 @@ class ChangePoint:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _LevelTest:
     """Two neighbouring levels, as indices [start, at) and [at, end), and what the test says of their difference."""
 
     at: int
@@ -149,7 +149,7 @@ class _Step:
         return self.is_shown and reach >= policy.threshold_percent
 
 
-def judge(points: Sequence[Point], better: Better, policy: Policy, baseline: Baseline | None = None) -> Change:
+def detect_change(points: Sequence[Point], better: Better, policy: Policy, baseline: Baseline | None = None) -> Change:
     """``points`` in order of time; the last is the run that is judged."""
     since = _since(points, baseline)
     counted = [point for point in since if _counts(point)][-WINDOW:]
@@ -196,7 +196,7 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
     ]
 
 
-def among(found: Sequence[Change]) -> list[Change]:
+def control_false_discoveries(found: Sequence[Change]) -> list[Change]:
     """The same, of all series that were judged at once: what may well be one of many chances is told as no change yet.
 
     Benjamini and Hochberg 1995: of what is told as changed, at most ``FALSE_SHARE`` is expected to be chance.
@@ -245,7 +245,7 @@ def _logs(counted: Sequence[Point]) -> NDArray[Any]:
 # Levels and their test.
 
 
-def _steps(values: NDArray[Any], policy: Policy) -> list[_Step]:
+def _steps(values: NDArray[Any], policy: Policy) -> list[_LevelTest]:
     """Where the level may have changed, in the order in which they are asked whether they count.
 
     The newest runs against the last level; then that level against the one before. Where neither counts, the change
@@ -262,7 +262,7 @@ def _steps(values: NDArray[Any], policy: Policy) -> list[_Step]:
     return found
 
 
-def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_Step]:
+def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_LevelTest]:
     """Of the last two to five runs those splits that may be levels, the one that is shown best first."""
     splits = [len(values) - count for count in P_MAX if len(values) - count - begin >= runs_before]
     levels = [at for at in splits if _is_level(values[begin:at], values[at:])]
@@ -312,7 +312,7 @@ def _is_split(numbers: NDArray[Any]) -> bool:
     return bool((np.abs(means[1] - means[0]) >= limit * error).any())
 
 
-def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _Step:
+def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _LevelTest:
     """Student's t, two-sided. Where the level before is skewed towards the change, t is taken down (Johnson 1978)."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415
 
@@ -325,7 +325,7 @@ def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _Step:
     skew = max(0.0, math.copysign(1, after - before) * _skew(left))
     corrected = max(0.0, t - skew / (6 * math.sqrt(k)) * (min(t, T_CORRECTED) ** 2 - 1)) if t > 1 else t
     p = 2 * float(stdtr(freedom, -corrected))
-    return _Step(at, n, k, before, after, error, float(stdtrit(freedom, 0.975)), p)
+    return _LevelTest(at, n, k, before, after, error, float(stdtrit(freedom, 0.975)), p)
 
 
 def _skew(values: NDArray[Any]) -> float:
@@ -341,13 +341,13 @@ def _percent(log_ratio: float) -> float:
 # Words.
 
 
-def _state(step: _Step, better: Better) -> State:
+def _state(step: _LevelTest, better: Better) -> State:
     if better == "neither":
         return "no_change"
     return "regression" if (step.difference > 0) == (better == "lower") else "improvement"
 
 
-def _change(state: State, step: _Step, counted: Sequence[Point], says: str) -> Change:
+def _change(state: State, step: _LevelTest, counted: Sequence[Point], says: str) -> Change:
     return Change(
         state,
         says,
@@ -362,7 +362,7 @@ def _change(state: State, step: _Step, counted: Sequence[Point], says: str) -> C
     )
 
 
-def _sentence(step: _Step, better: Better, first: Point) -> str:
+def _sentence(step: _LevelTest, better: Better, first: Point) -> str:
     up = step.difference > 0
     words = ("higher", "lower") if better == "neither" else ("slower", "faster")
     word = words[0] if up == (better != "higher") else words[1]
@@ -370,7 +370,7 @@ def _sentence(step: _Step, better: Better, first: Point) -> str:
     return said + ("; neither direction is better, so it is no regression." if better == "neither" else ".")
 
 
-def _nothing(step: _Step, policy: Policy, runs: int) -> str:
+def _nothing(step: _LevelTest, policy: Policy, runs: int) -> str:
     """Of what came nearest to a change; one that is seen and does not count is told, and why it does not."""
     threshold = f"{policy.threshold_percent:g} %"
     if step.p > P_SEEN:
@@ -379,12 +379,12 @@ def _nothing(step: _Step, policy: Policy, runs: int) -> str:
     return f"no change yet: the last {step.runs_after} runs {_amount(step)}, which is {why}."
 
 
-def _amount(step: _Step) -> str:
+def _amount(step: _LevelTest) -> str:
     low, high = step.interval
     return f"{_percent(step.difference):+.1f} % (95 % interval {low:+.1f} to {high:+.1f} %, {_p(step.p)})"
 
 
-def _levels_said(step: _Step) -> str:
+def _levels_said(step: _LevelTest) -> str:
     return (
         f"{math.exp(step.after):.4g} in {step.runs_after} runs after {math.exp(step.before):.4g} in {step.runs_before}"
     )

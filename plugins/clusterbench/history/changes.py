@@ -21,7 +21,7 @@ QUESTION_DAYS = 6
 
 
 @dataclass(frozen=True)
-class Found:
+class ReportedChange:
     """An entry of changes.json, as ``regressions.SeriesChange`` writes it."""
 
     experiment: str
@@ -39,7 +39,7 @@ class Found:
     """That changed at that run, a line each."""
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Found:
+    def of(cls, entry: Mapping[str, Any]) -> ReportedChange:
         series, change = entry["series"], entry["change"]
         names = ("experiment", "scale", "platform", "sweep", "label", "levels", "measurement")
         return cls(
@@ -66,9 +66,9 @@ class Found:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def broken(found: Iterable[Found]) -> list[Found]:
+def broken(found: Iterable[ReportedChange]) -> list[ReportedChange]:
     return [one for one in found if one.state in WORSE]
 
 
-def regressions(found: Iterable[Found]) -> list[Found]:
+def regressions(found: Iterable[ReportedChange]) -> list[ReportedChange]:
     return [one for one in found if one.state == "regression"]

@@ -8,7 +8,15 @@ from typing import Any
 
 from clusterbench.base.errors import SpecError
 from clusterbench.history import read
-from clusterbench.history.change_test import CHANGED, WINDOW, Change, Policy, among, baseline_of, judge
+from clusterbench.history.change_test import (
+    CHANGED,
+    WINDOW,
+    Change,
+    Policy,
+    baseline_of,
+    control_false_discoveries,
+    detect_change,
+)
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.results.facts_compared import Difference, Side, differences
@@ -53,11 +61,11 @@ def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[Seri
     """What was followed in any of these runs. A verdict is one among those on all their series (``among``)."""
     judged, changes, facts = [], [], _Facts(db, {}, {})
     for run in runs:
-        for series, points, change in _judged(db, catalog, run):
+        for series, points, change in _changes_of_run(db, catalog, run):
             changes.append(change)
             judged.append((series, _nearest_facts(points, change.at_run_id)))
     found = []
-    for (series, changed), change in zip(judged, among(changes), strict=True):
+    for (series, changed), change in zip(judged, control_false_discoveries(changes), strict=True):
         if changed and change.state in (*CHANGED, "no_number"):
             before, after = changed
             differing = facts.differences(before.fact_set, after.fact_set)
@@ -67,7 +75,7 @@ def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[Seri
     return found
 
 
-def _judged(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Series, list[Point], Change]]:
+def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Series, list[Point], Change]]:
     try:
         experiment = catalog.experiment(run.experiment)
     except SpecError:
@@ -81,7 +89,7 @@ def _judged(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Serie
     for series, points in read.points_of_many(db, followed, run.started_at, POINTS):
         if points:
             baseline = baseline_of(accepted.get((series.id, series.measurement), ()), points)
-            yield series, points, judge(points, series.better, Policy.of(policy_of(series.sweep)), baseline)
+            yield series, points, detect_change(points, series.better, Policy.of(policy_of(series.sweep)), baseline)
 
 
 def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression]) -> list[Series]:

@@ -49,18 +49,18 @@ def _quoted(folders: Iterable[str]) -> str:
     return " ".join(map(quote, folders))
 
 
-Claim = tuple[str, str, str, str, bool]
+DeclaredFact = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
 CPU_LIMIT_OFF = 0.001
 """Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
 
 
-def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def declared_hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:
     """What the platform claims of its hosts beside what they tell. Pure.
 
     A little memory is kept by firmware and kernel, so a tenth less is as declared; more disks than declared, too.
     """
-    found: list[Claim] = []
+    found: list[DeclaredFact] = []
     if claim := platform.segment_host:
         for host in platform.hosts_with("segment"):
             found += _hardware(host, hosts[host], claim, ("memory_gb", claim.memory_gb, 1e9))
@@ -73,7 +73,7 @@ def claims(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[C
         for host in vms(platform):
             if limit is None:
                 found += _hardware(host, hosts[host], size, ("memory_gib", size.memory_gib, 2**30))
-            elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``lacks`` tells
+            elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``unavailable`` tells
                 is_same = math.isclose(seen, limit, abs_tol=CPU_LIMIT_OFF)
                 found.append((host, "cpu_limit", f"{limit:.4g}", f"{seen:.4g}", is_same))
     return found + _clocks(platform, hosts)
@@ -84,8 +84,8 @@ def vms(platform: Platform) -> list[str]:
     return [*working_hosts(platform), *(host for each in platform.neighbours.values() for host in each.hosts)]
 
 
-def lacks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """What cannot be had because of what the hosts are, as ``Engine.lacks``. Pure."""
+def unavailable(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What cannot be had because of what the hosts are, as ``Engine.unavailable``. Pure."""
     limit = cpu_limit(platform)
     without = [host for host in vms(platform) if not hosts[host].get("cpu_limit")]
     if limit is None or not without:
@@ -98,7 +98,7 @@ def lacks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[st
 
 def _hardware(
     host: str, facts: Mapping[str, Any], claim: Hardware | Worker | Size, memory: tuple[str, float | None, float]
-) -> list[Claim]:
+) -> list[DeclaredFact]:
     """``memory``: name, claim, and the bytes of its unit. What a file leaves out is not compared."""
     name, wanted_memory, unit_bytes = memory
     seen_memory, disks = int(facts["memory_bytes"]) / unit_bytes, int(facts.get("disks") or 0)
@@ -112,7 +112,7 @@ def _hardware(
     return found
 
 
-def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:
     """What is needed on each host, which must be there before the first trial wants it. Pure."""
     by_role = PROGRAMS.get(platform.engine, {})
     found = []
@@ -124,7 +124,7 @@ def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list
     return found
 
 
-def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:
     """An offset is as declared where it may be, in view of its uncertainty."""
     found = []
     for host, groups in platform.host_settings().items():

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from clusterbench.base.words import plural, ratio_words
 from clusterbench.results.compare import Comparison, Pair
-from clusterbench.results.compare_cells import Cell
+from clusterbench.results.compare_cells import ComparedCell
 from clusterbench.results.facts_compared import Difference
 from clusterbench.results.statistics import Summary
 
@@ -26,7 +26,7 @@ class Shown:
     asked: tuple[str, ...] = ()
     every: bool = False
 
-    def of(self, measured: Sequence[Cell]) -> list[Cell]:
+    def of(self, measured: Sequence[ComparedCell]) -> list[ComparedCell]:
         if self.asked:
             return [cell for cell in measured if cell.measurement in self.asked]
         if self.every:
@@ -128,8 +128,8 @@ def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -
         console.print("Neither has such a result.")
 
 
-def _by_label(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    grouped: dict[str, list[Cell]] = {}
+def _by_label(cells: Iterable[ComparedCell]) -> dict[str, list[ComparedCell]]:
+    grouped: dict[str, list[ComparedCell]] = {}
     for cell in cells:
         grouped.setdefault(cell.label, []).append(cell)
     return grouped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterbench.base.measurements import Better
-from clusterbench.results.judgement import NOT_POSITIVE, REPETITIONS_NEEDED, Judgement, Ratio, judge
+from clusterbench.results.judgement import NOT_POSITIVE, REPETITIONS_NEEDED, Judgement, Ratio, describe_ratio
 from clusterbench.results.statistics import REPETITIONS_MIN, Result, ratio_to_number
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.published import published_text
@@ -34,7 +34,7 @@ def ratio_beside(value: PublishedValue, ours: Ratio) -> tuple[Ratio, Judgement]:
 
 
 def _judged(value: PublishedValue, ratio: Ratio, better: Better, refused: str) -> Judgement:
-    return judge(*ratio, better, value.unit, refused=refused or _beyond_bound(value, ratio))
+    return describe_ratio(*ratio, better, value.unit, refused=refused or _beyond_bound(value, ratio))
 
 
 def _beyond_bound(value: PublishedValue, ratio: Ratio) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from clusterbench.base.errors import ArchiveError, suggest
-from clusterbench.results.compare_cells import Cell, cells_of
+from clusterbench.results.compare_cells import ComparedCell, cells_of
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Difference, Side, count_of_facts, differences, of_texts
 from clusterbench.results.judgement import say_deciding
@@ -52,7 +52,7 @@ class Pair:
     hosts: tuple[int, int]
     differences: list[Difference]
     declared: list[Difference]
-    cells: list[Cell]
+    cells: list[ComparedCell]
     durability: tuple[str, str] = ("", "")
     """How either traded durability away; empty where it did not, or where that is not known."""
     names: tuple[str, str] = ("A", "B")

@@ -9,14 +9,14 @@ from typing import Any
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
-from clusterbench.results.judgement import Judgement, Ratio, judge_two
+from clusterbench.results.judgement import Judgement, Ratio, compare_two
 from clusterbench.results.statistics import Result, Summary
 from clusterbench.results.utilisation import refusal
 from clusterbench.workloads import measurement_kinds
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparedCell:
     """One measurement of a cell on both sides; ``said`` stands for a number that is not there.
 
     Ratio and verdict are made when they are asked for: a run has thousands, of which few are shown.
@@ -47,7 +47,7 @@ class Cell:
 
     @cached_property
     def _judged(self) -> tuple[Ratio | None, Judgement]:
-        return judge_two(self.b, self.a, self.better, names=(self.names[1], self.names[0]), refused=self.refused)
+        return compare_two(self.b, self.a, self.better, names=(self.names[1], self.names[0]), refused=self.refused)
 
     def as_json(self) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in ("label", "measurement", "unit", "better", "said_a", "said_b")}
@@ -56,7 +56,7 @@ class Cell:
         return {**said, **sides, **judged}
 
 
-def cells_of(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str], refused: str = "") -> list[Cell]:
+def cells_of(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str], refused: str = "") -> list[ComparedCell]:
     """``refused``: why no number of the two may be compared; empty where they may be."""
     by_key_a, by_key_b = ({cell_key(result.sweep, result.levels): result for result in side} for side in (a, b))
     labels_a, labels_b = ({result.label for result in side} for side in (a, b))
@@ -75,18 +75,22 @@ def cell_key(sweep: str, levels: Mapping[str, Level]) -> str:
     return f"{sweep} {sorted((name, str(level)) for name, level in levels.items())}"
 
 
-def _of_cell(a: Result | None, b: Result | None, names: tuple[str, str], refused: str, *, twice: bool) -> list[Cell]:
+def _of_cell(
+    a: Result | None, b: Result | None, names: tuple[str, str], refused: str, *, twice: bool
+) -> list[ComparedCell]:
     """``twice``: the other side has a cell of that label with other levels."""
     known = next(result for result in (a, b) if result)
     levels = ", ".join(f"{name} {level}" for name, level in known.levels.items())
     label = f"{known.label} ({levels})" if twice else known.label
-    bare = Cell(known.sweep, label, "", "", None, None, _said(a, twice=twice), _said(b, twice=twice), names=names)
+    bare = ComparedCell(
+        known.sweep, label, "", "", None, None, _said(a, twice=twice), _said(b, twice=twice), names=names
+    )
     measured = dict.fromkeys(name for result in (a, b) if result for name in result.measurements)
     why = refused or _utilisation(a, b, names)
     return [_with(bare, name, a, b, why) for name in measured] or [replace(bare, refused=_lacking(bare))]
 
 
-def _with(bare: Cell, name: str, a: Result | None, b: Result | None, refused: str) -> Cell:
+def _with(bare: ComparedCell, name: str, a: Result | None, b: Result | None, refused: str) -> ComparedCell:
     of_a, of_b = (result.measurements.get(name) if result else None for result in (a, b))
     unit = next(side.unit for side in (of_a, of_b) if side)
     kind = measurement_kinds().get(name)
@@ -95,7 +99,7 @@ def _with(bare: Cell, name: str, a: Result | None, b: Result | None, refused: st
     return cell if of_a and of_b else replace(cell, refused=_lacking(cell))
 
 
-def _lacking(cell: Cell) -> str:
+def _lacking(cell: ComparedCell) -> str:
     """Which side has no number, and what is there in its place."""
     sides = zip(cell.names, (cell.said_a, cell.said_b), (cell.a, cell.b), strict=True)
     return "; ".join(f"{name}: {said}" for name, said, side in sides if side is None)

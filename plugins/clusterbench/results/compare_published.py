@@ -16,7 +16,7 @@ from clusterbench.base.words import plural
 from clusterbench.results.beside_paper import belongs, median_beside, ratio_beside
 from clusterbench.results.compare import OneRun, compare_platforms
 from clusterbench.results.facts_compared import comparable
-from clusterbench.results.judgement import Judgement, Ratio, judge
+from clusterbench.results.judgement import Judgement, Ratio, describe_ratio
 from clusterbench.results.statistics import Result, ratio_to_number
 from clusterbench.spec import Published, PublishedValue
 from clusterbench.spec.published import published_text
@@ -105,7 +105,7 @@ def _of_number(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
         if belongs(value, result) and result.sweep == value.sweep and value.platform in {None, result.platform}:
             summary = result.measurements.get(value.measurement)
             if summary is None:
-                refused = judge(None, None, better, refused=f"ours: {_instead(result)}")
+                refused = describe_ratio(None, None, better, refused=f"ours: {_instead(result)}")
                 yield _cell(result, result.platform, value, None, (None, refused))
             else:
                 ours = ratio_to_number(summary.values, 1.0)

@@ -215,7 +215,7 @@ def comparable(facts: Mapping[str, Any]) -> dict[str, str]:
     if "kernel_command_line" in found:
         found["kernel_command_line"] = ID_OF_A_DISK.sub("", found["kernel_command_line"]).strip()
     if "clock_offset_ms" in facts:
-        found["clock"] = clock(facts)
+        found["clock"] = clock_offset(facts)
     if "clock_synchronised" in facts:  # every host that was asked for its limits has that, too
         found = {**dict.fromkeys(LIMITS, "none"), **found}
     found |= _counted("disk", _group(facts, "disk"), disk_text)
@@ -249,7 +249,7 @@ def engine_texts(facts: Mapping[str, Any]) -> dict[str, str]:
     return {f"engine.{name}": value for name, value in found.items() if name not in OF_THE_PLACE}
 
 
-def clock(facts: Mapping[str, Any]) -> str:
+def clock_offset(facts: Mapping[str, Any]) -> str:
     """How far off, in steps, beyond what the round trip leaves open."""
     beyond = abs(float(facts["clock_offset_ms"])) - float(facts.get("clock_offset_uncertainty_ms") or 0)
     passed = [step for step in CLOCK_STEPS_MS if beyond > step]

@@ -40,7 +40,7 @@ class Judgement:
         return asdict(self)
 
 
-def judge(
+def describe_ratio(
     ratio: float | None,
     interval_95: tuple[float, float] | None,
     better: Better,
@@ -61,7 +61,7 @@ def judge(
     return Judgement(word_of(ratio, better, unit), _difference(ratio, (low, high), better, unit), facts)
 
 
-def judge_two(
+def compare_two(
     ours: Summary | None,
     reference: Summary | None,
     better: Better,
@@ -74,14 +74,14 @@ def judge_two(
     unit = next((summary.unit for summary in (ours, reference) if summary), "1")
     why = refused or _unlike(ours, reference, names)
     if why or ours is None or reference is None:
-        return None, judge(None, None, better, unit, refused=why, deciding=deciding)
+        return None, describe_ratio(None, None, better, unit, refused=why, deciding=deciding)
     if not any((*ours.values, *reference.values)):
         return None, Judgement("no difference shown", "no difference shown: all values are 0", say_deciding(deciding))
     if reference.median <= 0 or ours.median <= 0:
-        return None, judge(None, None, better, unit, refused=NOT_POSITIVE, deciding=deciding)
+        return None, describe_ratio(None, None, better, unit, refused=NOT_POSITIVE, deciding=deciding)
     value, interval = ratio_of(ours.values, reference.values)
     why = _no_interval((ours, reference), names) if interval is None else ""
-    return (value, interval), judge(value, interval, better, unit, refused=why, deciding=deciding)
+    return (value, interval), describe_ratio(value, interval, better, unit, refused=why, deciding=deciding)
 
 
 def word_of(ratio: float, better: Better, unit: str) -> Word:

@@ -20,7 +20,7 @@ from clusterbench.base.connections import HISTORY
 from clusterbench.base.errors import ArchiveError
 from clusterbench.base.run_ids import BASELINES
 from clusterbench.base.words import plural
-from clusterbench.history.changes import QUESTION_DAYS, Found, regressions
+from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, regressions
 
 if TYPE_CHECKING:
     from clusterbench.run.steps import Run
@@ -72,14 +72,14 @@ def questions(run: Run, asked_by: str) -> list[Question]:
     """Of the week's regressions those that nobody was asked about yet, by experiment and platform."""
     changes = run.archive.need_json("changes.json")["changes"]
     through = {one["experiment"]: one["run_id"] or "" for one in run.archive.need_json("week.json")["runs"]}
-    groups: dict[tuple[str, str], list[Found]] = defaultdict(list)
-    for found in regressions(map(Found.of, changes)):
+    groups: dict[tuple[str, str], list[ReportedChange]] = defaultdict(list)
+    for found in regressions(map(ReportedChange.of, changes)):
         if _claim(run.archive.store, found, asked_by, through[found.experiment]):
             groups[found.experiment, found.platform].append(found)
     return [_question(*group, found) for group, found in groups.items()]
 
 
-def _question(experiment: str, platform: str, found: Sequence[Found]) -> Question:
+def _question(experiment: str, platform: str, found: Sequence[ReportedChange]) -> Question:
     shown = [f"- **{_label(one)}**: {one.says}{_facts(one)}" for one in found[:SHOWN]]
     if len(found) > SHOWN:
         shown.append(f"- and {len(found) - SHOWN} more, which the week's report lists")
@@ -91,17 +91,17 @@ def _question(experiment: str, platform: str, found: Sequence[Found]) -> Questio
     return Question(experiment, platform, {_label(one): one.series_id for one in found}, body)
 
 
-def _label(found: Found) -> str:
+def _label(found: ReportedChange) -> str:
     return f"{found.sweep}, {found.label}: {found.measurement} ({found.scale} scale)"
 
 
-def _facts(found: Found) -> str:
+def _facts(found: ReportedChange) -> str:
     if not found.facts:
         return " No fact of the platform changed there."
     return f" Changed there: {'; '.join(found.facts)}."
 
 
-def _claim(store: Store, found: Found, asked_by: str, through: str) -> bool:
+def _claim(store: Store, found: ReportedChange, asked_by: str, through: str) -> bool:
     """Whether ``asked_by`` is the one to ask: nobody has, or nobody answered in time. ``through``: the run judged."""
     folder = _folder(found.experiment, found.series_id)
     numbers = sorted(int(key.rsplit("/", 1)[1].split(".")[0]) for key in store.keys(folder) if key.endswith(".q.json"))
@@ -147,7 +147,7 @@ class Answer:
 def record(run: Run, asked: Mapping[str, str], answer: Answer) -> int:
     """Keep who said what, and the accepted baselines. Returns how many were accepted."""
     accepted = set(chosen_series(asked, answer.chosen))
-    found = [Found.of(entry) for entry in run.archive.need_json("changes.json")["changes"]]
+    found = [ReportedChange.of(entry) for entry in run.archive.need_json("changes.json")["changes"]]
     for one in regressions(found):
         if one.series_id in asked.values():
             word = "accepted" if one.series_id in accepted else "kept"
@@ -160,14 +160,14 @@ def record(run: Run, asked: Mapping[str, str], answer: Answer) -> int:
     return len(accepted)
 
 
-def _answer(store: Store, found: Found, word: str, answer: Answer) -> None:
+def _answer(store: Store, found: ReportedChange, word: str, answer: Answer) -> None:
     for key in store.keys(_folder(found.experiment, found.series_id)):
         if key.endswith(".q.json") and _json(store, key)["asked_by"] == answer.asked_by:
             said = {"answer": word, **answer.as_json()}
             store.put_new(key.replace(".q.json", ".a.json"), _bytes(said), "application/json")
 
 
-def _accept(store: Store, found: Found, answer: Answer) -> None:
+def _accept(store: Store, found: ReportedChange, answer: Answer) -> None:
     baseline = {
         "experiment": found.experiment,
         "scale": found.scale,

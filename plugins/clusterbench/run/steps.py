@@ -129,7 +129,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
         apply_setup(testbed)
         engine_facts, *of_neighbours = (engine.facts() for engine in testbed.engines.values())
         hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts))
-        testbed.hosts_lack = facts.lacks(testbed.platform, hosts)
+        testbed.unavailable_on_hosts = facts.unavailable(testbed.platform, hosts)
         rows = [*conformance_of_engine(testbed), *conformance_of_hosts(testbed, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
         run.archive.put_json(
@@ -138,7 +138,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
                 "engine": engine_facts,
                 "neighbours": dict(zip(testbed.neighbours, of_neighbours, strict=True)),
                 "hosts": hosts,
-                "lacks": testbed.hosts_lack,
+                "lacks": testbed.unavailable_on_hosts,
                 "durability": durability_of(testbed),
                 "page_cache": testbed.platform.page_cache,
                 "notes": testbed.platform.notes,
@@ -172,7 +172,7 @@ def conformance_of_hosts(
     """``hosts``: their facts, where they were read already. Changes nothing."""
     declared = host_settings.items(testbed.platform)
     found = hosts or facts.hosts(testbed.fleet)
-    claims = [*facts.claims(testbed.platform, found), *facts.programs(testbed.platform, found)]
+    claims = [*facts.declared_hardware(testbed.platform, found), *facts.programs(testbed.platform, found)]
     return [
         *conformance.of_claims(testbed.platform, claims),
         *conformance.of_hosts(testbed.platform, declared, setup.read(testbed.fleet, declared)),
@@ -199,14 +199,14 @@ def _check_space(run: Run, testbed: Testbed) -> None:
 
 
 def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
-    datasets = run.plan().datasets(testbed.platform.platform, testbed.lacks)
+    datasets = run.plan().datasets(testbed.platform.platform, testbed.unavailable)
     needed = sum(
         max(0, int(dataset.bytes_expected * DISK_HEADROOM) - as_database(engine).stored_bytes(dataset.table))
         for workload, dataset in datasets
         if dataset.is_loaded_by_trial or not load_workload(workload).is_generated(dataset, engine)
     )  # less what is there already: it goes first, or is gone on with
     free = engine.free_bytes()
-    of_trials = run.plan().made_by_trials(testbed.platform.platform, testbed.lacks)
+    of_trials = run.plan().made_by_trials(testbed.platform.platform, testbed.unavailable)
     if free is not None and of_trials and of_trials[0].bytes_expected > free:
         raise EngineError(too_small(engine.platform.platform, of_trials[0], free))
     if free is not None and needed > free:
@@ -219,7 +219,7 @@ def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
 def generate_data(run: Run, platform: str) -> None:
     """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
     with run.testbed(platform) as testbed:
-        for workload, dataset in run.plan().datasets(platform, testbed.lacks):
+        for workload, dataset in run.plan().datasets(platform, testbed.unavailable):
             for engine in testbed.engines.values():  # in turn: they may share files on the ETL host
                 begun = time.monotonic()
                 load_workload(workload).generate(dataset, engine)
@@ -236,7 +236,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     with run.testbed(platform) as testbed:
         looks = [
             (workload, dataset, engine)
-            for workload, dataset in plan.datasets(platform, testbed.lacks)
+            for workload, dataset in plan.datasets(platform, testbed.unavailable)
             for engine in testbed.engines.values()
         ]
         for workload, dataset, engine in looks:
@@ -246,7 +246,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
-        for workload, dataset in plan.workloads(platform, testbed.lacks):
+        for workload, dataset in plan.workloads(platform, testbed.unavailable):
             _note_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
@@ -401,7 +401,7 @@ def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None
     planned = run.archive.get_json("plan.json")
     for trial in Plan.from_json(planned).trials.get(testbed.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
-        if trial.id not in recorded and not not_applicable(workload, trial.levels, testbed.lacks):
+        if trial.id not in recorded and not not_applicable(workload, trial.levels, testbed.unavailable):
             for engine in testbed.engines.values():
                 workload.restore(trial, engine)
 

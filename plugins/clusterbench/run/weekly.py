@@ -16,8 +16,8 @@ from clusterbench import __version__
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.connections import HISTORY, Connections
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
-from clusterbench.base.run_ids import WEEKLY, letters_of
-from clusterbench.history.changes import Found, broken
+from clusterbench.base.run_ids import WEEKLY, hash_suffix
+from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.history.model import WeekRun
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import is_offered
@@ -69,7 +69,7 @@ def runs_of(week: Mapping[str, Any]) -> list[WeekRun]:
 def find(store: Store, experiment: str, dag_run_id: str) -> RunArchive | None:
     """The archive of a DAG run: its run id ends in letters that stand for Airflow's."""
     for run_id in sorted(store.folders(f"{experiment}/"), reverse=True):
-        if run_id.endswith(f"-{letters_of(dag_run_id)}"):
+        if run_id.endswith(f"-{hash_suffix(dag_run_id)}"):
             archive = RunArchive(store, experiment, run_id)
             opened = archive.get_json("run.json") or {}
             if (opened.get("started_by") or {}).get("dag_run_id") == dag_run_id:
@@ -168,14 +168,14 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
     ]  # fmt: skip
 
 
-def judge(run: Run) -> list[Found]:
+def find_changes(run: Run) -> list[ReportedChange]:
     """changes.json: each series of the week's runs against its history. Raises RegressionError for what got worse."""
     kept = run.archive.get_json("changes.json")
     if kept is None:
         _check_open(run)
         run.archive.put_json("changes.json", {"changes": _changes(run)})
         kept = run.archive.need_json("changes.json")
-    found = [Found.of(entry) for entry in kept["changes"]]
+    found = [ReportedChange.of(entry) for entry in kept["changes"]]
     if worse := broken(found):
         raise RegressionError("\n".join(one.line for one in worse))
     return found
@@ -206,14 +206,14 @@ def seal(run: Run) -> str:
 
     opened, week = run.archive.need_json("run.json"), run.archive.get_json("week.json")
     changes = (run.archive.get_json("changes.json") or {}).get("changes")
-    valid = changes is not None and not problems(week, [Found.of(entry) for entry in changes])
+    valid = changes is not None and not problems(week, [ReportedChange.of(entry) for entry in changes])
     run.archive.seal({"valid": valid, "started_by": opened["started_by"]})
     with database.opened(run.connections(HISTORY)) as db:
         load.load_week(db, run.archive)
     return run.archive.url
 
 
-def problems(week: Mapping[str, Any] | None, found: Sequence[Found] | None) -> list[str]:
+def problems(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | None) -> list[str]:
     """What makes a week a bad one, a line each; empty for a good one."""
     if week is None:
         return ["the week was not archived; an earlier task says why"]

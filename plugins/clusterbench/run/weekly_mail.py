@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.words import plural
-from clusterbench.history.changes import QUESTION_DAYS, Found, broken, regressions
+from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, broken, regressions
 from clusterbench.run.weekly import problems, runs_of
 
 REGRESSIONS_TOLD = 50
@@ -26,7 +26,7 @@ class Message:
 
 def of_week(
     week: Mapping[str, Any] | None,
-    found: Sequence[Found] | None,
+    found: Sequence[ReportedChange] | None,
     *,
     text: str | None,
     report: bytes | None,
@@ -52,7 +52,7 @@ def of_week(
     return Message(subject, "\n".join([body.rstrip(), "", *links, ""]), webhook, report)
 
 
-def _summary(week: Mapping[str, Any] | None, found: Sequence[Found] | None) -> str:
+def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | None) -> str:
     """All of it in one line, the worst first."""
     if week is None:
         return "the weekly run could not be archived"

@@ -58,12 +58,12 @@ def _workload_modules() -> dict[str, str]:
 
 
 def engine_module(name: str) -> ModuleType:
-    """The package that defines the engine as ``ENGINE``. Raises SpecError that lists the engines there are."""
+    """The module ``engine`` of the engine's folder, with ``ENGINE``. Raises SpecError with the engines there are."""
     if name not in engine_names():
         raise SpecError([f"unknown engine {name!r}{suggest(name, engine_names())}"])
-    return importlib.import_module(f"clusterbench.engines.{name}")
+    return importlib.import_module(f"clusterbench.engines.{name}.engine")
 
 
 def engine_names() -> list[str]:
-    """Each engine is a folder of its name."""
-    return sorted(path.parent.name for path in (PACKAGE / "engines").glob("[a-z]*/__init__.py"))
+    """Each engine is a folder of its name, with a module ``engine``."""
+    return sorted(path.parent.name for path in (PACKAGE / "engines").glob("[a-z]*/engine.py"))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from clusterbench.spec.placed import MEMORY_PERCENT, Placed, counted, density, placed
 from clusterbench.spec.platform import Platform
 
-Level = Literal["good", "mind", "against"]
+Grade = Literal["good", "mind", "against"]
 LEVELS = ("against", "mind", "good")
 
 MEMORY_PERCENT_FOR_GIB = 256
@@ -19,17 +19,17 @@ HADOOP_VMS = range(2, 11)
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PracticeCheck:
     """``mind``: it works, at a cost or on a condition that ``found`` names; ``against``: the paper advises not to."""
 
     rule: str
-    level: Level
+    level: Grade
     found: str
     source: str
     """Paper and section."""
 
 
-def judge(one: Placed) -> list[Judgement]:
+def check_practices(one: Placed) -> list[PracticeCheck]:
     """Every best practice that can be told from what the platform's file says; what is not good comes first."""
     rules = (_numa_cpus, _numa_memory, _memory, _density, _hypervisor, _disks, _datanode, _hadoop_vms)
     found = [judgement for rule in rules if (judgement := rule(one))]
@@ -41,10 +41,10 @@ def described(platform: Platform) -> dict[str, Any] | None:
     one = placed(platform)
     if one is None:
         return None
-    return {"says": one.say(), **one.as_json(), "judgements": [asdict(judgement) for judgement in judge(one)]}
+    return {"says": one.say(), **one.as_json(), "judgements": [asdict(judgement) for judgement in check_practices(one)]}
 
 
-def _numa_cpus(one: Placed) -> Judgement | None:
+def _numa_cpus(one: Placed) -> PracticeCheck | None:
     machine = one.machine
     if machine.sockets == 1:
         return None
@@ -52,8 +52,8 @@ def _numa_cpus(one: Placed) -> Judgement | None:
     threads = cores * machine.threads_per_core
     node = f"the {cores} cores of a node"
 
-    def judged(level: Level, found: str, source: str = "002, Virtual Machines") -> Judgement:
-        return Judgement("CPUs in one NUMA node", level, found, source)
+    def judged(level: Grade, found: str, source: str = "002, Virtual Machines") -> PracticeCheck:
+        return PracticeCheck("CPUs in one NUMA node", level, found, source)
 
     if not one.is_virtual:
         return judged("mind", f"one system on {machine.sockets} nodes: some of its memory is always remote")
@@ -72,35 +72,35 @@ def _is_wider_than_a_node(one: Placed) -> bool:
     return whole_gib is not None and each_gib is not None and each_gib > whole_gib / one.machine.sockets
 
 
-def _numa_memory(one: Placed) -> Judgement | None:
+def _numa_memory(one: Placed) -> PracticeCheck | None:
     """Of all VMs that are on one node, if they are dealt out in turn."""
     machine, each_gib = one.machine, one.size.memory_gib
     if machine.sockets == 1 or not one.is_virtual or machine.memory_gib is None or each_gib is None:
         return None
     vms = -(-one.systems // machine.sockets)
     node_gib, needed_gib = machine.memory_gib / machine.sockets, vms * each_gib
-    level: Level = "good" if needed_gib <= node_gib else "against"
+    level: Grade = "good" if needed_gib <= node_gib else "against"
     found = f"{vms} x {each_gib:g} GiB on a node of {node_gib:g} GiB"
-    return Judgement("memory in one NUMA node", level, found, "000 and 002, Best Practices")
+    return PracticeCheck("memory in one NUMA node", level, found, "000 and 002, Best Practices")
 
 
-def _memory(one: Placed) -> Judgement | None:
+def _memory(one: Placed) -> PracticeCheck | None:
     if not one.is_virtual or one.machine.memory_gib is None or one.size.memory_gib is None:
         return None
     whole_gib, given_gib = one.machine.memory_gib, one.systems * one.size.memory_gib
     percent = 100 * given_gib / whole_gib
     found = f"{given_gib:g} of {whole_gib:g} GiB, {percent:.0f} %"
-    level: Level = "good" if round(percent) <= MEMORY_PERCENT else "mind" if percent <= 100 else "against"
+    level: Grade = "good" if round(percent) <= MEMORY_PERCENT else "mind" if percent <= 100 else "against"
     if level == "against":
         found += ": the hypervisor must swap"
     elif level == "mind" and whole_gib > MEMORY_PERCENT_FOR_GIB:
         found += f": a machine with more than {MEMORY_PERCENT_FOR_GIB} GiB bears slightly more than {MEMORY_PERCENT} %"
     elif whole_gib < MEMORY_PERCENT_FOR_GIB:
         found += f": a machine with less than {MEMORY_PERCENT_FOR_GIB} GiB should give less than {MEMORY_PERCENT} %"
-    return Judgement(f"at most {MEMORY_PERCENT} % of the memory", level, found, "002, Best Practices")
+    return PracticeCheck(f"at most {MEMORY_PERCENT} % of the memory", level, found, "002, Best Practices")
 
 
-def _density(one: Placed) -> Judgement | None:
+def _density(one: Placed) -> PracticeCheck | None:
     if not one.is_virtual:
         return None
     machine = one.machine
@@ -111,43 +111,45 @@ def _density(one: Placed) -> Judgement | None:
     }[density(machine, one.cpus)]
     ratio = f"{one.cpus / machine.threads:.3g}"
     found = found.format(cpus=one.cpus, cores=counted(machine.cores, "core"), threads=machine.threads, ratio=ratio)
-    return Judgement("no oversubscription", level, found, "004, VM Density Scenarios")  # type: ignore[arg-type]
+    return PracticeCheck("no oversubscription", level, found, "004, VM Density Scenarios")  # type: ignore[arg-type]
 
 
-def _hypervisor(one: Placed) -> Judgement | None:
+def _hypervisor(one: Placed) -> PracticeCheck | None:
     if not one.is_virtual:
         return None
     threads = one.machine.threads
     left = threads - one.cpus
-    level: Level = "good" if left > 0 else "mind" if left == 0 else "against"
+    level: Grade = "good" if left > 0 else "mind" if left == 0 else "against"
     found = f"{left} of {threads} threads left" if left > 0 else f"none of {threads} threads left"
-    return Judgement("room for the hypervisor", level, found, "003, Benchmark Design Considerations")
+    return PracticeCheck("room for the hypervisor", level, found, "003, Benchmark Design Considerations")
 
 
-def _disks(one: Placed) -> Judgement | None:
+def _disks(one: Placed) -> PracticeCheck | None:
     disks, each = one.machine.data_disks, one.size.data_disks
     if not one.is_virtual or disks is None or each is None:
         return None
     given = one.systems * each
-    level: Level = "good" if given == disks else "mind" if given < disks else "against"
+    level: Grade = "good" if given == disks else "mind" if given < disks else "against"
     found = f"{one.systems} x {each} of {disks}"
     found += {"good": "", "mind": f": {disks - given} idle", "against": ": VMs share disks"}[level]
-    return Judgement("disks dealt out evenly", level, found, "000, Test Cases and Test Method; 002, Virtual Machines")
+    return PracticeCheck(
+        "disks dealt out evenly", level, found, "000, Test Cases and Test Method; 002, Virtual Machines"
+    )
 
 
-def _datanode(one: Placed) -> Judgement | None:
+def _datanode(one: Placed) -> PracticeCheck | None:
     if one.slots is None or one.size.data_disks is None:
         return None
-    level: Level = "good" if one.size.data_disks <= DATANODE_DISKS else "mind"
-    return Judgement(
+    level: Grade = "good" if one.size.data_disks <= DATANODE_DISKS else "mind"
+    return PracticeCheck(
         f"at most {DATANODE_DISKS} disks a DataNode", level, counted(one.size.data_disks, "disk"), "002, Best Practices"
     )
 
 
-def _hadoop_vms(one: Placed) -> Judgement | None:
+def _hadoop_vms(one: Placed) -> PracticeCheck | None:
     if one.slots is None or one.machine.sockets != 2:
         return None
     vms = one.placement.vms_per_machine
-    level: Level = "good" if vms in HADOOP_VMS else "mind"
+    level: Grade = "good" if vms in HADOOP_VMS else "mind"
     found = f"{counted(vms, 'VM') if vms else 'none'}; 4 were the fastest"
-    return Judgement("2 to 10 VMs on two sockets", level, found, "002, Conclusion")
+    return PracticeCheck("2 to 10 VMs on two sockets", level, found, "002, Conclusion")

@@ -29,7 +29,7 @@ LAST = (
 )
 
 
-def look(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well: bool) -> dict[str, Any]:
+def examine(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well: bool) -> dict[str, Any]:
     """How the cluster is after the driver, what became of its instances meanwhile, and what their logs say.
 
     ``name``: that of ``Engine.mark_logs``.

@@ -123,7 +123,7 @@ class Round:
     failed: bool
 
 
-def judge(output: Path, reading: Reading) -> tuple[dict[str, Any], str]:
+def check_under_load(output: Path, reading: Reading) -> tuple[dict[str, Any], str]:
     """Evidence by neighbour, and why the trial is invalid, if it is. Pure but for the file."""
     start_s, end_s = reading.window_start_s, reading.window_end_s
     if start_s is None or end_s is None:

@@ -44,25 +44,25 @@ class Plan:
     choices: Choices
     trials: dict[str, list[Trial]]
 
-    def datasets(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+    def datasets(self, platform: str, unavailable: Mapping[str, str]) -> list[tuple[str, Dataset]]:
         """(workload, dataset) of those of the platform's trials that can be had, each dataset once, smallest first."""
         found: dict[str, tuple[str, Dataset]] = {}
-        for workload, dataset in self.workloads(platform, lacks):
+        for workload, dataset in self.workloads(platform, unavailable):
             if not dataset.is_of_trial:
                 found.setdefault(dataset.table, (workload, dataset))
         return sorted(found.values(), key=lambda pair: pair[1].rows)
 
-    def made_by_trials(self, platform: str, lacks: Mapping[str, str]) -> list[Dataset]:
+    def made_by_trials(self, platform: str, unavailable: Mapping[str, str]) -> list[Dataset]:
         """Datasets that trials make and remove, one at a time; the largest first."""
-        found = [dataset for _, dataset in self.workloads(platform, lacks) if dataset.is_of_trial]
+        found = [dataset for _, dataset in self.workloads(platform, unavailable) if dataset.is_of_trial]
         return sorted(found, key=lambda dataset: -dataset.bytes_expected)
 
-    def workloads(self, platform: str, lacks: Mapping[str, str]) -> list[tuple[str, Dataset]]:
+    def workloads(self, platform: str, unavailable: Mapping[str, str]) -> list[tuple[str, Dataset]]:
         """As ``datasets``, but every workload with each of its datasets."""
         found: dict[tuple[str, Dataset], None] = {}
         for trial in self.trials[platform]:
             workload = load_workload(trial.workload)
-            if not not_applicable(workload, trial.levels, lacks):
+            if not not_applicable(workload, trial.levels, unavailable):
                 found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
         return list(found)
 
@@ -246,12 +246,12 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
     estimates = []
     for name, trials in plan.trials.items():
         platform = catalog.platform(name)
-        lacks = engine_class(platform.engine).lacking(platform, {})
-        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, lacks) is None]
-        datasets = [dataset for _, dataset in plan.datasets(name, lacks)]
+        unavailable = engine_class(platform.engine).unavailable_on(platform, {})
+        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, unavailable) is None]
+        datasets = [dataset for _, dataset in plan.datasets(name, unavailable)]
         engines = 1 + len(platform.neighbours)
         dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)
-        of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, lacks)), default=0)
+        of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, unavailable)), default=0)
         measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
         estimates.append(
             Estimate(

@@ -18,7 +18,7 @@ from typing import Any
 from clusterbench.base.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
-from clusterbench.engines import as_database, caches
+from clusterbench.engines import caches
 from clusterbench.engines.instances import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob, JobState
@@ -38,7 +38,7 @@ def run_trial(trial: Trial, testbed: Testbed) -> TrialRecord:
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
     workload = load_workload(trial.workload)
-    if reason := not_applicable(workload, trial.levels, testbed.lacks):
+    if reason := not_applicable(workload, trial.levels, testbed.unavailable):
         return testbed.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), testbed), None)
     job = job_of(trial, testbed)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,12 +88,12 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         without = telemetry.stop(testbed.fleet, name)
         before = json.loads((output / "before.json").read_text())
-        after = aftermath.look(testbed.engine, before, name, ended_well=state.exit_status == 0)
+        after = aftermath.examine(testbed.engine, before, name, ended_well=state.exit_status == 0)
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(testbed.fleet, name, output / "telemetry", without)
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
-    return _judge(trial, workload, state, output, expected, missing, drawn)
+    return _record_of(trial, workload, state, output, expected, missing, drawn)
 
 
 def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, name: str) -> None:
@@ -108,9 +108,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     with testbed.phase("cache_state"):
         state = str(trial.levels.get("cache", "warm"))
         relations = workload.relations(trial)
-        before["caches"] = caches.make(
-            state, as_database(testbed.engine), relations, page_cache=testbed.platform.page_cache
-        )
+        before["caches"] = caches.set_state(state, testbed.engine, relations, page_cache=testbed.platform.page_cache)
     with testbed.phase("settle"):
         made = workload.job(trial, testbed.engine)
         neighbours.start(trial, workload, testbed, job)
@@ -123,7 +121,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
 
 
-def _judge(  # noqa: PLR0917  private, and each argument is a part of the evidence
+def _record_of(  # noqa: PLR0917  private, and each argument is a part of the evidence
     trial: Trial,
     workload: Workload,
     state: JobState,
@@ -150,8 +148,8 @@ def _judge(  # noqa: PLR0917  private, and each argument is a part of the eviden
     }
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     outcome, reason = _outcome(state, reading, before, output)
-    beside, problem = neighbours.judge(output, reading)
-    off = utilisation.judge(before.get("load"), observed)
+    beside, problem = neighbours.check_under_load(output, reading)
+    off = utilisation.check_target(before.get("load"), observed)
     if problem and outcome == "completed":
         outcome, reason = "invalid", problem
     if off and outcome == "completed":  # as a state of the caches that cannot be had

@@ -29,14 +29,14 @@ class Testbed:
     archive: RunArchive
     neighbours: Mapping[str, Engine] = field(default_factory=dict)
     """Of the platform, by name; each is under the trial's load while it is measured (``neighbours.py``)."""
-    hosts_lack: Mapping[str, str] = field(default_factory=dict)
-    """What cannot be had because of what the hosts are, as ``Engine.lacks``."""
+    unavailable_on_hosts: Mapping[str, str] = field(default_factory=dict)
+    """What cannot be had because of what the hosts are, as ``Engine.unavailable``."""
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @property
-    def lacks(self) -> dict[str, str]:
+    def unavailable(self) -> dict[str, str]:
         """What cannot be done here, of whatever cause, and the reason."""
-        return {**self.engine.lacks, **self.hosts_lack}
+        return {**self.engine.unavailable, **self.unavailable_on_hosts}
 
     @property
     def engines(self) -> dict[str, Engine]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.base.errors import ClusterbenchError, EngineError
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
-from clusterbench.drivers.load_search import TOLERANCE, Load, NotReached, Search, Step, Try
+from clusterbench.drivers.load_search import TOLERANCE, ClientLoad, LoadNotReached, LoadSearch, LoadStep, NextLoad
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
 from clusterbench.workloads import Workload
@@ -68,17 +68,17 @@ def reach(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) 
         return trial, None
     if not testbed.platform.database_hosts:
         raise CannotReachError(str(testbed.platform.without_hosts or "the platform names no host of a database"), {})
-    search = Search(target, int(trial.levels["clients"]), float(trial.levels["probe_s"]))
-    steps: list[Step] = []
+    search = LoadSearch(target, int(trial.levels["clients"]), float(trial.levels["probe_s"]))
+    steps: list[LoadStep] = []
     try:
-        while isinstance(said := search.next(steps), Try):
+        while isinstance(said := search.next(steps), NextLoad):
             step = _step(trial, workload, testbed, job.beside(PROBE), said)
             log.info("%s: CPU %.1f %%, %.1f transactions/s", said.load, step.cpu_percent, step.throughput_per_s)
             steps.append(step)
     finally:
         job.beside(PROBE).kill()
     evidence: dict[str, Any] = {"cpu_percent": target, "steps": [asdict(step) for step in steps]}
-    if isinstance(said, NotReached):
+    if isinstance(said, LoadNotReached):
         raise CannotReachError(said.reason, evidence)
     time.sleep(QUIET_S)
     evidence |= asdict(said.load)
@@ -92,12 +92,12 @@ def found(trial: Trial, evidence: Mapping[str, Any] | None) -> Trial:
     return _with(trial, clients=evidence["clients"], rate_per_s=evidence["rate_per_s"])
 
 
-def judge(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> str:
+def check_target(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> str:
     """Why what was asked for could not be held, by what the hosts did in the measured window; empty where it was."""
     if not evidence:
         return ""
     asked = f"asked for was {evidence['cpu_percent']:g} % and {TOLERANCE:g} points more or less"
-    load = Load(evidence["clients"], evidence["rate_per_s"])
+    load = ClientLoad(evidence["clients"], evidence["rate_per_s"])
     if "cpu_percent" not in measured:
         return f"the database hosts' CPU utilisation over the measured window is not known, {asked}; load: {load}"
     percent = measured["cpu_percent"]
@@ -122,7 +122,7 @@ def _with(trial: Trial, **levels: Any) -> Trial:
     return replace(trial, levels={**trial.levels, **levels})
 
 
-def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: Try) -> Step:
+def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> LoadStep:
     """``wanted`` for a short time; the processors are looked at after the ramp-up and before the end."""
     window_s = int(trial.levels["probe_s"]) * wanted.length
     ramp_up_s = int(trial.levels["ramp_up_s"])
@@ -139,7 +139,7 @@ def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, 
     _sleep_until(began + ramp_up_s + window_s - MARGIN_S)
     use = Use.between(before, _look(testbed))
     reading = _reading(short, workload, job)
-    return Step(
+    return LoadStep(
         wanted.load,
         use.seconds,
         use.cpu_percent,
@@ -162,7 +162,7 @@ def _reading(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
         reading = workload.read(Path(folder), short, {})
     if state.exit_status or state.exit_status is None or reading.errors or not reading.samples:
         said = str(reading.details.get("driver_errors", "")).strip() or job.errors()
-        load = Load(int(short.levels["clients"]), float(short.levels["rate_per_s"]))
+        load = ClientLoad(int(short.levels["clients"]), float(short.levels["rate_per_s"]))
         raise EngineError(
             f"looking for the load, with {load}: the driver ended with status {state.exit_status}, {reading.errors} "
             f"errors: {said[-500:]}"

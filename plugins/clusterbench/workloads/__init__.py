@@ -44,28 +44,28 @@ def settings_chosen(factors: Mapping[str, Factor], levels: Mapping[str, Level]) 
 
 
 def settings_not_applicable(
-    factors: Mapping[str, Factor], levels: Mapping[str, Level], lacks: Mapping[str, str]
+    factors: Mapping[str, Factor], levels: Mapping[str, Level], unavailable: Mapping[str, str]
 ) -> str | None:
-    """Why a chosen setting cannot be had; ``lacks`` names such by their factor."""
+    """Why a chosen setting cannot be had; ``unavailable`` names such by their factor."""
     chosen = (name for name, f in factors.items() if f.setting and levels[name] != AS_SET)
-    return next((lacks[name] for name in chosen if name in lacks), None)
+    return next((unavailable[name] for name in chosen if name in unavailable), None)
 
 
-def optimizer_setting(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> dict[str, str]:
+def optimizer_setting(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> dict[str, str]:
     """Nothing where there is only the planner."""
-    return {} if "orca" in lacks else {"optimizer": "on" if levels["optimizer"] == "orca" else "off"}
+    return {} if "orca" in unavailable else {"optimizer": "on" if levels["optimizer"] == "orca" else "off"}
 
 
-def optimizer_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("orca") if levels["optimizer"] == "orca" else None
+def optimizer_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+    return unavailable.get("orca") if levels["optimizer"] == "orca" else None
 
 
-def storage_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("append_optimised") if levels["storage"] != "heap" else None
+def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+    return unavailable.get("append_optimised") if levels["storage"] != "heap" else None
 
 
-def cache_not_applicable(levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-    return lacks.get("flush") if levels["cache"] not in {"warm", "ramped_up"} else None
+def cache_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+    return unavailable.get("flush") if levels["cache"] not in {"warm", "ramped_up"} else None
 
 
 class Workload(Protocol):
@@ -107,8 +107,8 @@ class Workload(Protocol):
     def relations(self, trial: Trial) -> list[str]:
         """Tables and indexes whose cache state is part of the trial."""
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        """Why these levels cannot be had where ``lacks`` cannot be had (``Engine.lacks``), or None."""
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        """Why these levels cannot be had without what is ``unavailable`` (``Engine.unavailable``), or None."""
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """A rough guess of one trial's length, cache state included, from the papers and from the lab."""
@@ -129,9 +129,9 @@ class Workload(Protocol):
         """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
 
 
-def not_applicable(workload: Workload, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
     """As the workload says, unless the platform cannot be had at all."""
-    return lacks.get(EVERYTHING) or workload.not_applicable(levels, lacks)
+    return unavailable.get(EVERYTHING) or workload.not_applicable(levels, unavailable)
 
 
 def load_workload(name: str) -> Workload:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, judge
+from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, detect_change
 from clusterbench.history.model import Point
 
 YEAR = 52
@@ -104,7 +104,7 @@ def false_alarms(noise: Noise, seed: int) -> int:
     """Weeks of a year of pure noise in which it was told that there is a regression, as each week judged anew."""
     made = points(noise(np.random.default_rng([1, seed]), YEAR))
     weeks = range(POLICY.runs_min, YEAR + 1)
-    return sum(judge(made[:week], "lower", POLICY).state == "regression" for week in weeks)
+    return sum(detect_change(made[:week], "lower", POLICY).state == "regression" for week in weeks)
 
 
 def verdicts(percent: float, sd: float, before: int, seed: int, runs: int = 3) -> list[Change]:
@@ -112,7 +112,7 @@ def verdicts(percent: float, sd: float, before: int, seed: int, runs: int = 3) -
     logs = lognormal(np.random.default_rng([2, seed]), before + runs, sd)
     logs[before:] += np.log1p(percent / 100)
     made = points(logs)
-    return [judge(made[: before + count], "lower", POLICY) for count in range(1, runs + 1)]
+    return [detect_change(made[: before + count], "lower", POLICY) for count in range(1, runs + 1)]
 
 
 def found_within(found: Sequence[Sequence[Change]], at_once: int = 1) -> list[float]:

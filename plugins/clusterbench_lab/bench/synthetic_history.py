@@ -56,7 +56,7 @@ def shape_of(platform: str, cell: int) -> Shape:
     return "facts" if cell % 4 == 2 and platform == PLATFORMS[1] else "noise"
 
 
-class Cell:
+class SyntheticCell:
     """What is measured: the same in every week."""
 
     def __init__(self, number: int) -> None:
@@ -80,9 +80,9 @@ class Synthetic:
         return max(1, self.trials // (len(EXPERIMENTS) * len(PLATFORMS) * REPETITIONS))
 
     @cached_property
-    def cells(self) -> list[tuple[int, Cell]]:
+    def cells(self) -> list[tuple[int, SyntheticCell]]:
         """Each with the number of its platform, in the order of results."""
-        return [(platform, Cell(number)) for platform in range(len(PLATFORMS)) for number in range(self.count)]
+        return [(platform, SyntheticCell(number)) for platform in range(len(PLATFORMS)) for number in range(self.count)]
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """Week and experiment, by their numbers."""

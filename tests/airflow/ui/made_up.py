@@ -15,7 +15,7 @@ from typing import Any
 
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import read, write
-from clusterbench.history.change_test import Change, Policy, judge
+from clusterbench.history.change_test import Change, Policy, detect_change
 from clusterbench.history.database import Database
 from clusterbench.history.rows import RunRows
 from clusterbench.workloads import measurement_kinds
@@ -273,7 +273,7 @@ def _week(db: Database, started: datetime, scale: str) -> None:
         )
     until = started + timedelta(days=1)
     for position, (series, points) in enumerate(read.points_of_many(db, read.series(db, scale=scale), until=until)):
-        change = judge(points, series.better, Policy())
+        change = detect_change(points, series.better, Policy())
         db.execute(
             "INSERT INTO changes (week, position, series, measurement, state, change) VALUES (%s, %s, %s, %s, %s, %s)",
             [

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from clusterbench.airflow.ui.over_time import as_csv
+from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.airflow.ui.template import render, sentence
-from clusterbench.airflow.ui.visit import NotShown
 from clusterbench.history.model import FailedTrial, Point, RunRow, Series
 from clusterbench.report import addresses
 

@@ -214,7 +214,7 @@ class TinyEngine:
 
     database = Connection("lab_db1", "db", 5432, "bench", "s3cret", "data", {})
 
-    lacks: ClassVar[dict[str, str]] = {"orca": "none here"}
+    unavailable: ClassVar[dict[str, str]] = {"orca": "none here"}
 
     def __init__(self) -> None:
         self.poolers: list[tuple[str, int]] = []
@@ -328,7 +328,7 @@ def test_cache_state_is_of_the_table_and_its_index() -> None:
     ],
 )
 def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str, lab_db1: Platform) -> None:
-    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.lacking(lab_db1, {})))
+    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.unavailable_on(lab_db1, {})))
 
 
 @pytest.mark.parametrize(
@@ -344,16 +344,18 @@ def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str, 
     ],
 )
 def test_other_levels_can_be_had(levels: dict[str, Any], lab_db1: Platform) -> None:
-    assert KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.lacking(lab_db1, {})) is None
+    assert KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.unavailable_on(lab_db1, {})) is None
 
 
 def test_orca_can_be_had_unless_the_server_says_that_it_was_built_without(lab_db1: Platform) -> None:
     without = {"orca": "Server has been compiled without ORCA"}
     orca = trial(optimizer="orca").levels
-    assert KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, {})) is None
-    assert KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, {"orca": "GPORCA version: 3.116.0"})) is None
+    assert KEY_VALUE.not_applicable(orca, Greenplum.unavailable_on(lab_db1, {})) is None
+    assert (
+        KEY_VALUE.not_applicable(orca, Greenplum.unavailable_on(lab_db1, {"orca": "GPORCA version: 3.116.0"})) is None
+    )
     assert "Server has been compiled without ORCA" in str(
-        KEY_VALUE.not_applicable(orca, Greenplum.lacking(lab_db1, without))
+        KEY_VALUE.not_applicable(orca, Greenplum.unavailable_on(lab_db1, without))
     )
 
 
@@ -367,11 +369,11 @@ def test_orca_can_be_had_unless_the_server_says_that_it_was_built_without(lab_db
 def test_what_needs_hosts_is_not_applicable_where_none_is_known(
     changed: dict[str, Any], cold: str, pooled: str | None, lab_db1: Platform
 ) -> None:
-    lacks = Postgres.lacking(Platform.model_validate(lab_db1.model_dump() | changed), {})
-    assert cold in str(KEY_VALUE.not_applicable(trial(cache="cold").levels, lacks))
-    assert cold in str(INDEX_BUILD.not_applicable(trial(cache="database_warm").levels, lacks))
-    assert (pooled or "None") in str(KEY_VALUE.not_applicable(trial(pooling="pgbouncer").levels, lacks))
-    assert KEY_VALUE.not_applicable(trial().levels, lacks) is None
+    unavailable = Postgres.unavailable_on(Platform.model_validate(lab_db1.model_dump() | changed), {})
+    assert cold in str(KEY_VALUE.not_applicable(trial(cache="cold").levels, unavailable))
+    assert cold in str(INDEX_BUILD.not_applicable(trial(cache="database_warm").levels, unavailable))
+    assert (pooled or "None") in str(KEY_VALUE.not_applicable(trial(pooling="pgbouncer").levels, unavailable))
+    assert KEY_VALUE.not_applicable(trial().levels, unavailable) is None
 
 
 # Settings.

@@ -59,7 +59,7 @@ class TinyEngine:
 
     database = DATABASE
     platform = VM1
-    lacks: ClassVar[dict[str, str]] = {}
+    unavailable: ClassVar[dict[str, str]] = {}
 
     def __init__(self) -> None:
         self.settings: list[Mapping[str, str]] = []
@@ -363,8 +363,8 @@ def test_loading_reads_no_table() -> None:
     assert DATA_LOAD.relations(trial("data_load")) == []
 
 
-def lacking(engine: type[Postgres], platform: Platform = VM1) -> dict[str, str]:
-    return engine.lacking(platform, {})
+def unavailable_to(engine: type[Postgres], platform: Platform = VM1) -> dict[str, str]:
+    return engine.unavailable_on(platform, {})
 
 
 NO_ETL = "the platform's file names no host with the role 'etl', so there is none to load files from"
@@ -403,7 +403,7 @@ def test_levels_that_cannot_be_had_say_why(
     workload: str, levels: dict[str, Any], engine: type[Postgres], reason: str
 ) -> None:
     levels = trial(workload, **levels).levels
-    assert load_workload(workload).not_applicable(levels, lacking(engine)) == reason
+    assert load_workload(workload).not_applicable(levels, unavailable_to(engine)) == reason
 
 
 @pytest.mark.parametrize(
@@ -420,20 +420,20 @@ def test_levels_that_cannot_be_had_say_why(
 )
 def test_other_levels_can_be_had(workload: str, levels: dict[str, Any], engine: type[Postgres]) -> None:
     levels = trial(workload, **levels).levels
-    assert load_workload(workload).not_applicable(levels, lacking(engine)) is None
+    assert load_workload(workload).not_applicable(levels, unavailable_to(engine)) is None
 
 
 @pytest.mark.parametrize("engine", [Postgres, Greenplum])
 def test_without_an_etl_host_nothing_is_loaded_but_all_is_scanned(engine: type[Postgres]) -> None:
     hosts = {name: host for name, host in VM1.hosts.items() if name != "etl"}
-    lacks = lacking(engine, VM1.model_copy(update={"hosts": hosts}))
-    assert DATA_LOAD.not_applicable(trial("data_load").levels, lacks) == NO_ETL
-    assert FULL_SCAN.not_applicable(trial().levels, lacks) is None
+    unavailable = unavailable_to(engine, VM1.model_copy(update={"hosts": hosts}))
+    assert DATA_LOAD.not_applicable(trial("data_load").levels, unavailable) == NO_ETL
+    assert FULL_SCAN.not_applicable(trial().levels, unavailable) is None
 
 
 def test_cold_caches_cannot_be_had_where_the_file_system_s_cannot_be_emptied() -> None:
-    lacks = lacking(Greenplum, VM1.model_copy(update={"page_cache": "none"}))
-    assert FULL_SCAN.not_applicable(trial(cache="cold").levels, lacks) == (
+    unavailable = unavailable_to(Greenplum, VM1.model_copy(update={"page_cache": "none"}))
+    assert FULL_SCAN.not_applicable(trial(cache="cold").levels, unavailable) == (
         "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
     )
 
@@ -790,12 +790,12 @@ def hosts(**changed: Any) -> dict[str, dict[str, Any]]:
 
 
 def differing(platform: Platform, found: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    claims = facts.claims(platform, found)
+    claims = facts.declared_hardware(platform, found)
     return {f"{host}: {what}": (declared, seen) for host, what, declared, seen, holds in claims if not holds}
 
 
 def test_hardware_as_declared_is_equal() -> None:
-    claims = facts.claims(VM1, hosts())
+    claims = facts.declared_hardware(VM1, hosts())
     assert all(holds for *_, holds in claims)
     assert len(claims) == 4 * 3
     assert {what: declared for host, what, declared, *_ in claims if host == "sdw3"} == {
@@ -831,13 +831,13 @@ def test_memory_within_a_tenth_and_more_disks_are_as_declared(changed: dict[str,
 
 def test_disks_that_are_not_declared_are_not_compared() -> None:
     claim = VM1.model_copy(update={"segment_host": Hardware(cpus=16, memory_gb=92)})
-    assert {(host, what) for host, what, *_ in facts.claims(claim, hosts(disks="0"))} == {
+    assert {(host, what) for host, what, *_ in facts.declared_hardware(claim, hosts(disks="0"))} == {
         (f"sdw{n}", what) for n in (1, 2, 3, 4) for what in ("cpus", "memory_gb")
     }
 
 
 def test_platform_that_claims_nothing_is_not_compared() -> None:
-    assert facts.claims(LAB_DB1, {}) == []
+    assert facts.declared_hardware(LAB_DB1, {}) == []
 
 
 # Answers of a whole run.

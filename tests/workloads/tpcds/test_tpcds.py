@@ -33,7 +33,7 @@ def trial(**levels: Any) -> Trial:
 class TinyEngine:
     database = Connection("db1", "db1", 5432, "bench", "s3cret", "bench", {})
     platform = CATALOG.platform("lab_db1")
-    lacks: ClassVar[dict[str, str]] = {"orca": "PostgreSQL has no ORCA optimizer"}
+    unavailable: ClassVar[dict[str, str]] = {"orca": "PostgreSQL has no ORCA optimizer"}
 
     def __init__(self) -> None:
         self.settings: Mapping[str, str] = {}
@@ -86,8 +86,11 @@ def test_tables_are_found_by_their_schema_and_a_query_has_its_limit() -> None:
 
 
 def test_orca_is_not_applicable_where_there_is_none() -> None:
-    assert WORKLOAD.not_applicable(trial(optimizer="orca").levels, TinyEngine.lacks) == TinyEngine.lacks["orca"]
-    assert WORKLOAD.not_applicable(trial().levels, TinyEngine.lacks) is None
+    assert (
+        WORKLOAD.not_applicable(trial(optimizer="orca").levels, TinyEngine.unavailable)
+        == TinyEngine.unavailable["orca"]
+    )
+    assert WORKLOAD.not_applicable(trial().levels, TinyEngine.unavailable) is None
 
 
 def test_scale_factor_is_a_number_in_its_range() -> None:

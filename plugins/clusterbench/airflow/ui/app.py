@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from clusterbench.airflow.ui import compared, experiment, latest, one_run, over_time, reports, template, weeks
-from clusterbench.airflow.ui.visit import Airflow, NotShown, Stores, Visit
+from clusterbench.airflow.ui.page_request import Airflow, NotShown, PageRequest, Stores
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history import read
@@ -41,13 +41,13 @@ def logged_in() -> Any:
     raise HTTPException(401)
 
 
-def visit_of(request: Request, user: Annotated[Any, Depends(logged_in)]) -> Visit:
+def visit_of(request: Request, user: Annotated[Any, Depends(logged_in)]) -> PageRequest:
     root = str(request.scope.get("root_path", ""))
     above = str(request.scope.get("app_root_path", ""))
-    return Visit(request.app.state.airflow, user, root.rstrip("/"), above.rstrip("/"), request.app.state.stores)
+    return PageRequest(request.app.state.airflow, user, root.rstrip("/"), above.rstrip("/"), request.app.state.stores)
 
 
-Here = Annotated[Visit, Depends(visit_of)]
+Here = Annotated[PageRequest, Depends(visit_of)]
 pages = APIRouter(dependencies=[Depends(visit_of)], default_response_class=HTMLResponse)
 """No address without a login, of those that are added later neither."""
 
@@ -76,7 +76,7 @@ async def with_headers(request: Request, call_next: Any) -> Response:
     return response
 
 
-def page(name: str, visit: Visit, **values: Any) -> HTMLResponse:
+def page(name: str, visit: PageRequest, **values: Any) -> HTMLResponse:
     return HTMLResponse(template.render(name, visit.root, visit.airflow_root, **values))
 
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterbench.airflow.ui.known import title
-from clusterbench.airflow.ui.visit import NotShown
+from clusterbench.airflow.ui.declarations import title
+from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.base.errors import ArchiveError
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow
 from clusterbench.results.compare import Comparison, Pair, compare
-from clusterbench.results.compare_cells import Cell
+from clusterbench.results.compare_cells import ComparedCell
 
 RUNS_OFFERED = 300
 """To choose from: five years of weeks, and some by the button."""
@@ -24,7 +24,7 @@ NOTHING = "no difference shown"
 
 @dataclass(frozen=True)
 class Shown:
-    cell: Cell
+    cell: ComparedCell
     title: str
 
 
@@ -95,7 +95,7 @@ def _shown(pair: Pair, drawn: set[str], experiment: str) -> PairShown:
     return PairShown(pair, shown, sorted(counts.items(), key=lambda one: -one[1]), len(cells) - len(shown))
 
 
-def _how_different(cell: Cell) -> tuple[bool, bool, float]:
+def _how_different(cell: ComparedCell) -> tuple[bool, bool, float]:
     """Shown differences by their size, then those that are none; what cannot be compared comes last."""
     word, ratio = cell.judgement.word, cell.ratio
     far = abs(math.log(ratio[0])) if ratio and ratio[0] > 0 else 0.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from clusterbench.airflow.ui.chart import Figure, spark
-from clusterbench.airflow.ui.known import title_of
+from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.latest import points_of
-from clusterbench.airflow.ui.visit import NotShown
+from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from clusterbench.airflow.ui.known import title_of
-from clusterbench.history import glance, read
+from clusterbench.airflow.ui.declarations import title_of
+from clusterbench.history import overview, read
 from clusterbench.history.change_test import Change
 from clusterbench.history.database import Database
 from clusterbench.history.model import WeekRow
@@ -26,7 +26,7 @@ def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
             Change.from_json(found.entry["change"]),
             tuple(Difference(**one) for one in found.entry.get("differences") or ()),
         )
-        for found in glance.judged(db, row.run_id, experiments)
+        for found in overview.judged(db, row.run_id, experiments)
     ]
     ran = [
         Ran(one.experiment, one.experiment, one.dag_run_id, one.run_id, one.reason, _is_valid(one.run_id, one.reason))

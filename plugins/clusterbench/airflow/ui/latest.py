@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from clusterbench.airflow.ui import judged
 from clusterbench.airflow.ui.chart import Figure, spark
-from clusterbench.airflow.ui.known import title_of
-from clusterbench.airflow.ui.visit import Visit
+from clusterbench.airflow.ui.declarations import title_of
+from clusterbench.airflow.ui.page_request import PageRequest
 from clusterbench.base.words import plural
-from clusterbench.history import glance, read
+from clusterbench.history import overview, read
 from clusterbench.history.change_test import State
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
@@ -18,7 +18,7 @@ from clusterbench.report.week import sentences as said
 from clusterbench.report.week.week import Judged, Week
 
 SHOWN_MAX = 5
-"""Results of each kind that are told one by one: the page is read at a glance. The weekly report has more."""
+"""Results of each kind that are told one by one: the page is read at a overview. The weekly report has more."""
 FACTS_SHOWN = 2
 SPARK_RUNS = 30
 
@@ -82,7 +82,7 @@ class Latest:
     experiments: list[tuple[RunRow, list[Line]]]
 
 
-def gather(db: Database, visit: Visit) -> Latest:
+def gather(db: Database, visit: PageRequest) -> Latest:
     """Of the experiments that the visitor may read."""
     runs = read.latest(db)
     readable = visit.readable(run.experiment for run in runs)
@@ -118,7 +118,7 @@ def told(one: Judged) -> Told:
 
 def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> list[tuple[RunRow, list[Line]]]:
     """The experiment with the newest run first; a line of each platform of it, at each scale."""
-    done, why = glance.completed(db, runs), glance.why_invalid(db, runs)
+    done, why = overview.completed(db, runs), overview.why_invalid(db, runs)
     worst = _worst(week)
     heads = {
         (run.experiment, run.run_id, platform): found.series
@@ -126,9 +126,9 @@ def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> lis
         for platform in run.platforms
         if (found := worst.get((run.experiment, run.scale, platform)))
     }
-    heads = {**glance.headlines(db, runs), **heads}
+    heads = {**overview.headlines(db, runs), **heads}
     points = points_of(db, list(heads.values()))
-    counted = glance.counts(db, week.run_id, {run.experiment for run in runs}) if week else {}
+    counted = overview.counts(db, week.run_id, {run.experiment for run in runs}) if week else {}
     grouped: dict[str, tuple[RunRow, list[Line]]] = {}
     for run in sorted(runs, key=lambda each: each.started_at, reverse=True):
         _, lines = grouped.setdefault(run.experiment, (run, []))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterbench.airflow.ui.known import title_of
-from clusterbench.airflow.ui.visit import NotShown
+from clusterbench.airflow.ui.declarations import title_of
+from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.base.words import said_by
-from clusterbench.history import glance, read
+from clusterbench.history import overview, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import FailedTrial, RunRow, Series
 from clusterbench.results.compare_cells import cell_key
@@ -145,7 +145,7 @@ def _sweeps(cells: Sequence[Result], followed: Sequence[Series]) -> list[tuple[s
 
 def _facts(db: Database, run: RunRow, platform: str) -> list[tuple[str, str, str]]:
     """Hosts that are alike as one."""
-    fact_set = glance.fact_set(db, run.experiment, run.run_id, platform)
+    fact_set = overview.fact_set(db, run.experiment, run.run_id, platform)
     if fact_set is None:  # its set-up failed before they were read
         return []
     side = read.side(db, fact_set)

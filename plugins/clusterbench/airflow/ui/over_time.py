@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from clusterbench.airflow.ui.chart import Break, Figure, figure
-from clusterbench.airflow.ui.known import experiments, policy_of, title_of
-from clusterbench.airflow.ui.visit import NotShown
-from clusterbench.history import glance, read
-from clusterbench.history.change_test import Change, ChangePoint, Policy, baseline_of, change_points, judge
+from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
+from clusterbench.airflow.ui.page_request import NotShown
+from clusterbench.history import overview, read
+from clusterbench.history.change_test import Change, ChangePoint, Policy, baseline_of, change_points, detect_change
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.history.series_changes import POINTS
@@ -45,7 +45,7 @@ class Page:
     points: list[Point]
     asked: int
     change: Change
-    told: glance.Told | None
+    told: overview.Told | None
     change_points: list[ChangePoint]
     facts: list[FactsChanged]
     baselines: list[Baseline]
@@ -95,7 +95,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         title_of(series),
         points,
         runs,
-        Change.from_json(told.change) if told else judge(judged, series.better, policy, baseline),
+        Change.from_json(told.change) if told else detect_change(judged, series.better, policy, baseline),
         told,
         found,
         facts,
@@ -111,9 +111,9 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     )
 
 
-def _told(db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]) -> glance.Told | None:
+def _told(db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]) -> overview.Told | None:
     """Not where somebody has accepted a level since: it was judged against another one."""
-    told = glance.told(db, series, points[-1].run_id) if points else None
+    told = overview.told(db, series, points[-1].run_id) if points else None
     return told if told and all(one.accepted_at < told.started_at for one in accepted) else None
 
 
@@ -121,7 +121,7 @@ def warm() -> None:
     """Change points need otava and scipy, which take seconds to import; policies are in YAML files."""
     now = datetime.now(UTC)
     points = [Point(str(n), now, True, 3, 3, 100.0 + n % 3, None, "") for n in range(40)]
-    judge(points, "lower", Policy())
+    detect_change(points, "lower", Policy())
     experiments()
 
 

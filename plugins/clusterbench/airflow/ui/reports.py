@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterbench.airflow.ui.visit import NotShown, Visit
+from clusterbench.airflow.ui.page_request import NotShown, PageRequest
 from clusterbench.base.archive import RunArchive
 
 REPORT = "report.html"
 
 
-def must_exist(visit: Visit, experiment: str, run_id: str) -> RunArchive:
+def must_exist(visit: PageRequest, experiment: str, run_id: str) -> RunArchive:
     archive = RunArchive(visit.store(), experiment, run_id)
     key = archive.prefix + REPORT
     if key not in archive.store.keys(key):
@@ -23,7 +23,7 @@ def must_exist(visit: Visit, experiment: str, run_id: str) -> RunArchive:
     return archive
 
 
-def report(visit: Visit, experiment: str, run_id: str) -> Iterator[bytes]:
+def report(visit: PageRequest, experiment: str, run_id: str) -> Iterator[bytes]:
     """Raises NotShown where there is none, before anything is sent."""
     archive = must_exist(visit, experiment, run_id)
     return archive.store.stream(archive.prefix + REPORT)

@@ -1,5 +1,1 @@
 """Greenplum and its family."""
-
-from clusterbench.engines.greenplum.engine import ENGINE
-
-__all__ = ["ENGINE"]

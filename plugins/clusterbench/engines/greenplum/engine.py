@@ -67,7 +67,7 @@ class Greenplum(Postgres):
     slice_rows_max = SLICE_ROWS_MAX
 
     @classmethod
-    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         said = str(facts.get("orca", ""))
         without_orca = {"orca": f"this server has no ORCA optimizer; it says: {said}"} if "without ORCA" in said else {}
         work_mem = {"work_mem": "Greenplum's memory for one statement is statement_mem; see that factor"}

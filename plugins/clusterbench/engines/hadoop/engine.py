@@ -84,7 +84,7 @@ class HadoopCluster(Deployment):
         super().__init__(platform, fleet, facts)
 
     @classmethod
-    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
         hosts = (platform.hosts[name] for name in platform.hosts_with("worker"))
         machines = len({host.machine or host.ssh for host in hosts})
         if not machines:

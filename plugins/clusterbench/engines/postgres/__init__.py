@@ -1,5 +1,1 @@
 """PostgreSQL."""
-
-from clusterbench.engines.postgres.engine import ENGINE
-
-__all__ = ["ENGINE"]

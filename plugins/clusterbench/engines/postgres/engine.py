@@ -67,7 +67,7 @@ class Postgres(Deployment):
         self._limit_s: float | None = None
 
     @classmethod
-    def lacking(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
         return without_hosts(platform) | {
             "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
             "direct_dispatch": "PostgreSQL has no segments to dispatch to",
@@ -633,17 +633,21 @@ def shut_after(seconds: float | None, connection: psycopg.Connection[Any]) -> It
 
 def without_hosts(platform: Platform) -> dict[str, str]:
     """What cannot be had where hosts are not known, or where caches may not be emptied."""
-    lacks = {}
+    unavailable = {}
     if not platform.hosts_with("etl"):
-        lacks["etl"] = "the platform's file names no host with the role 'etl', so there is none to load files from"
+        unavailable["etl"] = (
+            "the platform's file names no host with the role 'etl', so there is none to load files from"
+        )
     if not platform.database_hosts:
-        lacks |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
+        unavailable |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
     elif platform.page_cache == "none":
-        lacks["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+        unavailable["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
     if platform.neighbours:
         names = ", ".join(platform.neighbours)
-        lacks[ALONE] = f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
-    return lacks
+        unavailable[ALONE] = (
+            f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
+        )
+    return unavailable
 
 
 def public_value(setting: str, value: str) -> str:

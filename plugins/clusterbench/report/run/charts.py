@@ -11,7 +11,7 @@ from typing import Any
 
 from clusterbench.base.words import short_count
 from clusterbench.report.run.resources import Course
-from clusterbench.report.run.sweeps import Chart, PaperMark, Series, axis_is_log
+from clusterbench.report.run.sweeps import Chart, Line, PaperMark, axis_is_log
 
 WIDTH_PX, HEIGHT_PX = 560, 330
 COURSE_WIDTH_PX = 860
@@ -263,7 +263,7 @@ def colour_of(number: int | None) -> str:
     return INK if number is None else COLOURS[number % len(COLOURS)]
 
 
-def _draw_line(axes: Any, series: Series) -> None:
+def _draw_line(axes: Any, series: Line) -> None:
     colour, shape = colour_of(series.colour), SHAPES[series.dash % len(SHAPES)]
     dash = DASHES[series.dash % len(DASHES)]
     done = [mark for mark in series.marks if mark.y is not None]
@@ -306,7 +306,7 @@ def _draw_point(  # noqa: PLR0917  private, and each is a part of the point
     )
 
 
-def _label_lines(axes: Any, lines: Sequence[Series]) -> None:
+def _label_lines(axes: Any, lines: Sequence[Line]) -> None:
     """Names at the right end of their lines, moved apart where they would touch."""
     from matplotlib.transforms import IdentityTransform  # noqa: PLC0415
 
@@ -343,7 +343,7 @@ def _apart(heights: Sequence[float], halves: Sequence[float], lowest: float, hig
     return placed
 
 
-def _draw_dots(axes: Any, series: Series, offset: float) -> None:
+def _draw_dots(axes: Any, series: Line, offset: float) -> None:
     colour = colour_of(series.colour)
     for mark in series.marks:
         if mark.y is None:

@@ -11,11 +11,11 @@ from statistics import median
 
 from clusterbench.base.factors import Level
 from clusterbench.base.records import FINDINGS
-from clusterbench.base.words import ABSENT, change, clock, count, plural
+from clusterbench.base.words import ABSENT, change, count, duration, plural
 from clusterbench.report.run.sweeps import SweepView, state_of
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
-from clusterbench.results.judgement import judge
+from clusterbench.results.judgement import describe_ratio
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, ratio
 from clusterbench.spec.scenarios import NOT_COMPLETED, PublishedScenarios, Scenario, ScenarioCell
@@ -37,7 +37,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class DensityCell:
     """What stands in one cell. ``ratio`` is to the reference's time, where both completed."""
 
     time: str = ABSENT
@@ -58,7 +58,7 @@ class Line:
     label: str
     level: Level
     is_paper: bool
-    cells: list[Cell]
+    cells: list[DensityCell]
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,16 @@ def _by_other_levels(
     return found
 
 
-def _ours(results: dict[str, Result], column: Column, reference: str, paper: PublishedScenarios) -> Cell:
+def _ours(results: dict[str, Result], column: Column, reference: str, paper: PublishedScenarios) -> DensityCell:
     result, first = results.get(column.platform), results.get(reference)
     if result is None:
-        return Cell()
+        return DensityCell()
     summary, warnings = (result.measurements.get(name) for name in (paper.measurement, paper.warnings))
     under = first.measurements.get(paper.measurement) if first else None
     is_beside = first is not None and column.name != reference and not refusal(result, first)
     value, bounds = ratio(summary.values, under.values) if summary and under and is_beside else (None, None)
-    return Cell(
-        time=clock(summary.median) if summary else _instead(result),
+    return DensityCell(
+        time=duration(summary.median) if summary else _instead(result),
         note=_completed(result) if summary or _is_finding(result) else "",
         why="; ".join(result.reasons),
         ratio=value,
@@ -160,7 +160,7 @@ def _ours(results: dict[str, Result], column: Column, reference: str, paper: Pub
 def _bounds(value: float | None, bounds: tuple[float, float] | None) -> str:
     if bounds is None:
         return "" if value is None else "no interval"
-    word = judge(value, bounds, "lower", "s").word
+    word = describe_ratio(value, bounds, "lower", "s").word
     return f"{change(bounds[0])} to {change(bounds[1])}, {word}"
 
 
@@ -186,11 +186,11 @@ def _x_before(completed: int) -> str:
     return f"{NOT_COMPLETED}: " if completed else ""
 
 
-def _printed(cell: ScenarioCell | None, paper: PublishedScenarios) -> Cell:
+def _printed(cell: ScenarioCell | None, paper: PublishedScenarios) -> DensityCell:
     if cell is None:
-        return Cell()
+        return DensityCell()
     is_short = cell.completed is not None and cell.completed < paper.repetitions
-    return Cell(
+    return DensityCell(
         time=cell.time,
         note=f"{_x_before(cell.completed or 0)}{cell.completed} of {paper.repetitions} completed" if is_short else "",
         ratio=None if cell.change_percent is None else 1 + cell.change_percent / 100,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.words import ABSENT, THIN_SPACE, change, number, plural
-from clusterbench.report.run.density import REFERENCE, Cell, Column, DensityTable, Line
+from clusterbench.report.run.density import REFERENCE, Column, DensityCell, DensityTable, Line
 from clusterbench.results.gather import Gathered
 from clusterbench.spec.scenarios import Scenario
 
@@ -33,7 +33,7 @@ def findings(run: Gathered, table: DensityTable) -> list[Finding]:
 
 
 def _ours(
-    run: Gathered, column: Column, cells: list[tuple[Line, Cell]], median_change: str, table: DensityTable
+    run: Gathered, column: Column, cells: list[tuple[Line, DensityCell]], median_change: str, table: DensityTable
 ) -> dict[str, str]:
     failed = [f"{line.label} of {line.sweep}" for line, cell in cells if cell.has_failed]
     return {
@@ -67,7 +67,7 @@ def _placement(placement: Mapping[str, Any]) -> str:
     )
 
 
-def _warned(cells: list[tuple[Line, Cell]]) -> str:
+def _warned(cells: list[tuple[Line, DensityCell]]) -> str:
     """The lowest concurrency with warnings; a dash where the engine counts none."""
     counted = [(line, cell) for line, cell in cells if cell.warnings != ABSENT]
     warned = [line for line, cell in counted if cell.warnings != "0"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clusterbench.base.words import ratio_words
 from clusterbench.report.run.sweeps import SweepView, answer
 from clusterbench.results.gather import Gathered
-from clusterbench.results.judgement import judge_two
+from clusterbench.results.judgement import compare_two
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result
 from clusterbench.results.utilisation import PER_CPU_SECOND, TARGET, THROUGHPUT, is_at_utilisation
@@ -65,7 +65,7 @@ def _percent(result: Result) -> str:
 def _judged(view: SweepView, ours: Result, first: Result, name: str) -> tuple[str, str]:
     """The ratio, and the verdict."""
     sides = ours.measurements.get(name), first.measurements.get(name)
-    ratio, judged = judge_two(*sides, view.kind(name).better, names=(ours.platform, first.platform))
+    ratio, judged = compare_two(*sides, view.kind(name).better, names=(ours.platform, first.platform))
     return ratio_words(ratio), judged.says
 
 

@@ -14,7 +14,7 @@ from clusterbench.results.utilisation import TARGET, THROUGHPUT
 
 
 @dataclass(frozen=True)
-class Search:
+class LoadSearchRow:
     """Of one trial. ``rows``: clients, rate, CPU and throughput of each step; the last is of the trial itself."""
 
     platform: str
@@ -23,7 +23,7 @@ class Search:
     rows: list[tuple[str, list[float | None]]]
 
 
-def searches(run: Gathered, view: SweepView) -> list[Search]:
+def searches(run: Gathered, view: SweepView) -> list[LoadSearchRow]:
     records = [record for record in run.trials if record.trial.sweep == view.name and _steps(record)]
     order = {name: number for number, name in enumerate(run.platforms)}
     records.sort(key=lambda record: (order.get(record.trial.platform, 0), record.trial.cell, record.trial.repetition))
@@ -38,7 +38,7 @@ def _steps(record: TrialRecord) -> list[Mapping[str, Any]]:
     return list(_load(record).get("steps") or [])
 
 
-def _search(record: TrialRecord) -> Search:
+def _search(record: TrialRecord) -> LoadSearchRow:
     rows = [(f"step {number}", _values(step)) for number, step in enumerate(_steps(record), 1)]
     used = record.measurements.get("clients_used", _load(record).get("clients"))
     rate = _load(record).get("rate_per_s") or None
@@ -47,7 +47,7 @@ def _search(record: TrialRecord) -> Search:
     if record.measurements:
         measured = [used, rate, record.measurements.get(TARGET), record.measurements.get(THROUGHPUT)]
         rows.append(("measured", measured))
-    return Search(record.trial.platform, record.trial.label.split(": ", 1)[-1], found, rows)
+    return LoadSearchRow(record.trial.platform, record.trial.label.split(": ", 1)[-1], found, rows)
 
 
 def _values(step: Mapping[str, Any]) -> list[float | None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.report.run.sweeps import Chart, Mark, PaperMark, Series, SweepView
+from clusterbench.report.run.sweeps import Chart, Line, Mark, PaperMark, SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, Summary, ratio
@@ -98,5 +98,5 @@ def _ratios(
             value = values[column] / first_values[column]
             papers.append(PaperMark(float(len(rows)), value, None, f"{value:.2f}"))
             rows.append(f"paper: {titles[name]}, {label} / {first_name}")
-    drawn = [Series(name, number, 0, marks) for number, (name, marks) in enumerate(series.items(), 1)]
+    drawn = [Line(name, number, 0, marks) for number, (name, marks) in enumerate(series.items(), 1)]
     return Chart("Elapsed time, ratio", "1", "platform", drawn, papers, rows, reference=1.0)

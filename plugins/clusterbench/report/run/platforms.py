@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.words import THIN_SPACE, ratio_words
-from clusterbench.report.run.sweeps import Chart, Mark, PaperMark, Series, SweepView, paper_text, ratio_text
+from clusterbench.report.run.sweeps import Chart, Line, Mark, PaperMark, SweepView, paper_text, ratio_text
 from clusterbench.results.beside_paper import belongs, ratio_beside
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal
@@ -138,7 +138,7 @@ def _values(
     name: str, kind: MeasurementKind, cells: Sequence[_Cell], platforms: Sequence[str], papers: Sequence[PublishedValue]
 ) -> Chart:
     series = [
-        Series(platform, number, 0, [m for row, cell in enumerate(cells) if (m := _mark(name, cell, platform, row))])
+        Line(platform, number, 0, [m for row, cell in enumerate(cells) if (m := _mark(name, cell, platform, row))])
         for number, platform in enumerate(platforms)
     ]
     return _chart(f"{kind.title} by platform", kind.unit, cells, series, papers)
@@ -167,7 +167,7 @@ def _ratios(
             ours, first = (_summary(name, cell, each) for each in (platform, platforms[0]))
             if ours and first and not refusal(cell.results[platform], cell.results[platforms[0]]):
                 marks.append(Mark(float(row), cell.label, *ratio(ours.values, first.values)))
-        series.append(Series(f"{platform} / {platforms[0]}", number, 0, marks))
+        series.append(Line(f"{platform} / {platforms[0]}", number, 0, marks))
     used = cells if any(one.marks for one in series) else []
     return _chart(f"{kind.title}, ratio", "1", used, series, papers, reference=1.0)
 
@@ -176,7 +176,7 @@ def _chart(  # noqa: PLR0917  private, and each argument is a part of the figure
     title: str,
     unit: str,
     cells: Sequence[_Cell],
-    series: list[Series],
+    series: list[Line],
     papers: Sequence[PublishedValue],
     reference: float | None = None,
 ) -> Chart:

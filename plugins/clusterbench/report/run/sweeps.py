@@ -15,7 +15,7 @@ from clusterbench.base.words import named_counts, quantity, ratio_words, without
 from clusterbench.results.beside_paper import belongs, median_beside
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
-from clusterbench.results.judgement import judge_two
+from clusterbench.results.judgement import compare_two
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, Summary
 from clusterbench.results.sweep_results import SweepResults, is_number, parts_of_sweeps
@@ -40,7 +40,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Series:
+class Line:
     """Marks that belong together. Colour and dash are numbers, so that one factor has one look."""
 
     name: str
@@ -64,7 +64,7 @@ class Chart:
     title: str
     unit: str
     x_title: str
-    series: list[Series]
+    series: list[Line]
     papers: list[PaperMark]
     rows: list[str]
     reference: float | None = None
@@ -257,7 +257,7 @@ def _ratio(view: SweepView, result: Result, measurement: str) -> str:
 
 def ratio_text(ours: Summary | None, reference: Summary | None, kind: MeasurementKind) -> str:
     """ "1.06× (1.02 – 1.09), slower": a ratio never stands without its interval and a word."""
-    ratio, judged = judge_two(ours, reference, kind.better)
+    ratio, judged = compare_two(ours, reference, kind.better)
     return f"{ratio_words(ratio)}, {judged.word}" if ratio else ""
 
 
@@ -301,7 +301,7 @@ def _along_numbers(
         groups.setdefault(key, []).append(result)
     looks = _looks(view, list(groups))
     series = [
-        Series(
+        Line(
             _series_name(view, key),
             *looks[key],
             [
@@ -376,7 +376,7 @@ def _by_category(
     """One row per combination of levels, one series per platform."""
     rows = list(dict.fromkeys(_category(view, result) for result in view.results))
     series = [
-        Series(
+        Line(
             platform,
             number,
             0,

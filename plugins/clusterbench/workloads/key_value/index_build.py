@@ -42,8 +42,12 @@ class IndexBuild(KeyValueData):
     def relations(self, trial: Trial) -> list[str]:
         return [self.dataset(trial.levels, trial.seed).table]
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return lacks.get(ALONE) or storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        return (
+            unavailable.get(ALONE)
+            or storage_not_applicable(levels, unavailable)
+            or cache_not_applicable(levels, unavailable)
+        )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""
@@ -57,7 +61,7 @@ class IndexBuild(KeyValueData):
     def job(self, trial: Trial, engine: Database) -> Job:
         table = identifier(self.dataset(trial.levels, trial.seed).table)
         script = statement("key_value", "index", index=self._index(trial), table=table) + ";\n"
-        load = pgbench.Load(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
+        load = pgbench.ScriptLoad(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
         return pgbench.job(load, engine.endpoint(pooled=False), engine.database)
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  no answer

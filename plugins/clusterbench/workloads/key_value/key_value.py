@@ -176,16 +176,18 @@ class KeyValue(KeyValueData):
         table = self.dataset(trial.levels, trial.seed).table
         return [table, index_of(table)]
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        if reason := optimizer_not_applicable(levels, lacks) or settings_not_applicable(self.factors, levels, lacks):
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        if reason := optimizer_not_applicable(levels, unavailable) or settings_not_applicable(
+            self.factors, levels, unavailable
+        ):
             return reason
         if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
             return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
         if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
             return "PgBouncer 1.18 does not carry the protocol's prepared statements"
-        if levels["pooling"] == "pgbouncer" and "pooler" in lacks:
-            return lacks["pooler"]
-        return storage_not_applicable(levels, lacks) or cache_not_applicable(levels, lacks)
+        if levels["pooling"] == "pgbouncer" and "pooler" in unavailable:
+            return unavailable["pooler"]
+        return storage_not_applicable(levels, unavailable) or cache_not_applicable(levels, unavailable)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """From the lab: 0.1 ms for an indexed lookup, 10 GB/s scanned from memory, 10 s for the state of the caches."""
@@ -197,7 +199,7 @@ class KeyValue(KeyValueData):
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings)
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
-        settings |= optimizer_setting(trial.levels, engine.lacks)
+        settings |= optimizer_setting(trial.levels, engine.unavailable)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
         return {"session_settings": settings, "plan": self._plan(trial, engine)}
@@ -218,7 +220,7 @@ class KeyValue(KeyValueData):
         if pooled:
             plain = trial.levels["statement"] in UNPREPARED
             engine.start_pooler("transaction" if plain else "session", min(POOL_SIZE, clients) if plain else clients)
-        load = pgbench.Load(
+        load = pgbench.ScriptLoad(
             script=self._script(trial),
             clients=clients,
             transactions_per_client=int(trial.levels["lookups_per_client"]),

@@ -121,10 +121,10 @@ class OrderEntry:
     def relations(self, trial: Trial) -> list[str]:
         return data.relations(self.dataset(trial.levels, trial.seed))
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        if levels["isolation"] == "serializable" and "serializable" in lacks:
-            return lacks["serializable"]
-        return settings_not_applicable(self.factors, levels, lacks) or cache_not_applicable(levels, lacks)
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        if levels["isolation"] == "serializable" and "serializable" in unavailable:
+            return unavailable["serializable"]
+        return settings_not_applicable(self.factors, levels, unavailable) or cache_not_applicable(levels, unavailable)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         steps = PROBES * (int(levels["probe_s"]) + 3) if levels["cpu_percent"] else 0
@@ -151,7 +151,7 @@ class OrderEntry:
         transactions.install(dataset, engine)
         settings = self._settings(trial, engine)
         engine.set_session(settings)
-        autovacuum = trial.levels["autovacuum"] == "on" and "autovacuum" not in engine.lacks
+        autovacuum = trial.levels["autovacuum"] == "on" and "autovacuum" not in engine.unavailable
         data.tidy(dataset, engine, autovacuum=autovacuum)
         return {
             "session_settings": settings,
@@ -170,7 +170,9 @@ class OrderEntry:
             **trial.settings,
             "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
             "default_transaction_isolation": str(trial.levels["isolation"]).replace("_", " "),
-            **optimizer_setting({"optimizer": "planner"}, engine.lacks),  # ORCA takes longer to plan than these to run
+            **optimizer_setting(
+                {"optimizer": "planner"}, engine.unavailable
+            ),  # ORCA takes longer to plan than these to run
             **settings_chosen(self.factors, trial.levels),
         }
 

@@ -69,8 +69,8 @@ class DataLoad:
     def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  the table is empty
         return []
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return lacks.get("etl") or lacks.get(ALONE) or storage_not_applicable(levels, lacks)
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        return unavailable.get("etl") or unavailable.get(ALONE) or storage_not_applicable(levels, unavailable)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper loaded 661 MB/s (1 TB in 1514 s), the lab 60; to check the table takes as long again."""
@@ -92,7 +92,7 @@ class DataLoad:
         dataset = self.dataset(trial.levels, trial.seed)
         how = self._bulk_load(dataset, engine)
         empty = statement("tables", "truncate", table=identifier(dataset.table))
-        load = psql_streams.Load(
+        load = psql_streams.Streams(
             how.streams,
             before=f"{load_files.link(dataset, engine)}\n{how.before}",
             check=order_lineitems.checksum_query(dataset.table) + ";\n",

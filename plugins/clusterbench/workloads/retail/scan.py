@@ -101,11 +101,11 @@ class RetailScan:
         table = self.dataset(trial.levels, trial.seed).table
         return [part.table(table) for part in self.partitions()]
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return (
-            settings_not_applicable(self.factors, levels, lacks)
-            or storage_not_applicable(levels, lacks)
-            or cache_not_applicable(levels, lacks)
+            settings_not_applicable(self.factors, levels, unavailable)
+            or storage_not_applicable(levels, unavailable)
+            or cache_not_applicable(levels, unavailable)
         )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
@@ -126,7 +126,7 @@ class RetailScan:
 
     def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]
-        load = psql_streams.Load([each] * int(trial.levels["streams"]))
+        load = psql_streams.Streams([each] * int(trial.levels["streams"]))
         return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:

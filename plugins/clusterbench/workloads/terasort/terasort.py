@@ -135,8 +135,10 @@ class TeraSort:
     def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  it makes what it reads
         return []
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
-        return lacks.get("workers") or lacks.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        return unavailable.get("workers") or unavailable.get(
+            f"replicas_{max(_replicas(levels), _output_replicas(levels))}"
+        )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""

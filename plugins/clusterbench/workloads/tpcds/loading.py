@@ -88,7 +88,7 @@ def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, e
         for text in stream
     ]
     servers = loads[max(made, key=lambda name: len(made[name].parts))]
-    work = psql_streams.Load(
+    work = psql_streams.Streams(
         dealt(statements, engine.parallelism()),
         before=f"{etl_files.link(files)}\n{servers.before}",
         after=servers.after,

@@ -108,11 +108,11 @@ class Tpcds:
     def relations(self, trial: Trial) -> list[str]:
         return data.relations(self.dataset(trial.levels, trial.seed))
 
-    def not_applicable(self, levels: Mapping[str, Level], lacks: Mapping[str, str]) -> str | None:
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return (
-            optimizer_not_applicable(levels, lacks)
-            or storage_not_applicable(levels, lacks)
-            or cache_not_applicable(levels, lacks)
+            optimizer_not_applicable(levels, unavailable)
+            or storage_not_applicable(levels, unavailable)
+            or cache_not_applicable(levels, unavailable)
         )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
@@ -127,7 +127,7 @@ class Tpcds:
             "search_path": f"{self.dataset(trial.levels, trial.seed).table}, public",
             "statement_timeout": f"{trial.levels['statement_timeout_s']}s",
         }
-        settings |= optimizer_setting(trial.levels, engine.lacks)
+        settings |= optimizer_setting(trial.levels, engine.unavailable)
         engine.set_session(settings)
         return {"session_settings": settings}
 
@@ -140,7 +140,7 @@ class Tpcds:
             ]
             for stream in _streams(trial)
         ]
-        load = psql_streams.Load(asked, goes_on=True, keeps_answers=True)
+        load = psql_streams.Streams(asked, goes_on=True, keeps_answers=True)
         return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:

@@ -71,7 +71,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Found:
+class WeekChange:
     """What the weekly run found of a series. ``entry`` is that of ``changes.json``."""
 
     series: Series
@@ -120,9 +120,9 @@ def counts(db: Database, week_run_id: str, experiments: Collection[str]) -> dict
     return found
 
 
-def judged(db: Database, week_run_id: str, experiments: Collection[str]) -> list[Found]:
+def judged(db: Database, week_run_id: str, experiments: Collection[str]) -> list[WeekChange]:
     """In the order in which the weekly run told them."""
-    return [Found(Series(*row[:10]), *row[10:]) for row in db.execute(JUDGED, [week_run_id, list(experiments)])]
+    return [WeekChange(Series(*row[:10]), *row[10:]) for row in db.execute(JUDGED, [week_run_id, list(experiments)])]
 
 
 def told(db: Database, one: Series, run_id: str) -> Told | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterbench.airflow.ui import known
+from clusterbench.airflow.ui import declarations
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from clusterbench.airflow.ui import known
 def test_a_number_is_called_what_its_own_workload_calls_it(
     experiment: str, sweep: str, measurement: str, title: str
 ) -> None:
-    assert known.title(experiment, sweep, measurement) == title
+    assert declarations.title(experiment, sweep, measurement) == title

@@ -55,7 +55,7 @@ class Stores:
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageRequest:
     airflow: Airflow
     user: Any
     root: str

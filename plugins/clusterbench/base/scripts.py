@@ -1,0 +1,28 @@
+"""Bash that runs on hosts: files below ``include``, where shellcheck reads them, with values set before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from shlex import quote
+
+from clusterbench.base.paths import project_root
+
+Value = str | int | float | Sequence[str]
+"""A text or number becomes a variable, a sequence an array."""
+
+
+def script(name: str, /, **values: Value) -> str:
+    """The text of ``include/<name>.sh``, after a line ``variable=value`` for each of ``values``, quoted."""
+    return "".join(f"{variable}={_word(value)}\n" for variable, value in values.items()) + _text(name)
+
+
+def _word(value: Value) -> str:
+    if isinstance(value, str | int | float):
+        return quote(str(value))
+    return f"({' '.join(map(quote, value))})"
+
+
+@cache
+def _text(name: str) -> str:
+    return (project_root() / "include" / f"{name}.sh").read_text(encoding="utf-8")
