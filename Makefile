@@ -69,5 +69,5 @@ types: setup  ## mypy, strict
 	$(bin)/mypy
 
 clean:  ## stop the lab and remove it with all its data
-	@if [ -e "$(lab)/lab.json" ]; then $(bin)/python -m clusterbench_lab down && rm -rf "$(lab)"; fi
-	rm -rf .mypy_cache .ruff_cache .pytest_cache
+	@if [ -e "$(lab)/lab.json" ]; then $(bin)/python -m clusterbench_lab down; fi
+	rm -rf "$(lab)" .mypy_cache .ruff_cache .pytest_cache

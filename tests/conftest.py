@@ -17,9 +17,39 @@ import pytest
 
 from clusterbench.base.connections import Connections, from_file
 from clusterbench_lab import Lab, temporary_lab
+from tests import BLOCK
 
-BLOCK = int(os.environ.get("CLUSTERBENCH_TEST_BLOCK", "77"))
-"""The labs are on 127.0.BLOCK.x and the next; another one lets two runs of the tests stand side by side."""
+TOGETHER = {
+    "tests/integration/test_ui.py": "tests/integration/test_airflow.py",
+    "tests/lab/test_airflow.py": "tests/integration/test_airflow.py",
+}
+"""Modules that share the lab with Airflow: one process has it, and runs them one after the other."""
+LONGEST_FIRST = (
+    "tests/integration/test_hadoop.py",
+    "tests/integration/test_airflow.py",
+    "tests/integration/test_trial.py",
+    "tests/integration/test_retail.py",
+    "tests/integration/test_tpcds_queries.py",
+    "tests/integration/test_collapse.py",
+    "tests/integration/test_tpcds_density.py",
+)
+"""These begin before all others, so that none of them is still at work when everything else has ended."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A module's tests stay together, in their order, as they share servers and what was measured on them."""
+    for item in items:
+        module = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(module, module)))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[int, bool]:
+    """The long modules, then all that need servers, then the others."""
+    (group,) = (marker.args[0] for marker in item.iter_markers("xdist_group"))
+    place = LONGEST_FIRST.index(group) if group in LONGEST_FIRST else len(LONGEST_FIRST)
+    return place, item.get_closest_marker("lab") is None
+
 
 AIRFLOW_ENVIRONMENT = {
     "CLUSTERBENCH_PLATFORMS": "lab_db1,lab_db2,lab_hadoop1,lab_ideal,lab_native",

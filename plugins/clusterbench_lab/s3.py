@@ -35,11 +35,10 @@ class S3Server(RecordedServer):
         return f"http://{self.address}:{self.port}"
 
     def prepare(self) -> str:
-        self.account.make_directory(self.program_dir)
         # A bucket is a folder.
         for folder in (self.data_dir, self.data_dir / BUCKET):
             self.account.make_directory(folder)
-        self._install()
+        install(self.account, self.program_dir)
         values = {
             "address": self.address,
             "port": self.port,
@@ -83,5 +82,8 @@ class S3Server(RecordedServer):
     def _logging_file(self) -> Path:
         return self.program_dir / "logback.xml"
 
-    def _install(self) -> None:
-        maven.install("s3", TEMPLATES_DIR / "pom.xml", self._library_dir)
+
+def install(account: Account, program_dir: Path) -> None:
+    """Fetch S3Proxy into ``program_dir/lib``, if it is not there."""
+    account.make_directory(program_dir)
+    maven.install("s3", TEMPLATES_DIR / "pom.xml", program_dir / "lib")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from clusterbench_lab import maven
+from clusterbench_lab import s3
+from clusterbench_lab.account import server_account
+from clusterbench_lab.hadoop import HadoopJars
 from clusterbench_lab.lab import Lab, Report, silent
-from clusterbench_lab.layout import PROJECT_DIR
+from clusterbench_lab.layout import DEFAULT_BLOCK, PROJECT_DIR, Layout
 
-_LENDERS = [PROJECT_DIR / ".lab"]
-"""The project's own lab, and temporary ones that are up."""
+_LENDER = PROJECT_DIR / ".lab"
+"""The project's own lab, which need never have been up."""
 _PROGRAMS = {"s3proxy": ("lib",), "hadoop": ("lib", "classes")}
 
 
@@ -29,29 +32,37 @@ def temporary_lab(
     """Up on entry; down and removed on exit.
 
     It lies below the system's folder for temporary files and not in pytest's own folder, which lets no other user
-    pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are taken over
-    from the project's own lab, where that has them, or from another temporary one.
+    pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are copied from the
+    project's own lab, into which they are fetched if it has none.
     """
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
     lab = Lab(lab_dir, block=block, report=report, environment=environment)
     try:
         borrow_programs(lab_dir)
         lab.up(airflow=airflow)
-        _LENDERS.append(lab_dir)
         yield lab
     finally:
-        if lab_dir in _LENDERS:
-            _LENDERS.remove(lab_dir)
         lab.down()
         if not keep:
             shutil.rmtree(lab_dir, ignore_errors=True)
 
 
 def borrow_programs(lab_dir: Path) -> None:
-    """Take S3Proxy and Hadoop over from another lab, and save Maven and the compiler the way."""
-    for program, parts in _PROGRAMS.items():
-        for lender in _LENDERS:
-            with contextlib.suppress(OSError):  # another user's lab, or none: Maven fetches it then
-                if (lender / program / "lib" / maven.STAMP).exists() and not (lab_dir / program).exists():
-                    for part in parts:
-                        shutil.copytree(lender / program / part, lab_dir / program / part)
+    """Copy S3Proxy and Hadoop from the project's own lab: Maven and the compiler run once, however many labs there are.
+
+    If the project's own lab is another user's, this lab fetches them for itself.
+    """
+    with contextlib.suppress(OSError):
+        _LENDER.mkdir(exist_ok=True)
+        with (_LENDER / "programs.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side, and two Mavens would write to one place
+            _fetch_programs()
+        for program, parts in _PROGRAMS.items():
+            for part in parts:
+                shutil.copytree(_LENDER / program / part, lab_dir / program / part)
+
+
+def _fetch_programs() -> None:
+    account = server_account()
+    s3.install(account, _LENDER / "s3proxy")
+    HadoopJars(Layout(_LENDER, DEFAULT_BLOCK), account).up()

@@ -13,6 +13,7 @@ from clusterbench.base.errors import HistoryError
 from clusterbench.cli import main
 from clusterbench.history import database, load, read, rebuild
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench_lab import Lab
 from tests.history.conftest import KEY_VALUE, RETAIL, History, made
 from tests.history.content import content
@@ -162,7 +163,7 @@ def test_command_line_loads_tells_and_rebuilds(whole: History, command: Callable
 
 
 def test_step_of_a_run_loads_it(whole: History) -> None:
-    run = steps.Run.__new__(steps.Run)
+    run = Run.__new__(Run)
     run.catalog, run.connections = whole.catalog, lambda _: whole.connection
     run.archive = RunArchive(whole.store, "retail", "20261107T000000Z-eeeeee")
     whole.put_sealed("retail", run.archive.run_id, "retail/l1")

@@ -13,18 +13,19 @@ from clusterbench.base.connections import Connection, Connections
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.records import Trial
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 
 ROWS, SEED = 2000, 7
 
 
-def new_run(connections: Connections, experiment: str = "smoke") -> steps.Run:
-    return steps.Run(experiment, f"test-{uuid.uuid4().hex[:12]}", connections)
+def new_run(connections: Connections, experiment: str = "smoke") -> Run:
+    return Run(experiment, f"test-{uuid.uuid4().hex[:12]}", connections)
 
 
 @contextmanager
-def generated_run(connections: Connections, experiment: str, platform: str, **choices: Any) -> Iterator[steps.Run]:
+def generated_run(connections: Connections, experiment: str, platform: str, **choices: Any) -> Iterator[Run]:
     """A run of the experiment at smoke scale on one platform: set up, with its data; the cluster is given back."""
     made = new_run(connections, experiment)
     steps.open_run(made, {"scale": "smoke", "platforms": [platform], **choices}, {"by": "test"})
@@ -38,7 +39,7 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
 
 
 @contextmanager
-def bench_on(run: steps.Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
+def bench_on(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
     """A platform's bench; ``changes`` are made to the platform as declared."""
     with run.testbed(platform) as testbed:
         testbed.platform = testbed.platform.model_copy(update=changes)

@@ -17,6 +17,7 @@ from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.hosts import lease
 from clusterbench.results import statistics
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.trial.protocol import job_of
@@ -50,7 +51,7 @@ def data_of(testbed: Testbed) -> str:
 class Series:
     """A run of one sweep of series, whose trials are measured step by step."""
 
-    def __init__(self, run: steps.Run, platform: str) -> None:
+    def __init__(self, run: Run, platform: str) -> None:
         self.run, self.platform = run, platform
         self.trials = run.plan().trials[platform]
 

@@ -24,6 +24,7 @@ from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.engines.hadoop.engine import HadoopCluster
 from clusterbench.engines.hadoop.fsck import placement
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
@@ -46,7 +47,7 @@ def there(lab: Lab) -> Connections:
 
 
 @pytest.fixture(scope="module")
-def run(there: Connections) -> Iterator[steps.Run]:
+def run(there: Connections) -> Iterator[Run]:
     """A run whose cluster is up, ready for its trials to be measured."""
     with generated_run(there, "terasort", PLATFORM) as made:
         steps.validate_data(made, PLATFORM)
@@ -54,7 +55,7 @@ def run(there: Connections) -> Iterator[steps.Run]:
 
 
 @pytest.fixture
-def testbed(run: steps.Run) -> Iterator[Testbed]:
+def testbed(run: Run) -> Iterator[Testbed]:
     with run.testbed(PLATFORM) as made:
         made.engine.recover()
         yield made
@@ -113,15 +114,15 @@ def on_hdfs(testbed: Testbed, *arguments: str) -> str:
 MEASURE = """\
 import sys
 from pathlib import Path
-from clusterbench import steps
-from clusterbench.connections import from_file
-run = steps.Run("terasort", sys.argv[2], from_file(Path(sys.argv[1])))
+from clusterbench.run import steps
+from clusterbench.base.connections import from_file
+run = Run("terasort", sys.argv[2], from_file(Path(sys.argv[1])))
 steps.measure(run, sys.argv[3], sys.argv[4])
 """
 
 
 def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
-    lab: Lab, run: steps.Run, caplog: pytest.LogCaptureFixture
+    lab: Lab, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As SIGKILL of an Airflow worker while TeraSort runs; nothing is submitted twice."""
     planned = next(t for t in run.plan().trials[PLATFORM] if t.sweep == "earlier_tests")
@@ -172,7 +173,7 @@ def check_measurements(record: TrialRecord) -> None:
     assert record.telemetry["worker1"]["course"]["second"]
 
 
-def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: steps.Run) -> None:
+def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: Run) -> None:
     facts = run.archive.need_json(f"platforms/{PLATFORM}/facts.json")
     rows = run.archive.need_json(f"platforms/{PLATFORM}/conformance.json")["rows"]
     assert {row["verdict"] for row in rows} == {"as declared"}
@@ -184,7 +185,7 @@ def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: steps
 
 
 def test_a_cluster_that_a_run_holds_is_not_taken_down_by_hand(
-    lab: Lab, run: steps.Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(lab.lab_dir))
     assert main(["cluster", "status", PLATFORM]) == 0
@@ -301,7 +302,7 @@ def test_a_full_hdfs_is_said(testbed: Testbed) -> None:
     )
 
 
-def test_a_dataset_that_does_not_fit_is_refused_with_what_it_takes(run: steps.Run, testbed: Testbed) -> None:
+def test_a_dataset_that_does_not_fit_is_refused_with_what_it_takes(run: Run, testbed: Testbed) -> None:
     record = run_trial(trial("large", rows=300_000_000_000), testbed)
     assert record.outcome == "failed"
     wanted = "takes 195,000.0 GB while it runs (6.5 times its 30,000 GB: 3 copies of the input, 3 of the output"
@@ -318,7 +319,7 @@ def test_more_replicas_than_hosts_are_not_applicable(testbed: Testbed) -> None:
     assert record.reason == "5 replicas cannot be kept apart: the workers are on 4 machines"
 
 
-def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: steps.Run, there: Connections) -> None:
+def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: Run, there: Connections) -> None:
     """On a real HDFS with two DataNodes on each of three hosts: TeraGen, then fsck. The last: it takes the hosts."""
     assert run.archive.need_json("plan.json")
     other = new_run(there, "terasort")

@@ -14,6 +14,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab
+from tests import BLOCK
 from tests.integration.helpers import changed
 
 pytestmark = pytest.mark.lab
@@ -63,7 +64,7 @@ def test_an_unreachable_host_is_named_with_what_to_check(connections: Connection
 
 def test_a_dead_host_is_not_waited_for_twice(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clusterbench.hosts.ssh.CONNECT_TIMEOUT_S", 1)
-    with Fleet.of(PLATFORM, changed(connections, "lab_etl", host="127.0.77.250", port=9)) as fleet:
+    with Fleet.of(PLATFORM, changed(connections, "lab_etl", host=f"127.0.{BLOCK}.250", port=9)) as fleet:
         for _ in range(2):
             with pytest.raises(HostError, match="host etl"):
                 fleet.run(["etl"], "true")

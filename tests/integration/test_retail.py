@@ -15,6 +15,8 @@ from clusterbench.base.errors import DatasetError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.report.run.page import render_report
 from clusterbench.run import steps
+from clusterbench.run.known_answers import note_expected_answers, remember_answers
+from clusterbench.run.run import Run
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import generation, load_workload
@@ -29,14 +31,14 @@ LOAD_ROWS = 10_000
 
 
 @pytest.fixture
-def run(connections: Connections) -> Iterator[steps.Run]:
+def run(connections: Connections) -> Iterator[Run]:
     """A run of the experiment at smoke scale on one platform, ready for its trials to be measured."""
     with generated_run(connections, "retail", "lab_db1") as made:
         yield made
 
 
 @pytest.fixture
-def testbed(run: steps.Run) -> Iterator[Testbed]:
+def testbed(run: Run) -> Iterator[Testbed]:
     with bench_on(run) as made:
         yield made
 
@@ -68,9 +70,9 @@ def trial(workload: str, name: str = "t", **levels: Any) -> Trial:
     return Trial(f"{name}.r1", name, "lab_db1", name, workload, defaults | {"rows": rows} | levels, 1, SEED, 120, {})
 
 
-def measured(run: steps.Run, testbed: Testbed, made: Trial) -> TrialRecord:
+def measured(run: Run, testbed: Testbed, made: Trial) -> TrialRecord:
     """With the right answer known, as ``validate_data`` leaves it."""
-    steps._note_answers(run, made.workload, load_workload(made.workload).dataset(made.levels, made.seed))
+    note_expected_answers(run, made.workload, load_workload(made.workload).dataset(made.levels, made.seed))
     return run_trial(made, testbed)
 
 
@@ -122,7 +124,7 @@ def exists(testbed: Testbed, table: str) -> bool:
     ],
 )
 def test_a_corrupted_row_is_caught_before_any_trial(
-    run: steps.Run, testbed: Testbed, order: int, corruption: str, said: str
+    run: Run, testbed: Testbed, order: int, corruption: str, said: str
 ) -> None:
     testbed.engine.execute(corruption.format(t=TABLE))
     try:
@@ -136,7 +138,7 @@ def test_a_corrupted_row_is_caught_before_any_trial(
     assert run.archive.trials() == []
 
 
-def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: steps.Run, spoiled_files: Testbed) -> None:
+def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '3s/Street/Avenue/' part-05")
     with pytest.raises(DatasetError) as caught:
         steps.validate_data(run, "lab_db1")
@@ -145,7 +147,7 @@ def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: steps.Run,
     )
 
 
-def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: steps.Run, spoiled_files: Testbed) -> None:
+def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: Run, spoiled_files: Testbed) -> None:
     before = spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && cat *.facts").output
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && rm part-03 part-03.facts")
     with pytest.raises(DatasetError, match="There are 16 load files: 0 of 1 as expected"):
@@ -157,7 +159,7 @@ def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: steps.Run, 
     ), "no password and no statement stays"
 
 
-def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: steps.Run, spoiled_table: Testbed) -> None:
+def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: Run, spoiled_table: Testbed) -> None:
     engine = spoiled_table.engine
     generation.drop(order_lineitems.dataset_of(ROWS, SEED), engine)
     engine.execute(f"CREATE TABLE {TABLE} (mine integer)")
@@ -171,7 +173,7 @@ def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: steps.Run, spo
 # The scans.
 
 
-def test_every_stream_is_measured_and_its_answer_checked(run: steps.Run, testbed: Testbed) -> None:
+def test_every_stream_is_measured_and_its_answer_checked(run: Run, testbed: Testbed) -> None:
     for workload in ("full_scan", "partial_scan"):
         record = measured(run, testbed, trial(workload, workload, streams=4))
         assert record.outcome == "completed", record.reason
@@ -184,13 +186,13 @@ def test_every_stream_is_measured_and_its_answer_checked(run: steps.Run, testbed
         assert len(record.evidence["driver"]["answers"]) == 4
 
 
-def test_one_stream_s_response_time_is_psql_s_own(run: steps.Run, testbed: Testbed) -> None:
+def test_one_stream_s_response_time_is_psql_s_own(run: Run, testbed: Testbed) -> None:
     record = measured(run, testbed, trial("full_scan", "one"))
     raw = run.archive.store.get(run.archive.prefix + "trials/lab_db1/one.r1/times.1") or b""
     assert f"Time: {record.measurements['response_time_s'] * 1000:.3f} ms" in raw.decode()
 
 
-def test_only_the_partitions_that_are_read_count_for_the_caches(run: steps.Run, testbed: Testbed) -> None:
+def test_only_the_partitions_that_are_read_count_for_the_caches(run: Run, testbed: Testbed) -> None:
     full, partial = (measured(run, testbed, trial(name, name, cache="cold")) for name in ("full_scan", "partial_scan"))
     assert (full.outcome, partial.outcome) == ("completed", "completed"), (full.reason, partial.reason)
     assert full.evidence["caches"]["problem"] is None
@@ -198,7 +200,7 @@ def test_only_the_partitions_that_are_read_count_for_the_caches(run: steps.Run, 
     assert full.evidence["caches"]["file_system_bytes"] == 0
 
 
-def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: steps.Run, spoiled_table: Testbed) -> None:
+def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: Run, spoiled_table: Testbed) -> None:
     spoiled_table.engine.execute(f"UPDATE {TABLE} SET order_id = 42 WHERE product_id = 20")
     record = measured(run, spoiled_table, trial("full_scan", "wrong"))
     assert record.outcome == "invalid"
@@ -210,7 +212,7 @@ def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: step
     assert "wrong answer: 1 rows, expected 1 (DuckDB over the same rows); row 1 of the sorted rows is" in record.reason
 
 
-def test_an_index_shows_in_the_report_while_the_answers_stay(run: steps.Run, testbed: Testbed) -> None:
+def test_an_index_shows_in_the_report_while_the_answers_stay(run: Run, testbed: Testbed) -> None:
     plain = measured(run, testbed, trial("full_scan", "plain"))
     testbed.engine.execute(f"CREATE INDEX by_product ON {TABLE} (product_id)")
     steps.validate_data(run, "lab_db1")  # a warning, not a refusal
@@ -228,7 +230,7 @@ def test_an_index_shows_in_the_report_while_the_answers_stay(run: steps.Run, tes
     testbed.engine.execute("DROP INDEX by_product")
 
 
-def test_a_setting_shows_in_the_record_while_the_answers_stay(run: steps.Run, testbed: Testbed) -> None:
+def test_a_setting_shows_in_the_record_while_the_answers_stay(run: Run, testbed: Testbed) -> None:
     records = [measured(run, testbed, trial("partial_scan", f"mem_{m}", work_mem=m)) for m in ("1MB", "256MB")]
     assert [record.evidence["workload"]["session_settings"]["work_mem"] for record in records] == ["1MB", "256MB"]
     assert records[0].evidence["driver"]["answer"] == records[1].evidence["driver"]["answer"]
@@ -236,13 +238,13 @@ def test_a_setting_shows_in_the_record_while_the_answers_stay(run: steps.Run, te
 
 
 def test_at_full_scale_earlier_valid_runs_say_the_answer(
-    run: steps.Run, spoiled_table: Testbed, connections: Connections, monkeypatch: pytest.MonkeyPatch
+    run: Run, spoiled_table: Testbed, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if 20,000 rows were too many for DuckDB."""
     monkeypatch.setattr(order_lineitems, "CHECKED_BY_DUCKDB_ROWS_MAX", 1000)
     first = measured(run, spoiled_table, trial("partial_scan", "first"))
     assert first.outcome == "completed" and run.archive.answers("partial_scan", TABLE) == {}
-    steps._remember_answers(run)
+    remember_answers(run)
     later = new_run(connections, "retail")
     steps.open_run(later, {"scale": "smoke", "platforms": ["lab_db1"]}, {"by": "test"})
     with bench_on(later) as testbed:
@@ -258,7 +260,7 @@ def test_at_full_scale_earlier_valid_runs_say_the_answer(
 # Loading.
 
 
-def test_a_load_is_measured_checked_and_dropped(run: steps.Run, testbed: Testbed) -> None:
+def test_a_load_is_measured_checked_and_dropped(run: Run, testbed: Testbed) -> None:
     record = measured(run, testbed, trial("data_load", "load"))
     assert record.outcome == "completed", record.reason
     found = record.measurements
@@ -273,7 +275,7 @@ def test_a_load_is_measured_checked_and_dropped(run: steps.Run, testbed: Testbed
     assert not exists(testbed, dataset.table)
 
 
-def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: steps.Run, spoiled_files: Testbed) -> None:
+def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "rejected"))
     assert record.outcome == "failed"
@@ -283,7 +285,7 @@ def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: steps.Run, spoile
     assert not exists(spoiled_files, f"order_lineitems_load_{LOAD_ROWS}")
 
 
-def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: steps.Run, spoiled_files: Testbed) -> None:
+def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/Street/Avenue/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "changed"))
     assert record.outcome == "invalid"
@@ -297,7 +299,7 @@ def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: steps.Ru
     )  # fmt: skip
 
 
-def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: steps.Run, testbed: Testbed) -> None:
+def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: Run, testbed: Testbed) -> None:
     """One psql of sixteen is killed in the middle: the others are ended, and what they had committed is gone."""
     made = trial("data_load", "vanished", rows=200_000)
     dataset = load_workload("data_load").dataset(made.levels, SEED)
@@ -325,7 +327,7 @@ def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: steps.Run
     assert not exists(testbed, dataset.table)
 
 
-def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: steps.Run, testbed: Testbed) -> None:
+def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: Run, testbed: Testbed) -> None:
     workload = load_workload("data_load")
     (planned,) = [t for t in run.plan().trials["lab_db1"] if t.workload == "data_load"]
     workload.prepare(planned, testbed.engine)

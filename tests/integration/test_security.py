@@ -28,6 +28,7 @@ from clusterbench.base.errors import ArchiveError, HostError
 from clusterbench.base.paths import project_root
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.setup import Setup
 from clusterbench.trial.protocol import run_trial
@@ -90,8 +91,8 @@ class Ran:
 
     watched: Watched
     connections: Connections
-    smoke: steps.Run
-    retail: steps.Run
+    smoke: Run
+    retail: Run
     pooled: str
 
 
@@ -150,7 +151,7 @@ def ran(lab: Lab, hostile: Connections) -> Iterator[Ran]:
     yield Ran(watched, hostile, smoke, retail, pooled)
 
 
-def _whole_run(run: steps.Run, choices: dict[str, Any]) -> steps.Run:
+def _whole_run(run: Run, choices: dict[str, Any]) -> Run:
     steps.open_run(run, choices, {"by": "a test"})
     steps.take_cluster(run, "lab_db1")
     try:

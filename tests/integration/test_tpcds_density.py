@@ -15,6 +15,7 @@ from clusterbench.hosts import telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.report.run.page import render_report
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads.tpcds import queries as queries_module
@@ -27,7 +28,7 @@ PLATFORM = "lab_db1"
 
 
 @pytest.fixture(scope="module")
-def run(lab: Lab) -> Iterator[steps.Run]:
+def run(lab: Lab) -> Iterator[Run]:
     """A run of the experiment at smoke scale on one platform, ready for its trials to be measured."""
     lab.up(airflow=False)  # mends what another test took down
     there = from_file(lab.lab_dir / "connections.json")
@@ -37,12 +38,12 @@ def run(lab: Lab) -> Iterator[steps.Run]:
 
 
 @pytest.fixture
-def testbed(run: steps.Run) -> Iterator[Testbed]:
+def testbed(run: Run) -> Iterator[Testbed]:
     with bench_on(run, PLATFORM) as made:
         yield made
 
 
-def another(run: steps.Run, name: str, **levels: Any) -> Trial:
+def another(run: Run, name: str, **levels: Any) -> Trial:
     """The run's first trial with other levels, and by itself."""
     first, *_ = run.plan().trials[PLATFORM]
     return replace(first, id=f"{name}.r1", label=name, levels=first.levels | levels, series="", give_up_after=None)
@@ -53,7 +54,7 @@ def queries(record: TrialRecord) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_study_is_valid_and_stands_beside_the_paper_s(run: steps.Run) -> None:
+def test_the_study_is_valid_and_stands_beside_the_paper_s(run: Run) -> None:
     for trial in run.plan().trials[PLATFORM]:
         record = steps.measure(run, PLATFORM, trial.id)
         assert record.outcome == "completed", record.reason
@@ -67,7 +68,7 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: steps.Run) -> Non
 
 
 def test_a_query_past_its_limit_is_named_and_the_others_go_on(
-    run: steps.Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+    run: Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = telemetry.start
     with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
@@ -86,7 +87,7 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
     assert len(queries(record)) == 51
 
 
-def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: steps.Run, testbed: Testbed) -> None:
+def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: Run, testbed: Testbed) -> None:
     asked = "SELECT count(*) AS sessions FROM pg_stat_activity WHERE application_name = 'clusterbench_driver'"
     record = run_trial(replace(another(run, "stopped", streams=16), timeout_s=2), testbed)
     assert record.outcome == "timed_out"
@@ -94,7 +95,7 @@ def test_nothing_runs_on_in_the_server_for_a_driver_that_was_stopped(run: steps.
     assert as_database(testbed.engine).query(asked) == [{"sessions": 0}]
 
 
-def test_wrong_rows_make_a_trial_invalid(run: steps.Run, testbed: Testbed) -> None:
+def test_wrong_rows_make_a_trial_invalid(run: Run, testbed: Testbed) -> None:
     with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
         connection.execute("UPDATE tpcds_sf0_01.item SET i_item_desc = 'x' || i_item_desc")
         try:
@@ -107,7 +108,7 @@ def test_wrong_rows_make_a_trial_invalid(run: steps.Run, testbed: Testbed) -> No
 
 
 def test_a_hundred_streams_are_a_hundred_sessions_and_cost_the_driver_a_tenth_of_a_processor(
-    run: steps.Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+    run: Run, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By ten queries of middling length: at this scale factor those of lite take 10 ms, as in no study."""
     middling = sorted(queries_module.QUERIES, key=lambda query: selection.lite().time_s[query])[60:70]

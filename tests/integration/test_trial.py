@@ -16,6 +16,7 @@ from clusterbench.hosts import telemetry
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from tests import BLOCK
 from tests.integration.helpers import ROWS, bench_on, changed, dataset, new_run, store_of, trial
 
 pytestmark = pytest.mark.lab
@@ -193,7 +194,7 @@ def test_a_store_that_vanishes_loses_nothing(testbed: Testbed, connections: Conn
     """The record cannot be written; the next try collects what the driver left, and measures nothing again."""
     good = testbed.archive.store
     testbed.archive.store = store_of(
-        changed(connections, "clusterbench_archive", extra={"endpoint_url": "http://127.0.77.13:1"})
+        changed(connections, "clusterbench_archive", extra={"endpoint_url": f"http://127.0.{BLOCK}.13:1"})
     )
     with pytest.raises(ArchiveError, match="is the server up\\? What was written before is kept"):
         run_trial(trial(), testbed)

@@ -14,8 +14,9 @@ from clusterbench.base.connections import HISTORY, Connections
 from clusterbench.base.errors import ArchiveError
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import database
-from clusterbench.run import baselines, steps, weekly
+from clusterbench.run import baselines, weekly
 from clusterbench.run.baselines import ACCEPT, KEEP, Answer
+from clusterbench.run.run import Run
 from clusterbench.run.weekly import RegressionError, WeekRun
 from tests.integration.helpers import changed
 from tests.run.test_weekly import change
@@ -33,13 +34,13 @@ def there(connections: Connections) -> Connections:
 
 
 @pytest.fixture
-def week(there: Connections) -> steps.Run:
+def week(there: Connections) -> Run:
     """A week that has begun."""
     return begun(there)
 
 
-def begun(there: Connections, dag_run_id: str = "w1") -> steps.Run:
-    run = steps.Run("weekly", run_id_from(AT, dag_run_id), there)
+def begun(there: Connections, dag_run_id: str = "w1") -> Run:
+    run = Run("weekly", run_id_from(AT, dag_run_id), there)
     weekly.open_week(run, CHOSEN, {"dag_id": "weekly", "dag_run_id": dag_run_id, "how": "manual"})
     return run
 
@@ -53,7 +54,7 @@ def measured(store: Store, dag_run_id: str, **objects: Any) -> RunArchive:
     return archive
 
 
-def judged(run: steps.Run, *entries: dict[str, Any]) -> None:
+def judged(run: Run, *entries: dict[str, Any]) -> None:
     runs = [WeekRun("smoke", "weekly__w1", "20261121T200100Z-0a0a0a", "success", "")]
     weekly.note_week(run, runs, {}, "http://airflow")
     run.archive.put_json("changes.json", {"changes": list(entries)})
@@ -62,7 +63,7 @@ def judged(run: steps.Run, *entries: dict[str, Any]) -> None:
 # What became of an experiment.
 
 
-def test_run_of_the_week_is_found_by_its_letters_and_its_own_word(week: steps.Run) -> None:
+def test_run_of_the_week_is_found_by_its_letters_and_its_own_word(week: Run) -> None:
     store = week.archive.store
     mine, _ = measured(store, "weekly__w1"), measured(store, "weekly__w2")
     found = weekly.find(store, "smoke", "weekly__w1")
@@ -74,7 +75,7 @@ def test_run_of_the_week_is_found_by_its_letters_and_its_own_word(week: steps.Ru
     assert weekly.find(store, "smoke", "weekly__w3") is None
 
 
-def test_valid_run_needs_no_reason_and_every_other_has_one(week: steps.Run) -> None:
+def test_valid_run_needs_no_reason_and_every_other_has_one(week: Run) -> None:
     store = week.archive.store
     measured(store, "good", manifest={"valid": True})
     verdicts = {"verdicts": [{"critical": True, "passed": False, "says": "the data is right", "found": "9 of 10 rows"}]}
@@ -101,7 +102,7 @@ def test_valid_run_needs_no_reason_and_every_other_has_one(week: steps.Run) -> N
 # The archive.
 
 
-def test_what_an_earlier_try_has_written_stands(week: steps.Run, there: Connections) -> None:
+def test_what_an_earlier_try_has_written_stands(week: Run, there: Connections) -> None:
     first = week.archive.need_json("run.json")
     begun(there)
     assert week.archive.need_json("run.json") == first
@@ -112,12 +113,12 @@ def test_what_an_earlier_try_has_written_stands(week: steps.Run, there: Connecti
     assert weekly.find_changes(week) == []
 
 
-def test_id_of_another_week_is_refused(week: steps.Run) -> None:
+def test_id_of_another_week_is_refused(week: Run) -> None:
     with pytest.raises(ArchiveError, match="there is a week of that id already"):
         weekly.open_week(week, CHOSEN, {"dag_id": "weekly", "dag_run_id": "another", "how": "manual"})
 
 
-def test_regression_fails_the_task_by_name_and_improvement_does_not(week: steps.Run) -> None:
+def test_regression_fails_the_task_by_name_and_improvement_does_not(week: Run) -> None:
     judged(week, change(), change("improvement", 2), change("no_number", 3))
     for _ in range(2):
         with pytest.raises(RegressionError) as caught:
@@ -126,7 +127,7 @@ def test_regression_fails_the_task_by_name_and_improvement_does_not(week: steps.
         assert [line[:29] for line in lines] == ["smoke on lab_db1: lookups, 1 ", "smoke on lab_db1: lookups, 3 "]
 
 
-def test_week_is_sealed_last_and_is_in_the_history(week: steps.Run) -> None:
+def test_week_is_sealed_last_and_is_in_the_history(week: Run) -> None:
     judged(week, change())
     with database.for_loading(week.connections(HISTORY)) as db:
         weekly.seal(week)
@@ -139,10 +140,10 @@ def test_week_is_sealed_last_and_is_in_the_history(week: steps.Run) -> None:
         weekly.write_report(week)
 
 
-def test_report_is_written_where_the_history_is_away(week: steps.Run, there: Connections) -> None:
+def test_report_is_written_where_the_history_is_away(week: Run, there: Connections) -> None:
     judged(week, change())
     measured(week.archive.store, "weekly__w1")
-    away = steps.Run("weekly", week.run_id, changed(there, HISTORY, port=9))
+    away = Run("weekly", week.run_id, changed(there, HISTORY, port=9))
     weekly.write_report(away)
     text = (week.archive.store.get(f"{week.archive.prefix}report.txt") or b"").decode()
     assert "The history database was away" in text
@@ -152,16 +153,16 @@ def test_report_is_written_where_the_history_is_away(week: steps.Run, there: Con
 # Questions.
 
 
-def answer(run: steps.Run, asked_by: str, *chosen: str, by: str = "ada") -> None:
+def answer(run: Run, asked_by: str, *chosen: str, by: str = "ada") -> None:
     asked = {"one": baselines.Found.of(change()).series_id}
     baselines.record(run, asked, Answer(chosen, by, AT, asked_by))
 
 
-def accepted(run: steps.Run) -> list[dict[str, Any]]:
+def accepted(run: Run) -> list[dict[str, Any]]:
     return [json.loads(run.archive.store.get(key) or b"") for key in run.archive.store.keys("_baselines/")]
 
 
-def test_many_regressions_are_few_questions(week: steps.Run) -> None:
+def test_many_regressions_are_few_questions(week: Run) -> None:
     many = [change(number=n, platform=f"lab_db{1 + n % 2}") for n in range(300)]
     judged(week, *many, change("improvement", 999))
     questions = baselines.questions(week, "q1")
@@ -174,7 +175,7 @@ def test_many_regressions_are_few_questions(week: steps.Run) -> None:
     assert body.count("\n- **") == 100 and "and 50 more, which the week's report lists" in body
 
 
-def test_same_regression_is_asked_about_once(week: steps.Run, there: Connections) -> None:
+def test_same_regression_is_asked_about_once(week: Run, there: Connections) -> None:
     judged(week, change())
     assert len(baselines.questions(week, "q1")) == 1
     assert len(baselines.questions(week, "q1")) == 1, "another try of the same task"
@@ -190,7 +191,7 @@ def test_same_regression_is_asked_about_once(week: steps.Run, there: Connections
     assert len(baselines.questions(after_that, "q3")) == 1, "this is another change"
 
 
-def test_question_that_nobody_answered_is_asked_again(week: steps.Run, there: Connections) -> None:
+def test_question_that_nobody_answered_is_asked_again(week: Run, there: Connections) -> None:
     judged(week, change())
     baselines.questions(week, "q1")
     answer(week, "q1", KEEP, by="")
@@ -200,7 +201,7 @@ def test_question_that_nobody_answered_is_asked_again(week: steps.Run, there: Co
     assert accepted(week) == []
 
 
-def test_accepted_level_is_kept_with_who_said_so_and_loaded(week: steps.Run, there: Connections) -> None:
+def test_accepted_level_is_kept_with_who_said_so_and_loaded(week: Run, there: Connections) -> None:
     judged(week, change())
     baselines.questions(week, "q1")
     with database.for_loading(there(HISTORY)) as db:

@@ -17,6 +17,7 @@ from clusterbench_lab import Lab
 from clusterbench_lab.account import Account, server_account
 from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS
 from clusterbench_lab.temporary import borrow_programs
+from tests import BLOCK
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")]
 
@@ -31,7 +32,7 @@ def _become(account: Account) -> None:
 
 def _up_and_down(lab_dir: Path, account: Account, answers: multiprocessing.Queue) -> None:
     _become(account)
-    lab = Lab(lab_dir, block=80)
+    lab = Lab(lab_dir, block=BLOCK + 3)
     try:
         lab.up(airflow=False)
         lab.up(airflow=False)

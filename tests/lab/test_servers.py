@@ -23,6 +23,7 @@ from clusterbench_lab import Lab, maven
 from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS, PROJECT_DIR
 from clusterbench_lab.postgres import binary_dir
 from clusterbench_lab.processes import Record, boot_id, facts_of
+from tests import BLOCK
 
 from .looking import alive, connections, files_with_secrets, listening, processes_of, secrets_of
 
@@ -313,4 +314,4 @@ def test_a_folder_the_labs_user_cannot_pass_is_named(tmp_path: Path) -> None:
     closed.mkdir(mode=0o700)
     tmp_path.chmod(0o700)
     with pytest.raises(LabError, match=r"does not let that user through[^§]*chmod o\+x"):
-        Lab(closed / "lab", block=79).up(airflow=False)
+        Lab(closed / "lab", block=BLOCK + 2).up(airflow=False)

@@ -14,7 +14,7 @@ from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history.changes import QUESTION_DAYS
 
 if TYPE_CHECKING:
-    from clusterbench.run.steps import Run
+    from clusterbench.run.run import Run
 
 
 @task
@@ -59,7 +59,7 @@ class AskForBaseline(HITLOperator):
 
 
 def _week(context: Mapping[str, Any]) -> Run:
-    from clusterbench.run.steps import Run  # noqa: PLC0415
+    from clusterbench.run.run import Run  # noqa: PLC0415
 
     return Run(WEEKLY, context["params"]["week"], airflow_connections)
 

@@ -35,7 +35,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Scale
 
 if TYPE_CHECKING:
-    from clusterbench.run.steps import Run
+    from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def airflow_connections(conn_id: str) -> Connection:
 
 
 def current_run(context: Mapping[str, Any]) -> Run:
-    from clusterbench.run.steps import Run  # noqa: PLC0415  see the module's docstring
+    from clusterbench.run.run import Run  # noqa: PLC0415  see the module's docstring
 
     _quiet_libraries()
     return Run(

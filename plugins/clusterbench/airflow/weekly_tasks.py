@@ -25,7 +25,7 @@ from clusterbench.spec import EXTENTS, SCALES
 from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
-    from clusterbench.run.steps import Run
+    from clusterbench.run.run import Run
     from clusterbench.run.weekly_mail import Message
 
 log = logging.getLogger(__name__)

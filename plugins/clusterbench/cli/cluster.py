@@ -51,8 +51,9 @@ def _setup(options: argparse.Namespace) -> int:
     """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
     from clusterbench.hosts import conformance  # noqa: PLC0415
     from clusterbench.run import steps  # noqa: PLC0415
+    from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    run = Run("by_hand", "by_hand", local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.apply or options.undo:
             with _held(testbed, run.holder):
@@ -110,9 +111,9 @@ def _sudoers(options: argparse.Namespace) -> int:
 
 def _cluster(options: argparse.Namespace) -> int:
     """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
-    from clusterbench.run import steps  # noqa: PLC0415
+    from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = steps.Run("by_hand", "by_hand", local_connections(lab_dir()))
+    run = Run("by_hand", "by_hand", local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.action != "status":
             with _held(testbed, run.holder):

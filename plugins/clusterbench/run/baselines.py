@@ -23,7 +23,7 @@ from clusterbench.base.words import plural
 from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, regressions
 
 if TYPE_CHECKING:
-    from clusterbench.run.steps import Run
+    from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
 

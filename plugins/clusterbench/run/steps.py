@@ -5,30 +5,29 @@ Every step can be tried again: what it did before stands, and what passes betwee
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
 from clusterbench import __version__
-from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
-from clusterbench.base.connections import HISTORY, Connections
-from clusterbench.base.datasets import Dataset, too_small
+from clusterbench.base.connections import HISTORY
+from clusterbench.base.datasets import too_small
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial, TrialRecord
-from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database, engine_class
+from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability
 from clusterbench.results.statistics import results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import validation
+from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
+from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
-from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placement_rules import described
 from clusterbench.trial import concurrency_series, neighbours
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
@@ -41,50 +40,6 @@ log = logging.getLogger(__name__)
 
 class InvalidRunError(ClusterbenchError):
     """The run's numbers must not be used; the message lists why."""
-
-
-class Run:
-    """One execution of one experiment, known by its id; everything else is in its archive."""
-
-    def __init__(self, experiment: str, run_id: str, connections: Connections) -> None:
-        self.experiment, self.run_id, self.connections = experiment, run_id, connections
-        self.catalog = Catalog(project_root())
-        self.archive = RunArchive(Store.of(connections(CONNECTION_ID)), experiment, run_id)
-
-    @property
-    def holder(self) -> str:
-        return f"{self.experiment}/{self.run_id}"
-
-    def plan(self) -> Plan:
-        return Plan.from_json(self.archive.need_json("plan.json"))
-
-    @contextmanager
-    def testbed(self, platform_name: str) -> Iterator[Testbed]:
-        """Hosts and engine of a platform, connected for as long as the block lasts."""
-        platform = self.catalog.platform(platform_name)
-        known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
-        with Fleet.of(platform, self.connections) as fleet:
-            engine = self._engine(platform, fleet, known.get("engine"))
-            beside = {
-                name: self._engine(platform.neighbour(name), fleet, (known.get("neighbours") or {}).get(name))
-                for name in platform.neighbours
-            }
-            yield Testbed(platform, fleet, engine, self.archive, beside, known.get("lacks") or {})
-
-    def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
-        database = self.connections(platform.database) if platform.database else None
-        return engine_class(platform.engine)(platform, fleet, database, known)
-
-    def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
-        """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
-        try:
-            if self.archive.sealed:
-                return
-            when = datetime.now(UTC).isoformat(timespec="milliseconds")
-            said = {"step": step, "platform": platform, "error": str(error), "at": when}
-            self.archive.put_json(f"errors/{platform}/{step}/{when}.json", said)
-        except ArchiveError as unreachable:
-            log.warning("the error could not be archived: %s", unreachable)
 
 
 def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]) -> str:
@@ -243,11 +198,11 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             seen = load_workload(workload).inspect(dataset, engine)
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
-            by_suite.setdefault(dataset.name, []).append(_with_known_checksum(run, workload, dataset, facts_found))
+            by_suite.setdefault(dataset.name, []).append(with_expected_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
         for workload, dataset in plan.workloads(platform, testbed.unavailable):
-            _note_answers(run, workload, dataset)
+            note_expected_answers(run, workload, dataset)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
         f"platforms/{platform}/data.json",
@@ -260,64 +215,6 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             if "checksum_key" in row:
                 run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
     return plan.trials[platform]
-
-
-def _with_known_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
-    """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
-    if "checksum" not in row:
-        return row
-    key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
-    expected: object = _computed_checksum(run, workload, dataset)
-    source = "DuckDB over the same rows"
-    if expected is None:
-        known = run.archive.store.get(key)
-        source = "an earlier run's" if known else "none yet: later runs are compared with this one"
-        expected = known.decode() if known else row["checksum"]
-    return {**row, "checksum_key": key, "checksum_expected": expected, "checksum_source": source}
-
-
-def _computed_checksum(run: Run, workload: str, dataset: Dataset) -> str | None:
-    """Once a run, however many platforms it has."""
-    key = f"checksums/{dataset.table}.json"
-    kept = run.archive.get_json(key)
-    if kept is None:
-        kept = {"checksum": load_workload(workload).checksum(dataset)}
-        run.archive.put_json(key, kept)
-    found: str | None = kept["checksum"]
-    return found
-
-
-def _note_answers(run: Run, workload: str, dataset: Dataset) -> None:
-    """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
-    if run.archive.answers(workload, dataset.table):
-        return
-    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset))
-    if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
-        expected = {**json.loads(known), "source": "earlier valid runs"}
-    if expected:
-        run.archive.put_answers(workload, dataset.table, expected)
-
-
-def _trials_on(run: Run, workload: str, dataset: Dataset) -> list[Trial]:
-    """On all platforms: what is expected of one is expected of the others."""
-    of, planned = load_workload(workload), [trial for trials in run.plan().trials.values() for trial in trials]
-    return [t for t in planned if t.workload == workload and of.dataset(t.levels, t.seed) == dataset]
-
-
-def _known_answer_key(workload: str, dataset: Dataset) -> str:
-    return f"_answers/{workload}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
-
-
-def _remember_answers(run: Run) -> None:
-    """For later runs, which nobody else can tell what a statement answers at full scale."""
-    known: dict[str, dict[str, Any]] = {}
-    for record in run.archive.trials():
-        answer = (record.evidence.get("driver") or {}).get("answer")
-        if answer and record.outcome == "completed":
-            dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
-            known.setdefault(_known_answer_key(record.trial.workload, dataset), {}).update(answer)
-    for key, answer in known.items():
-        run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")
 
 
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
@@ -460,7 +357,7 @@ def seal(run: Run) -> str:
     opened = run.archive.need_json("run.json")
     run.archive.seal({"valid": verdicts["valid"], "started_by": opened["started_by"]})
     if verdicts["valid"]:
-        _remember_answers(run)
+        remember_answers(run)
     return run.archive.url
 
 

@@ -25,7 +25,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Scale
 
 if TYPE_CHECKING:
-    from clusterbench.run.steps import Run
+    from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
 

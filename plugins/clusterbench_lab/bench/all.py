@@ -21,6 +21,7 @@ from clusterbench.drivers import pgbench
 from clusterbench.engines import as_database
 from clusterbench.results.statistics import interval_95
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench_lab.bench import history, hosts, regression, retail, terasort
@@ -62,7 +63,7 @@ def _say(what: str, value: float, bound: str = "for comparison", *, holds: bool 
 
 def _throughput_against_hand(connections: Connections) -> bool:
     """The same pgbench in pairs, taking turns to be first: as a trial with all that is around it, and by hand."""
-    run = steps.Run("bench", _new_run_id(), connections)
+    run = Run("bench", _new_run_id(), connections)
     with run.testbed("lab_db1") as testbed:
         steps.take_cluster(run, "lab_db1")
         try:

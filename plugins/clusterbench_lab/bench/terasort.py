@@ -10,6 +10,7 @@ from clusterbench.base.connections import Connections
 from clusterbench.base.records import Trial
 from clusterbench.engines.hadoop.engine import HadoopCluster
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench_lab.bench.retail import as_trial
@@ -33,7 +34,7 @@ echo "$begun $(date +%s.%N)"
 
 def measure(connections: Connections, run_id: str, say: Callable[..., bool]) -> bool:
     """Prints two ratios; True where the first holds its bound: that of the jobs' own times, by the client's clock."""
-    run = steps.Run("bench", run_id, connections)
+    run = Run("bench", run_id, connections)
     steps.take_cluster(run, PLATFORM)
     try:
         with run.testbed(PLATFORM) as testbed:
