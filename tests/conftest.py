@@ -5,12 +5,15 @@ What a test takes down or spoils it brings up again.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 
-# Before anything imports Airflow: its home is where it would write its own settings.
-os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="clusterbench-airflow-"))
+if "AIRFLOW_HOME" not in os.environ:  # before anything imports Airflow: there it would write its own settings
+    os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="clusterbench-airflow-")
+    atexit.register(shutil.rmtree, os.environ["AIRFLOW_HOME"], ignore_errors=True)
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "false")
 
 import pytest
@@ -36,6 +39,7 @@ LONGEST_FIRST = (
 """These begin before all others, so that none of them is still at work when everything else has ended."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A module's tests stay together, in their order, as they share servers and what was measured on them."""
     for item in items:
