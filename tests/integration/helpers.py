@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +19,16 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 
 ROWS, SEED = 2000, 7
+SOON_S = 240
+"""What is waited for comes long before, or never: a busy machine makes no test fail."""
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + SOON_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {SOON_S} s"
+        time.sleep(0.2)
+    return found
 
 
 def new_run(connections: Connections, experiment: str = "smoke") -> Run:
@@ -39,8 +50,8 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
 
 
 @contextmanager
-def bench_on(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
-    """A platform's bench; ``changes`` are made to the platform as declared."""
+def testbed_on(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
+    """A platform, connected; ``changes`` are made to the platform as declared."""
     with run.testbed(platform) as testbed:
         testbed.platform = testbed.platform.model_copy(update=changes)
         testbed.engine.platform = testbed.platform  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
@@ -31,13 +30,11 @@ from clusterbench.workloads import load_workload
 from clusterbench.workloads.terasort.teragen import checksum
 from clusterbench.workloads.terasort.terasort import path_of, tag_of
 from clusterbench_lab import Lab
-from tests.integration.helpers import generated_run, new_run
+from tests.integration.helpers import generated_run, new_run, wait_for
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_hadoop1"
 ROWS = 200_000
-SOON_S = 240
-"""What is waited for comes long before, or never."""
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +67,6 @@ def trial(name: str, **levels: Any) -> Trial:
     filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
     filled |= {"rows": ROWS, "pause_s": 0} | levels
     return Trial(f"{name}.r1", name, PLATFORM, name, "terasort", filled, 1, 7, 600, {})
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + SOON_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"{what}: not within {SOON_S} s"
-        time.sleep(0.2)
-    return found
 
 
 def doing(testbed: Testbed, planned: Trial) -> str:

@@ -11,7 +11,7 @@ from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, Le
 from clusterbench.hosts import lease
 from clusterbench.run import steps
 from clusterbench.trial.protocol import job_of
-from tests.integration.helpers import bench_on, changed, new_run, store_of, trial
+from tests.integration.helpers import changed, new_run, store_of, testbed_on, trial
 
 pytestmark = pytest.mark.lab
 ONE_SWEEP = {"sweeps": ["optimizer"]}
@@ -83,7 +83,7 @@ def test_a_database_too_small_for_the_data_is_refused_before_generation(connecti
 def test_a_full_disk_is_called_one(connections: Connections) -> None:
     full = psycopg.errors.DiskFull("could not extend file: No space left on device")
     with (
-        bench_on(new_run(connections)) as testbed,
+        testbed_on(new_run(connections)) as testbed,
         pytest.raises(EngineError, match=r"disk is full.*free some space"),
         testbed.engine.connect(),  # type: ignore[attr-defined]
     ):

@@ -21,7 +21,7 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads.tpcds import queries as queries_module
 from clusterbench.workloads.tpcds import selection
 from clusterbench_lab import Lab
-from tests.integration.helpers import bench_on, generated_run
+from tests.integration.helpers import generated_run, testbed_on
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_db1"
@@ -39,7 +39,7 @@ def run(lab: Lab) -> Iterator[Run]:
 
 @pytest.fixture
 def testbed(run: Run) -> Iterator[Testbed]:
-    with bench_on(run, PLATFORM) as made:
+    with testbed_on(run, PLATFORM) as made:
         yield made
 
 
