@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status run bench test test-engine test-compose compose-build compose-up compose-down lint types clean
+.PHONY: help setup up down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -9,6 +9,10 @@ lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
 EXPERIMENT ?=
 SCALE ?= laptop
 export PYTHON
+# Processes that run tests at once. Most tests wait for servers most of the time.
+workers ?= 4
+# Every process that is started would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 # Debian's program, or Docker's own plugin
 compose := $(if $(shell command -v docker-compose),docker-compose,docker compose)
 
@@ -37,8 +41,15 @@ endif
 bench: setup  ## measure clusterbench itself
 	$(bin)/clusterbench bench
 
+quick: setup  ## lint, types, and the tests that need no server: two minutes, for the person who edits
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types pure
+
+pure: setup
+	$(bin)/python -m pytest -q -n 2 -m "not lab"
+
 test: lint types  ## lint, types, and all tests, with real servers
-	$(bin)/python -m pytest --durations=25
+	$(bin)/python -m pytest -n $(workers) -m "not alone" --durations=25
+	$(bin)/python -m pytest -m alone --durations=5
 
 test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
 	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }

@@ -107,6 +107,7 @@ def test_log_ins_at_once_are_bounded_and_a_host_is_logged_in_to_once(
     assert total == len(some)
 
 
+@pytest.mark.alone
 def test_the_flush_of_all_takes_less_than_half_a_minute(fleet: Fleet) -> None:
     """As in a trial, which is logged in by then. They share this machine's page cache: one drops it, all write it back.
 

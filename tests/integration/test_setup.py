@@ -161,6 +161,7 @@ def test_hostile_value_is_a_value(hosts: list[NamespaceHost], fleet: Fleet) -> N
     setup.put_back(platform(hosts), fleet)
 
 
+@pytest.mark.alone  # drops the page cache, which all tests share
 def test_login_that_may_do_what_sudoers_says_can_set_up_and_nothing_else(hosts: list[NamespaceHost]) -> None:
     login = server_account().name
     data = str(hosts[0].folder / "data1")
