@@ -139,6 +139,16 @@ def test_a_week_without_the_history_database_says_so_and_has_its_sentences() -> 
     assert "cannot be reached" in text_of_week(away)
 
 
+def test_an_installation_without_a_history_database_is_told_that_nothing_is_followed() -> None:
+    alone = weeks.week(ran=weeks.quiet().ran, without_history="unknown connection", is_followed=False)
+    page = seen(alone)
+    for told in (page, text_of_week(alone)):
+        assert "Nothing is followed over time here: this installation has no history database" in told
+        assert "add the connection clusterbench_history" in told
+        assert "was away" not in told
+    assert "No result was compared with earlier weeks; all 6 experiments completed." in page
+
+
 # However bad the week.
 
 
