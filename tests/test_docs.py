@@ -20,6 +20,7 @@ from clusterbench.spec import (
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
 from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
+from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
 
@@ -38,7 +39,7 @@ def test_every_key_is_in_the_reference(model: type) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("workload", ["key_value", "full_scan", "partial_scan", "data_load"])
+@pytest.mark.parametrize("workload", workload_names())
 def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> None:
     section = next(part for part in REFERENCE.split("\n## Factors of")[1:] if f"`{workload}`" in part.splitlines()[0])
     for name, factor in load_workload(workload).factors.items():
@@ -46,6 +47,8 @@ def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> Non
         assert str(factor.default) in row.split("|")[2]
         for choice in factor.choices if "as above" not in row else ():
             assert f"`{choice}`" in row, f"{name}: {choice}"
+    rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], flags=re.MULTILINE)
+    assert rows == [name for name in rows if name in load_workload(workload).factors], "a factor that is not there"
 
 
 PAGES = ["README.md", *(str(path.relative_to(project_root())) for path in (project_root() / "docs").rglob("*.md"))]

@@ -14,6 +14,7 @@ from clusterbench.base.connections import HISTORY, Connection, Connections
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import database
+from clusterbench.history.changes import ReportedChange
 from clusterbench.run import baselines, steps, weekly
 from clusterbench.run.baselines import ACCEPT, KEEP, Answer
 from clusterbench.run.weekly import RegressionError, WeekRun
@@ -176,7 +177,7 @@ def test_week_with_a_history_has_no_word_of_its_want(week: steps.Run) -> None:
 
 
 def answer(run: steps.Run, asked_by: str, *chosen: str, by: str = "ada") -> None:
-    asked = {"one": baselines.Found.of(change()).series_id}
+    asked = {"one": ReportedChange.of(change()).series_id}
     baselines.record(run, asked, Answer(chosen, by, AT, asked_by))
 
 
