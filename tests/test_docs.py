@@ -7,6 +7,7 @@ import re
 import pytest
 
 from clusterbench.base.paths import project_root
+from clusterbench.report.run.tables import CHECKS
 from clusterbench.spec import (
     Experiment,
     Part,
@@ -17,10 +18,10 @@ from clusterbench.spec import (
     PublishedValue,
     Sweep,
 )
+from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
 from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
-from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
 
@@ -49,6 +50,12 @@ def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> Non
             assert f"`{choice}`" in row, f"{name}: {choice}"
     rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], flags=re.MULTILINE)
     assert rows == [name for name in rows if name in load_workload(workload).factors], "a factor that is not there"
+
+
+def test_readme_lists_the_eight_checks_by_the_titles_that_reports_have() -> None:
+    trust = (project_root() / "README.md").read_text().split("## How a number earns trust")[1].split("\n## ")[0]
+    titles = dict(re.findall(r"^(\d)\. \*\*(.+?)\.?\*\*", trust, flags=re.MULTILINE))
+    assert titles == {str(number): title for number, title in CHECKS.items()}
 
 
 PAGES = ["README.md", *(str(path.relative_to(project_root())) for path in (project_root() / "docs").rglob("*.md"))]

@@ -103,7 +103,9 @@ def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> N
         in page
     )
     assert "the NameNode did not leave safe mode within 120 s" in page
-    assert "6 results are not judged yet: 3 of the 8 runs that a verdict needs (order_entry 6)." in page
+    assert (
+        "6 results are not judged yet: too few for a verdict: 3 of 10 valid runs with a number (order_entry 6)." in page
+    )
 
 
 def test_what_was_left_out_is_no_failure() -> None:

@@ -265,7 +265,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: under a minute, for tests. laptop: minutes. full: the paper's levels, hours.",
+            description="smoke: for tests, about a minute. laptop: minutes to hours. full: the paper's levels.",
         ),
         "platforms": Param(
             experiment.platforms,

@@ -244,14 +244,14 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: under a minute each, for tests. laptop: minutes. full: the papers' own levels.",
+            description="smoke: for tests, about a minute each. laptop: minutes to hours. full: the papers' levels.",
         ),
         "extent": Param(
             EXTENTS[0],
             type="string",
             enum=list(EXTENTS),
             title="Extent",
-            description="whole: all of every experiment. part: what each declares as its part, a quarter of an hour.",
+            description="whole: all of every experiment. part: what each declares as its part, minutes.",
         ),
         "experiments": Param(
             names,
