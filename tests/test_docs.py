@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +59,11 @@ def test_readme_lists_the_eight_checks_by_the_titles_that_reports_have() -> None
     assert titles == {str(number): title for number, title in CHECKS.items()}
 
 
-PAGES = ["README.md", *(str(path.relative_to(project_root())) for path in (project_root() / "docs").rglob("*.md"))]
+PAGES = [
+    "README.md",
+    "CHANGELOG.md",
+    *(str(path.relative_to(project_root())) for path in (project_root() / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
@@ -67,3 +72,18 @@ def test_every_file_a_page_links_to_is_there(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", path.read_text())
     assert links or page != "README.md"
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of its headings, as Git hosts make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_every_section_a_page_links_to_is_there(page: str) -> None:
+    path = project_root() / page
+    links = re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", path.read_text())
+    found = [(link, name) for link, name in links if name not in anchors(path.parent / link if link else path)]
+    assert found == []
