@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
+.PHONY: help setup lock up down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -21,6 +21,9 @@ help:  ## this list
 
 setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
+
+lock:  ## write requirements.lock anew from pyproject.toml; versions stay where they can
+	$(bin)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
 
 up: setup  ## bring the lab up: hosts, PostgreSQL, S3, Airflow, all on this machine
 	@$(bin)/clusterbench lab up

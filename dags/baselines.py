@@ -16,7 +16,7 @@ with DAG(
     doc_md=__doc__,
     schedule=None,
     catchup=False,
-    max_active_runs=16,  # questions stay open for days, and a weekly run by the button may ask others meanwhile
+    max_active_runs=16,  # questions stay open for days, and a weekly run by hand may ask others meanwhile
     params=baseline_tasks.form(),
     default_args=tasks.DEFAULTS,
     tags=["benchmark"],

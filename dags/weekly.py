@@ -1,6 +1,6 @@
 """The weekly run: every experiment in turn, then what changed, the report, and people are told.
 
-By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by the button in the UI. An
+By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI. An
 experiment that fails never stops the next. The run fails when an experiment failed, when a result got worse or is no
 longer there, or when somebody could not be told; whether a new level is the baseline from now on is asked in the DAG
 `baselines`. See docs/operate.md, The weekly run.

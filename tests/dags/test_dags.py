@@ -17,6 +17,7 @@ import pendulum
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import ParamValidationError
+from airflow.sdk.exceptions import AirflowSkipException
 from airflow.timetables.base import DataInterval, TimeRestriction
 from airflow.timetables.trigger import CronTriggerTimetable
 
@@ -24,7 +25,7 @@ from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.cli.main import _pool_names
-from clusterbench.run import steps
+from clusterbench.run import steps, weekly
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
 
@@ -325,6 +326,35 @@ def test_form_of_the_weekly_run_may_choose_no_experiment(bag: DagBag) -> None:
     assert param.resolve([]) == []
     with pytest.raises(ParamValidationError):
         param.resolve(["weekly"])
+
+
+def test_without_a_history_database_its_tasks_are_skipped_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(conn_id: str) -> Any:
+        raise LookupError(f"The conn_id `{conn_id}` isn't defined")
+
+    def no_step(*_: Any) -> Any:
+        raise AssertionError("nothing is to be loaded")
+
+    monkeypatch.setattr(tasks.BaseHook, "get_connection", nobody)
+    monkeypatch.setattr(tasks, "run_step", no_step)
+    monkeypatch.setattr(weekly_tasks, "run_step", no_step)
+    for load in (tasks.load_history, weekly_tasks.load_history):
+        with pytest.raises(AirflowSkipException, match="there is none here: unknown connection 'clusterbench_history'"):
+            load.function()
+
+
+@pytest.mark.parametrize("why", ["", "unknown connection 'clusterbench_history'"])
+def test_regressions_are_looked_for_where_the_week_noted_a_history(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(weekly_tasks, "run_step", lambda _, act: act("the run"))
+    monkeypatch.setattr(weekly, "without_history", lambda run: why)
+    monkeypatch.setattr(weekly, "find_changes", looked.append)
+    if why:
+        with pytest.raises(AirflowSkipException, match="nothing is followed over time"):
+            weekly_tasks.regressions.function()
+    else:
+        weekly_tasks.regressions.function()
+    assert looked == ([] if why else ["the run"])
 
 
 def test_question_is_one_mapped_task_whose_words_are_no_templates(bag: DagBag) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from clusterbench.base.archive import RunArchive, Store
-from clusterbench.base.connections import HISTORY, Connections
-from clusterbench.base.errors import ArchiveError
+from clusterbench.base.connections import HISTORY, Connection, Connections
+from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import database
+from clusterbench.history.changes import ReportedChange
 from clusterbench.run import baselines, weekly
 from clusterbench.run.baselines import ACCEPT, KEEP, Answer
 from clusterbench.run.run import Run
@@ -150,11 +151,34 @@ def test_report_is_written_where_the_history_is_away(week: Run, there: Connectio
     assert b"<html" in (week.archive.store.get(f"{week.archive.prefix}report.html") or b"")
 
 
+def test_week_of_an_installation_without_a_history_is_a_good_one_and_says_so(there: Connections) -> None:
+    def alone(conn_id: str) -> Connection:
+        if conn_id == HISTORY:
+            raise ClusterbenchError(f"unknown connection {conn_id!r}")
+        return there(conn_id)
+
+    run = begun(alone)
+    weekly.note_week(run, [WeekRun("smoke", "weekly__w1", None, "success", "")], {}, "http://airflow")
+    assert weekly.without_history(run) == "unknown connection 'clusterbench_history'"
+    weekly.write_report(run)
+    text = (run.archive.store.get(f"{run.archive.prefix}report.txt") or b"").decode()
+    assert "Nothing is followed over time here" in text and "was away" not in text
+    weekly.seal(run)
+    assert run.archive.need_json("manifest.json")["valid"] is True
+    with pytest.raises(ClusterbenchError, match="the newest runs are looked up in the history database, and there is"):
+        weekly.newest_runs(alone, ["smoke"], "smoke")
+
+
+def test_week_with_a_history_has_no_word_of_its_want(week: steps.Run) -> None:
+    judged(week)
+    assert weekly.without_history(week) == "" and "without_history" not in week.archive.need_json("week.json")
+
+
 # Questions.
 
 
 def answer(run: Run, asked_by: str, *chosen: str, by: str = "ada") -> None:
-    asked = {"one": baselines.Found.of(change()).series_id}
+    asked = {"one": ReportedChange.of(change()).series_id}
     baselines.record(run, asked, Answer(chosen, by, AT, asked_by))
 
 

@@ -103,7 +103,9 @@ def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> N
         in page
     )
     assert "the NameNode did not leave safe mode within 120 s" in page
-    assert "6 results are not judged yet: 3 of the 8 runs that a verdict needs (order_entry 6)." in page
+    assert (
+        "6 results are not judged yet: too few for a verdict: 3 of 10 valid runs with a number (order_entry 6)." in page
+    )
 
 
 def test_what_was_left_out_is_no_failure() -> None:
@@ -137,6 +139,16 @@ def test_a_week_without_the_history_database_says_so_and_has_its_sentences() -> 
     assert "Throughput fell by 7.9 %" in page
     assert "<svg" not in render_week(away)
     assert "cannot be reached" in text_of_week(away)
+
+
+def test_an_installation_without_a_history_database_is_told_that_nothing_is_followed() -> None:
+    alone = weeks.week(ran=weeks.quiet().ran, without_history="unknown connection", is_followed=False)
+    page = seen(alone)
+    for told in (page, text_of_week(alone)):
+        assert "Nothing is followed over time here: this installation has no history database" in told
+        assert "add the connection clusterbench_history" in told
+        assert "was away" not in told
+    assert "No result was compared with earlier weeks; all 6 experiments completed." in page
 
 
 # However bad the week.

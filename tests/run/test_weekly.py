@@ -135,6 +135,18 @@ def test_subject_says_it_all() -> None:
     assert subject([GOOD, BAD], None) == says + "results not compared, 1 of 2 experiments failed"
 
 
+def test_where_there_is_no_history_the_message_says_so_and_the_week_is_good() -> None:
+    alone = week(GOOD) | {"without_history": "unknown connection 'clusterbench_history'"}
+    assert weekly.problems(alone, None) == []
+    told = weekly_mail.of_week(alone, None, text=None, report=None, url=URL)
+    assert told.subject == "clusterbench week 2026-11-21: nothing is followed over time, 1 experiment valid"
+    assert "There is no history database, so nothing is followed over time." in told.text
+    failed = week(GOOD, BAD) | {"without_history": "unknown connection 'clusterbench_history'"}
+    assert [problem[:14] for problem in weekly.problems(failed, None)] == ["retail: failed"]
+    bad = weekly_mail.of_week(failed, None, text=None, report=None, url=URL)
+    assert bad.subject == "clusterbench week 2026-11-21: 1 of 2 experiments failed"
+
+
 def test_message_has_the_report_s_words_and_asks_whether_a_new_level_is_meant_to_stay() -> None:
     told = weekly_mail.of_week(
         week(GOOD), found(change()), text="The week in words.\n", report=b"<html>", url=URL, ask="http://airflow/ask"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from clusterbench.base.connections import HISTORY, Connection, from_airflow
+from clusterbench.base.connections import Connection, from_airflow, why_no_history
 from clusterbench.base.errors import (
     ArchiveError,
     ClusterbenchError,
@@ -240,11 +240,14 @@ def load_history() -> None:
     """
     from clusterbench.run import steps  # noqa: PLC0415
 
-    try:
-        airflow_connections(HISTORY)
-    except ClusterbenchError as unknown:
-        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {unknown}") from None
+    skip_without_history()
     run_step("load_history", steps.load_history)
+
+
+def skip_without_history() -> None:
+    """An installation may do without the database: then the task is skipped, and says so."""
+    if why := why_no_history(airflow_connections):
+        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {why}")
 
 
 # The form and the documentation.
@@ -262,7 +265,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: under a minute, for tests. laptop: minutes. full: the paper's levels, hours.",
+            description="smoke: for tests, about a minute. laptop: minutes to hours. full: the paper's levels.",
         ),
         "platforms": Param(
             experiment.platforms,

@@ -16,7 +16,7 @@ from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from clusterbench.airflow.tasks import current_run, run_step
+from clusterbench.airflow.tasks import current_run, run_step, skip_without_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY, run_started_by
@@ -104,9 +104,10 @@ def open_week() -> str:
 
 @task(trigger_rule="all_done")
 def load_history() -> str:
-    """What of the archive the history database lacks. Returns how much that was."""
+    """Load what the history database lacks of the archive. Returns how much that was. Skipped where there is none."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
+    skip_without_history()
     return str(run_step("load_history", weekly.load_history))
 
 
@@ -146,10 +147,18 @@ def _word(state: Any) -> str:
 
 @task(trigger_rule="all_done")
 def regressions() -> None:
-    """changes.json: the week's results against their history. Fails where one got worse or is no longer there."""
+    """changes.json: the week's results against their history. Fails if one got worse or is no longer there.
+
+    Skipped where ``note_week`` found no history database: then nothing is followed over time.
+    """
     from clusterbench.run import weekly  # noqa: PLC0415
 
-    run_step("regressions", weekly.find_changes)
+    def find(run: Run) -> None:
+        if why := weekly.without_history(run):
+            raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
+        weekly.find_changes(run)
+
+    run_step("regressions", find)
 
 
 @task(trigger_rule="all_done")
@@ -235,14 +244,14 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: under a minute each, for tests. laptop: minutes. full: the papers' own levels.",
+            description="smoke: for tests, about a minute each. laptop: minutes to hours. full: the papers' levels.",
         ),
         "extent": Param(
             EXTENTS[0],
             type="string",
             enum=list(EXTENTS),
             title="Extent",
-            description="whole: all of every experiment. part: what each declares as its part, a quarter of an hour.",
+            description="whole: all of every experiment. part: what each declares as its part, minutes.",
         ),
         "experiments": Param(
             names,

@@ -45,6 +45,15 @@ Connections = Callable[[str], Connection]
 """From a connection id to the connection. Raises ClusterbenchError when there is none."""
 
 
+def why_no_history(connections: Connections) -> str:
+    """Why this installation has no history database: its connection cannot be found. Empty where it has one."""
+    try:
+        connections(HISTORY)
+    except ClusterbenchError as unknown:
+        return str(unknown)
+    return ""
+
+
 def from_parts(conn_id: str, parts: dict[str, Any]) -> Connection:
     """A connection from the keys that Airflow uses: host, port, login, password, schema, extra."""
     extra = parts.get("extra") or {}

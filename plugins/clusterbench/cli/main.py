@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.set_defaults(command=_plan)
 
     run = commands.add_parser(
-        "run", help="start an experiment, or 'weekly', in Airflow, as its button does, and follow it"
+        "run", help="start an experiment, or 'weekly', in Airflow, as Trigger in its UI does, and follow it"
     )
     _add_choices(run)
     run.add_argument("--no-wait", action="store_true", help="start it and return")

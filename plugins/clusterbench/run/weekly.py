@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench import __version__
 from clusterbench.base.archive import RunArchive, Store
-from clusterbench.base.connections import HISTORY, Connections
+from clusterbench.base.connections import HISTORY, Connections, why_no_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY, hash_suffix
 from clusterbench.history.changes import ReportedChange, broken
@@ -124,8 +124,12 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
 
 
 def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str], airflow_url: str) -> dict[str, Any]:
-    """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why."""
+    """week.json: what ran, and what did not and why. ``left_out``: what was not wanted, and why.
+
+    Whether there is a history database is noted here for the whole week, so that the steps after this one agree.
+    """
     _check_open(run)
+    no_history = why_no_history(run.connections)
     opened = run.archive.need_json("run.json")
     week = {
         "run_id": run.run_id,
@@ -137,6 +141,7 @@ def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]
         "runs": [asdict(one) for one in outcomes],
         "left_out": dict(left_out),
         "airflow_url": airflow_url,
+        **({"without_history": no_history} if no_history else {}),
     }
     run.archive.put_json("week.json", week)
     return run.archive.need_json("week.json")
@@ -155,10 +160,17 @@ def load_history(run: Run) -> str:
         return str(load.catch_up(db, run.archive.store, run.catalog))
 
 
+def without_history(run: Run) -> str:
+    """Why this week's results are not followed over time: the installation has no history database. Else empty."""
+    return str((run.archive.get_json("week.json") or {}).get("without_history") or "")
+
+
 def newest_runs(connections: Connections, experiments: Sequence[str], scale: str) -> list[WeekRun]:
     """For a weekly run that measures nothing: the last finished run of each experiment at that scale."""
     from clusterbench.history import database, read  # noqa: PLC0415
 
+    if why := why_no_history(connections):
+        raise ClusterbenchError(f"the newest runs are looked up in the history database, and there is none here: {why}")
     with database.opened(connections(HISTORY)) as db:
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
@@ -201,23 +213,33 @@ def write_report(run: Run) -> None:
 
 
 def seal(run: Run) -> str:
-    """The manifest, last and once; then the week's own rows of the history. Returns the run's address."""
+    """The manifest, last and once; then the week's own rows of the history, where there is one.
+
+    Returns the run's address.
+    """
     from clusterbench.history import database, load  # noqa: PLC0415
 
     opened, week = run.archive.need_json("run.json"), run.archive.get_json("week.json")
     changes = (run.archive.get_json("changes.json") or {}).get("changes")
-    valid = changes is not None and not problems(week, [ReportedChange.of(entry) for entry in changes])
-    run.archive.seal({"valid": valid, "started_by": opened["started_by"]})
+    found = None if changes is None else [ReportedChange.of(entry) for entry in changes]
+    run.archive.seal({"valid": not problems(week, found), "started_by": opened["started_by"]})
+    if without_history(run):
+        return run.archive.url
     with database.opened(run.connections(HISTORY)) as db:
         load.load_week(db, run.archive)
     return run.archive.url
 
 
 def problems(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | None) -> list[str]:
-    """What makes a week a bad one, a line each; empty for a good one."""
+    """What makes a week a bad one, a line each; empty for a good one.
+
+    ``found`` is None where nothing was compared: that is a problem only where there is a history to compare with.
+    """
     if week is None:
         return ["the week was not archived; an earlier task says why"]
     said = [f"{one.experiment}: {one.state}: {one.reason}" for one in runs_of(week) if one.failed]
+    if found is None and week.get("without_history"):
+        return said
     if found is None:
         return [*said, "the results were not compared with their history; the task 'regressions' says why"]
     return [*said, *(one.line for one in broken(found))]

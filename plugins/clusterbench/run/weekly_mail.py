@@ -39,7 +39,7 @@ def of_week(
     """
     subject = f"clusterbench week {str(week['started_at'])[:10] if week else ''}".strip() + f": {_summary(week, found)}"
     failed = [one.experiment for one in runs_of(week) if one.failed] if week else []
-    body = text or "\n".join(problems(week, found)) or "All experiments are valid, and nothing got worse."
+    body = text or "\n".join(problems(week, found)) or _all_well(found)
     webhook = {
         "text": f"{subject}\n{url}",
         "regressions": [one.line for one in regressions(found or [])][:REGRESSIONS_TOLD],
@@ -59,14 +59,21 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
     ran = runs_of(week)
     failed = sum(one.failed for one in ran)
     if found is None:
-        said = ["results not compared"]
+        said = [] if week.get("without_history") else ["results not compared"]
     else:
         worse, gone = len(regressions(found)), len(broken(found)) - len(regressions(found))
         said = [plural(worse, "regression")] if worse else []
         said += [f"{plural(gone, 'result')} missing"] if gone else []
     if failed:
         said.append(f"{failed} of {plural(len(ran), 'experiment')} failed")
-    return ", ".join(said) or f"no regression, {plural(len(ran), 'experiment')} valid"
+    well = "nothing is followed over time" if found is None else "no regression"
+    return ", ".join(said) or f"{well}, {plural(len(ran), 'experiment')} valid"
+
+
+def _all_well(found: Sequence[ReportedChange] | None) -> str:
+    if found is None:
+        return "All experiments are valid. There is no history database, so nothing is followed over time."
+    return "All experiments are valid, and nothing got worse."
 
 
 def of_deadline(dag_run_id: str, asked: str, hours: float, url: str) -> Message:

@@ -61,6 +61,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         left_out=told.get("left_out") or {},
         is_part=told.get("extent") == "part",
         without_history="" if db else away or "It was not asked.",
+        is_followed=not told.get("without_history"),
     )
     if db is None:
         return week

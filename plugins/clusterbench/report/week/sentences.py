@@ -23,6 +23,10 @@ FEW_SHOWN = 6
 LINE_MAX = 240
 """Characters of a line in the mail."""
 CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
+NOT_FOLLOWED = (
+    "Nothing is followed over time here: this installation has no history database, so no result is compared with "
+    "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
+)
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
 
 
@@ -282,7 +286,9 @@ def text(week: Week) -> str:
         *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS),
         "",
     ]
-    if week.without_history:
+    if not week.is_followed:
+        said += [NOT_FOLLOWED, ""]
+    elif week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
     return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
 

@@ -94,6 +94,8 @@ class Week:
     """Of every experiment only what it declares as its part was measured."""
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
+    is_followed: bool = True
+    """Whether this installation has a history database; without one no result is compared with earlier weeks."""
 
     @cached_property
     def by_state(self) -> dict[str, list[Judged]]:
