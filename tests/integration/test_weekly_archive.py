@@ -169,7 +169,7 @@ def test_week_of_an_installation_without_a_history_is_a_good_one_and_says_so(the
         weekly.newest_runs(alone, ["smoke"], "smoke")
 
 
-def test_week_with_a_history_has_no_word_of_its_want(week: steps.Run) -> None:
+def test_week_with_a_history_has_no_word_of_its_want(week: Run) -> None:
     judged(week)
     assert weekly.without_history(week) == "" and "without_history" not in week.archive.need_json("week.json")
 
