@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.paths import project_root
-from clusterbench.cli.main import _bytes, _duration, main
+from clusterbench.cli.main import main
+from clusterbench.cli.plan import _bytes, _duration
 
 ROOT = project_root()
 Output = pytest.CaptureFixture[str]
