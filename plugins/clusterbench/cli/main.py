@@ -16,6 +16,7 @@ from clusterbench.cli import (
     history,
     lab,
     lint,
+    list_runs,
     lite,
     plan,
     pools,
@@ -29,7 +30,7 @@ from clusterbench.cli import (
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
-    *(lint, plan, run, verify, results, report, show, compare, regressions),
+    *(lint, plan, run, list_runs, verify, results, report, show, compare, regressions),
     *(cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""
