@@ -1,11 +1,15 @@
 """Airflow's four processes, on 127.0.0.1, with their configuration and metadata.
 
+Each is started by a shell that starts it again when it ends by itself (include/lab/keep_running.sh): the scheduler ends
+when its database is restarted. The record is of that shell, so what is stopped stays stopped.
+
 All settings stand in airflow.cfg, secrets too: so they are in one file only its owner may read, and in no
 environment and on no command line. AIRFLOW_HOME alone leads there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -13,6 +17,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,14 +26,15 @@ from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import myself, write_private
 from clusterbench_lab.credentials import Credentials
-from clusterbench_lab.layout import PROJECT_DIR, Layout
+from clusterbench_lab.layout import PROJECT_DIR, TEMPLATES_DIR, Layout
 from clusterbench_lab.postgres import Postgres
 from clusterbench_lab.processes import Record
-from clusterbench_lab.server import RecordedServer, fingerprint, tail, template
+from clusterbench_lab.server import RecordedServer, ServerStatus, fingerprint, tail, template
 
 ADDRESS = "127.0.0.1"
 ADMIN = "admin"
 _MIGRATION_LIMIT_SECONDS = 300
+KEEP_RUNNING = TEMPLATES_DIR / "keep_running.sh"
 
 # Log servers would listen on every address, and nobody needs them: tasks and API server share a disk here.
 _COMMANDS = {
@@ -156,8 +162,39 @@ class AirflowComponent(RecordedServer):
     def log_file(self) -> Path:
         return self.airflow.dir / f"{self.name}.log"
 
+    @property
+    def pid_file(self) -> Path:
+        """Written by the shell whenever it has started the part."""
+        return self.record_file.with_suffix(".pid")
+
     def prepare(self) -> str:
-        return fingerprint(self.airflow.configuration(), *self._command())
+        return fingerprint(self.airflow.configuration(), KEEP_RUNNING.read_text(), *self._command())
+
+    def pid(self) -> int | None:
+        """Of Airflow's process, a child of the shell that is recorded; None while it waits to start it again."""
+        record = Record.load(self.record_file)
+        if record is None or not record.is_alive():
+            return None
+        with contextlib.suppress(OSError, ValueError):
+            facts = processes.facts_of(int(self.pid_file.read_text()))
+            if facts is not None and facts.parent_pid == record.pid and not facts.is_ending():
+                return facts.pid
+        return None
+
+    def ended_by_itself(self) -> bool:
+        """At its start: its first end is told, though it is tried again."""
+        record = Record.load(self.record_file)
+        is_begun = self.pid_file.exists() or record is None or not record.is_alive()
+        return is_begun and self.pid() is None
+
+    def status(self) -> ServerStatus:
+        found = super().status()
+        record = Record.load(self.record_file)
+        if found.state == "died" and record is not None and record.is_alive():
+            detail = f"ended by itself and is started again; see {self.log_file}"
+            return replace(found, state="starting", detail=detail)
+        last = tail(self.log_file, 1).strip() if found.state == "died" else ""
+        return replace(found, detail=f"{last}; {found.detail}") if last.startswith(KEEP_RUNNING.stem) else found
 
     def claim(self) -> None:
         """The port is in airflow.cfg, so `Airflow.prepare` has chosen it for all of them."""
@@ -168,8 +205,9 @@ class AirflowComponent(RecordedServer):
             processes.stop(record, grace_seconds=0, orderly=False)
 
     def start(self, fingerprint: str) -> Record:
+        self.pid_file.unlink(missing_ok=True)
         return processes.spawn(
-            self._command(),
+            [str(KEEP_RUNNING), str(self.pid_file), *self._command()],
             account=self.account,
             environment=self.airflow.process_environment(),
             log_file=self.log_file,
@@ -183,7 +221,9 @@ class AirflowComponent(RecordedServer):
         return [*(preloaded if self.name == SCHEDULER else [airflow_program()]), *_COMMANDS[self.name]]
 
     def is_ready(self) -> bool:
-        """Healthy, by a heartbeat of this process: the one before it counts as healthy for 30 s after its death."""
+        """Healthy, by a heartbeat of this process: the one before it counts as healthy for 20 s after its death."""
+        if self.pid() is None:
+            return False
         health = self.airflow.health()
         if self.name == API_SERVER:
             return bool(health)
@@ -192,7 +232,7 @@ class AirflowComponent(RecordedServer):
         heartbeat = part.get(f"latest_{key}_heartbeat")
         if part.get("status") != "healthy" or heartbeat is None:
             return False
-        started = self.record_file.stat().st_mtime
+        started = self.pid_file.stat().st_mtime
         return datetime.fromisoformat(heartbeat).timestamp() >= started
 
 

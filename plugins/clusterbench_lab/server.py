@@ -72,6 +72,10 @@ class Server(ABC):
     def is_ready(self) -> bool:
         return answers(self.address, self.port)
 
+    def ended_by_itself(self) -> bool:
+        """While `up` waits for it."""
+        return self.pid() is None
+
     def status(self) -> ServerStatus:
         pid = self.pid()
         if pid is None:
@@ -87,7 +91,7 @@ class Server(ABC):
         started = time.monotonic()
         while not self.is_ready():
             waited_seconds = time.monotonic() - started
-            if waited_seconds > 1.0 and self.pid() is None:
+            if waited_seconds > 1.0 and self.ended_by_itself():
                 raise self.trouble(f"it ended by itself after {waited_seconds:.0f} s")
             if waited_seconds > self.ready_limit_seconds:
                 raise self.trouble(f"it does not answer after {waited_seconds:.0f} s")
@@ -127,7 +131,7 @@ class RecordedServer(Server):
     def up(self) -> str:
         record = Record.load(self.record_file)
         if record is not None and record.is_alive():
-            if self.prepare() == record.fingerprint and self._comes_to_answer():
+            if self.prepare() == record.fingerprint and self._comes_to_answer(record):
                 return "runs already"
             self.down()
             done = "restarted"
@@ -156,11 +160,11 @@ class RecordedServer(Server):
         self.record_file.unlink(missing_ok=True)
         return was_alive
 
-    def _comes_to_answer(self) -> bool:
+    def _comes_to_answer(self, record: Record) -> bool:
         """A server that is alive may still be on its way up, or so busy that one question goes unanswered."""
         deadline = time.monotonic() + self.ready_limit_seconds
         while not self.is_ready_again():
-            if time.monotonic() > deadline or self.pid() is None:
+            if time.monotonic() > deadline or not record.is_alive():
                 return False
             time.sleep(0.2)
         return True

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime
 from typing import Any, cast
+
+import pytest
 
 from clusterbench.airflow import watch
 from clusterbench.airflow.api import AirflowApi
+from clusterbench.airflow.liveness import Liveness
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 
 
 class Told:
@@ -22,6 +27,28 @@ class Told:
 
     def task_instances(self, _dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
         return self.answers.pop(0)
+
+    def health(self) -> dict[str, Any]:
+        return HEALTHY
+
+
+# Captured from Airflow 3.3.2.
+HEARTBEAT = "2026-11-22T21:40:05.121212+00:00"
+HEALTHY: dict[str, Any] = {
+    "metadatabase": {"status": "healthy"},
+    "scheduler": {"status": "healthy", "latest_scheduler_heartbeat": HEARTBEAT},
+    "triggerer": {"status": "healthy", "latest_triggerer_heartbeat": "2026-11-22T21:40:04.464646+00:00"},
+    "dag_processor": {"status": "healthy", "latest_dag_processor_heartbeat": "2026-11-22T21:40:03.484848+00:00"},
+}
+
+
+def unhealthy(part: str, heartbeat: str | None = HEARTBEAT) -> dict[str, Any]:
+    return {**HEALTHY, part: {"status": "unhealthy", f"latest_{part}_heartbeat": heartbeat}}
+
+
+AWAY: dict[str, Any] = {part: {"status": "unhealthy", f"latest_{part}_heartbeat": None} for part in HEALTHY}
+"""As captured while its database is down."""
+NOW = datetime(2026, 11, 22, 21, 40, 28, tzinfo=UTC)
 
 
 def task(task_id: str, state: str, map_index: int = -1, name: str | None = None) -> dict[str, Any]:
@@ -76,3 +103,109 @@ def test_runs_that_a_run_has_started_are_followed_until_they_are_over(monkeypatc
         "retail.finished: FAILED",
         "its log: http://airflow/dags/weekly/runs/w1/tasks/retail.finished",
     ]
+
+
+# What keeps a run from going on.
+
+
+def test_dead_scheduler_is_told_once_with_what_to_do_and_so_is_that_it_is_back() -> None:
+    liveness = Liveness("http://airflow")
+    assert liveness.changes(HEALTHY, NOW) == []
+    (line,) = liveness.changes(unhealthy("scheduler"), NOW)
+    assert line == (
+        "no scheduler is alive in Airflow at http://airflow: its last heartbeat was at 2026-11-22 21:40:05 UTC, "
+        "23 s ago; no step is started until one is. 'make up' or 'clusterbench lab up' starts that of the lab again; "
+        "elsewhere start Airflow's scheduler. The run goes on by itself then"
+    )
+    assert liveness.changes(unhealthy("scheduler"), NOW) == []
+    assert liveness.changes(AWAY, NOW) == [], "its database is away, so it can tell nothing"
+    assert liveness.changes(HEALTHY, NOW) == ["a scheduler is alive again; the run goes on"]
+    assert len(liveness.changes(unhealthy("scheduler"), NOW)) == 1, "and what dies again is told again"
+
+
+def test_scheduler_that_never_was_is_told_as_that() -> None:
+    (line,) = Liveness("http://airflow").changes(unhealthy("scheduler", None), NOW)
+    assert "no scheduler is alive in Airflow at http://airflow: there never was one; no step is started" in line
+
+
+def test_dead_dag_processor_is_told_and_a_dead_triggerer_is_nobodys_concern() -> None:
+    liveness = Liveness("http://airflow")
+    (line,) = liveness.changes(unhealthy("dag_processor"), NOW)
+    assert line.startswith("no DAG processor is alive in Airflow at http://airflow: its last heartbeat was at ")
+    assert "DAGs that are new or were changed are not read until one is" in line
+    assert liveness.changes({**unhealthy("triggerer"), "dag_processor": {"status": None}}, NOW) == []
+    assert liveness.changes(HEALTHY, NOW) == ["a DAG processor is alive again; the run goes on"]
+    without = {key: value for key, value in HEALTHY.items() if key != "dag_processor"}
+    assert liveness.changes(without, NOW) == [], "an Airflow that does not tell of it"
+
+
+class Clock:
+    """Time that passes while the follower sleeps, so that minutes of it take none."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.at_s = 1000.0
+        monkeypatch.setattr(watch.time, "monotonic", lambda: self.at_s)
+        monkeypatch.setattr(watch.time, "sleep", self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.at_s += seconds
+
+
+def until(end_s: float, clock: Clock, of_health: dict[str, Any], error: AirflowApiError | None = None) -> AirflowApi:
+    """An Airflow with a run that ends so many seconds after its begin, and stands still for 60 s from the 20th on."""
+    begun = clock.at_s
+
+    class Standing(Told):
+        def dag_run(self, _dag_id: str, _dag_run_id: str) -> dict[str, Any]:
+            if error and 20 <= clock.at_s - begun < 80:
+                raise error
+            return {"state": "success" if clock.at_s - begun >= end_s else "running"}
+
+        def task_instances(self, _dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
+            return []
+
+        def health(self) -> dict[str, Any]:
+            return of_health if 20 <= clock.at_s - begun < 80 else HEALTHY
+
+    return cast(AirflowApi, Standing())
+
+
+def test_follower_asks_for_the_scheduler_every_few_seconds(monkeypatch: Any) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    api = until(120, clock, unhealthy("scheduler"))
+    assert watch.follow(api, "smoke", "r1", out) == "success"
+    died, back = out.getvalue().splitlines()
+    assert died.startswith("[  0:20] no scheduler is alive in Airflow at http://airflow: its last heartbeat was at ")
+    assert back == "[  1:20] a scheduler is alive again; the run goes on"
+
+
+def test_run_that_is_over_is_told_although_no_scheduler_is_alive(monkeypatch: Any) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    assert watch.follow(until(0, clock, unhealthy("scheduler")), "smoke", "r1", out) == "success"
+    assert out.getvalue() == ""
+
+
+def test_follower_says_that_airflow_does_not_answer_and_goes_on_trying(monkeypatch: Any) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    api = until(90, clock, HEALTHY, AirflowAwayError("Airflow at http://airflow cannot be reached: refused"))
+    assert watch.follow(api, "smoke", "r1", out) == "success"
+    assert out.getvalue().splitlines() == [
+        "[  0:30] no answer for 10 s; asking again for 10 minutes, and the run goes on without this command. "
+        "Airflow at http://airflow cannot be reached: refused",
+        "[  1:20] Airflow at http://airflow answers again",
+    ]
+
+
+@pytest.mark.parametrize(("error", "limit_s"), [(AirflowAwayError("away"), 600), (AirflowApiError("refused"), 120)])
+def test_follower_ends_when_airflow_stays_away(monkeypatch: Any, error: AirflowApiError, limit_s: float) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    begun = clock.at_s
+
+    class Away(Told):
+        def dag_run(self, _dag_id: str, _dag_run_id: str) -> dict[str, Any]:
+            raise error
+
+    with pytest.raises(AirflowApiError, match=str(error)):
+        watch.follow(cast(AirflowApi, Away()), "smoke", "r1", out)
+    assert limit_s < clock.at_s - begun <= limit_s + 2 * watch.POLL_S
+    assert len(out.getvalue().splitlines()) == 1

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.paths import project_root
-from clusterbench.cli.main import _bytes, _duration, main
+from clusterbench.cli.main import main
+from clusterbench.cli.plan import _bytes, _duration
 
 ROOT = project_root()
 Output = pytest.CaptureFixture[str]
@@ -168,6 +169,7 @@ def test_mistake_is_told_in_a_sentence(project: Path, capsys: Output, arguments:
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["list"],
         ["verify", "smoke/x"],
         ["results", "smoke/x"],
         ["report", "smoke/x"],
@@ -197,6 +199,7 @@ def test_mistake_in_the_file_of_an_experiment_is_told_before_anything_is_started
         (["plan", "smoke", "--scale", "huge"], "invalid choice: 'huge' (choose from 'smoke', 'laptop', 'full')"),
         (["plan", "smoke", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
         (["plan", "smoke", "--sede", "1"], "unrecognized arguments: --sede"),
+        (["list", "--limit", "0"], "argument --limit: '0' is not a whole number of 1 or more"),
     ],
 )
 def test_misuse_shows_how_it_is_used(capsys: Output, arguments: list[str], said: str) -> None:
@@ -217,6 +220,7 @@ def test_help_names_every_command(capsys: Output) -> None:
         "lint",
         "plan",
         "run",
+        "list",
         "verify",
         "results",
         "compare",

@@ -24,7 +24,7 @@ from airflow.timetables.trigger import CronTriggerTimetable
 from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
-from clusterbench.cli.main import _pool_names
+from clusterbench.cli.pools import pool_names
 from clusterbench.run import steps, weekly
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
@@ -131,7 +131,7 @@ def test_what_works_on_a_cluster_is_in_its_pool(benchmark: Any) -> None:
 
 def test_every_pool_is_one_that_the_command_line_makes(bag: DagBag) -> None:
     pools = {task.pool for dag in bag.dags.values() for task in dag.tasks}
-    assert pools - {"default_pool"} == set(_pool_names(CATALOG))
+    assert pools - {"default_pool"} == set(pool_names(CATALOG))
 
 
 def test_platforms_of_one_cluster_are_measured_one_after_the_other(benchmark: Any) -> None:

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab
 from clusterbench_lab.bench.history import fill
 from clusterbench_lab.layout import DATABASE_HOSTS
+from clusterbench_lab.processes import facts_of
 from tests.integration.helpers import archive_of, store_of
 from tests.lab.looking import secrets_of
 from tests.people import People, listening
@@ -339,7 +341,7 @@ def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> di
 def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
-    """kill -9 in the middle of a trial, first of the task's process, then of the scheduler, which is started again."""
+    """kill -9 in the middle of a trial: of the task's process, then of the scheduler, which the lab brings back."""
     chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     first = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
@@ -378,6 +380,33 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     assert tries[int(str(first["map_index"]))] >= 2 and tries[int(str(second["map_index"]))] >= 2
     left = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
     assert not left.exists(), "the cluster was released"
+
+
+def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_alive(
+    api: AirflowApi, lab_with_airflow: Lab
+) -> None:
+    """The shell that would start it again is killed first. The run, which has a wrong choice, ends when it is back."""
+    scheduler = lab_with_airflow.pid("scheduler") or 0
+    keeper = facts_of(scheduler)
+    assert keeper is not None
+    for pid in (keeper.parent_pid, scheduler):
+        os.kill(pid, signal.SIGKILL)
+    died = time.monotonic()
+    out, states = io.StringIO(), []
+    try:
+        dag_run_id = api.trigger("smoke", {"sclae": "full"})
+        follower = threading.Thread(target=lambda: states.append(follow(api, "smoke", dag_run_id, out)), daemon=True)
+        follower.start()
+        while f"no scheduler is alive in Airflow at {api.url}: its last heartbeat was at " not in out.getvalue():
+            assert time.monotonic() < died + 30, out.getvalue()
+            time.sleep(0.1)
+        assert "'clusterbench lab up' starts that of the lab again" in out.getvalue()
+    finally:
+        lab_with_airflow.start_server("scheduler")
+    follower.join(120)
+    assert states == ["failed"], out.getvalue()
+    assert "a scheduler is alive again; the run goes on" in out.getvalue()
+    assert out.getvalue().index("alive again") < out.getvalue().index("open_run: FAILED")
 
 
 def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, lab_with_airflow: Lab) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from clusterbench.base.archive import RunArchive, find_run
+from clusterbench.base.archive import RunArchive, find_run, runs_in
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
 from clusterbench.hosts import lease
+from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps
 from clusterbench.trial.protocol import job_of
 from tests.integration.helpers import changed, new_run, store_of, testbed_on, trial
@@ -181,3 +182,19 @@ def test_an_error_of_a_step_is_kept_for_the_report(connections: Connections) -> 
     run.note_error("set_up_cluster", EngineError("it is down"), "lab_db1")
     (key,) = RunArchive(store_of(connections), "smoke", run.run_id).keys("errors/")
     assert run.archive.need_json(key)["error"] == "it is down"
+
+
+def test_runs_are_listed_by_their_names_alone_and_told_from_what_each_has(connections: Connections) -> None:
+    """Object storage answers what the list asks of it: names by delimiter, and a few objects of each run."""
+    finished, going_on = new_run(connections), new_run(connections)
+    for run, who in ((finished, "one"), (going_on, "other")):
+        steps.open_run(run, ONE_SWEEP, {"by": who})
+    steps.seal(finished)
+    runs = runs_in(store_of(connections), "smoke")
+    assert {finished.run_id, going_on.run_id} <= {run.run_id for run in runs}
+    assert {run.name for run in runs} <= {run.name for run in runs_in(store_of(connections))}
+    found = {one.run_id: one for one in newest_runs(runs, len(runs), "lab_db1")}
+    assert (found[finished.run_id].validity, found[finished.run_id].started_by) == ("not valid", "one")
+    assert (found[going_on.run_id].validity, found[going_on.run_id].started_by) == ("not finished", "other")
+    assert found[going_on.run_id].platforms == ("lab_db1",)
+    assert runs_in(store_of(connections), "nothing_of_that_name") == []

@@ -44,6 +44,10 @@ class Folder:
         names = (str(path.relative_to(self.root)) for path in sorted(self.root.rglob("*")) if path.is_file())
         return (name for name in names if name.startswith(prefix))
 
+    def folders(self, prefix: str) -> list[str]:
+        below = self.root / prefix
+        return sorted(path.name for path in below.iterdir() if path.is_dir()) if below.is_dir() else []
+
 
 Run = Callable[..., str]
 

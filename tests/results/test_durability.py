@@ -14,6 +14,7 @@ import pytest
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.records import TrialRecord
 from clusterbench.cli import compare, main
+from clusterbench.cli import results as results_command
 from clusterbench.results.durability import Durability, archived, is_off, of_facts, of_run
 from tests.order_entry_run import ALL_ON, PLATFORMS, record, records, write
 from tests.report.test_report import Folder
@@ -137,7 +138,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(two: Path, output: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     store = cast(Store, Folder(two))
     monkeypatch.setenv("COLUMNS", "300")
-    for module in (main, compare):
+    for module in (results_command, compare):
         monkeypatch.setattr(module, "archive_of", lambda run: RunArchive(store, "order_entry", run))
     assert main.main(list(arguments)) == 0
     return " ".join(re.sub(r"[│┃━─┏┓┗┛┡┩╇└┘┴├┤┼]", " ", output.readouterr().out).split())

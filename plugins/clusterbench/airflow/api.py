@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from clusterbench.base.errors import AirflowApiError
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 
 TIMEOUT_S = 30
 LAB_FILE = "airflow.json"
@@ -45,13 +45,19 @@ class AirflowApi:
         return _of_lab(lab_dir / LAB_FILE)
 
     def call(self, method: str, path: str, **kwargs: Any) -> Any:
-        """JSON of the answer. Raises AirflowApiError in the words of Airflow, when it refuses."""
+        """JSON of the answer. Raises AirflowApiError in the words of Airflow, when it refuses, and AirflowAwayError
+        where nobody answers, or with an error of the server's own."""
         try:
             answer = self._signed_in().request(method, f"/api/v2{path}", **kwargs)
+            if answer.status_code == httpx.codes.UNAUTHORIZED:  # a login holds for a day, a weekly run may for longer
+                self._client = None
+                answer = self._signed_in().request(method, f"/api/v2{path}", **kwargs)
         except httpx.HTTPError as error:
-            raise AirflowApiError(
+            raise AirflowAwayError(
                 f"Airflow at {self.url} cannot be reached: {error}; is it up? ('make up' starts the lab's)"
             ) from None
+        if answer.is_server_error:
+            raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
         if answer.is_error:
             raise AirflowApiError(f"Airflow at {self.url} refused: {_said(answer)}")
         return answer.json() if answer.content else None
@@ -101,6 +107,10 @@ class AirflowApi:
             str(line.get("event", line)) if isinstance(line, dict) else str(line) for line in page["content"]
         )
 
+    def health(self) -> dict[str, Any]:
+        """Of Airflow's parts, each with its status and last heartbeat."""
+        return dict(self.call("GET", "/monitor/health"))
+
     def import_errors(self) -> list[str]:
         return [entry["stack_trace"] for entry in self.call("GET", "/importErrors")["import_errors"]]
 
@@ -109,6 +119,8 @@ class AirflowApi:
             answer = httpx.post(
                 f"{self.url}/auth/token", json={"username": self.user, "password": self.password}, timeout=TIMEOUT_S
             )
+            if answer.is_server_error:
+                raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
             if answer.is_error:
                 raise AirflowApiError(f"Airflow at {self.url} refused the login of {self.user!r}: {_said(answer)}")
             token = answer.json()["access_token"]

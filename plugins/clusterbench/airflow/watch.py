@@ -1,17 +1,28 @@
-"""Follow a run of Airflow's to its end, for people: one line per step, and results when it is over."""
+"""Follow a run of Airflow's to its end, for people: one line per step, and what keeps the run from going on.
+
+A scheduler that died is told half a minute later where Airflow's threshold is that of the lab (``liveness``); a
+greater threshold elsewhere is added to that.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from clusterbench.airflow.api import AirflowApi
-from clusterbench.base.errors import AirflowApiError
+from clusterbench.airflow.liveness import Liveness
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 from clusterbench.report import addresses
 
 POLL_S = 2.0
+HEALTH_POLL_S = 4.0
+AWAY_SAID_S = 10.0
+"""An API server that is busy, or is started again, does not answer for a while; that is not worth a word."""
+AWAY_LIMIT_S, REFUSED_LIMIT_S = 600.0, 120.0
+"""How long an Airflow that is away, or refuses, is asked again."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 WAITING = {"up_for_reschedule": "waiting, another run holds the cluster", "up_for_retry": "failed, will be tried again"}
 WORDS = {"success": "done", "skipped": "skipped", "failed": "FAILED", "upstream_failed": "not run", **WAITING}
@@ -25,36 +36,93 @@ Started = Callable[[Tasks], Iterable[tuple[str, str]]]
 def follow(
     api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO = sys.stdout, started: Started = lambda _: ()
 ) -> str:
-    """Print each step as it ends, trials with their count, until the run ends. Returns its state."""
-    seen: set[tuple[str, str, int, str]] = set()
-    over: set[tuple[str, str]] = set()
-    begun, lost_s = time.monotonic(), 0.0
+    """Print each step as it ends, trials with their count, until the run ends. Returns its state.
+
+    Raises AirflowApiError when Airflow has not answered for ten minutes; the run itself may go on.
+    """
+    follower = _Follower(api, dag_id, dag_run_id, out, started)
     while True:
-        try:
-            state = str(api.dag_run(dag_id, dag_run_id)["state"])
-            tasks = api.task_instances(dag_id, dag_run_id)
-            within = [(*run, api.task_instances(*run)) for run in started(tasks) if run not in over]
-            lost_s = 0.0
-        except AirflowApiError:
-            lost_s += POLL_S
-            if lost_s > 120:
-                raise
-            time.sleep(POLL_S)
-            continue
-        over |= {(name, run_id) for name, run_id, found in within if _is_over(found)}
-        for name, run_id, found in [*within, (dag_id, dag_run_id, tasks)]:
-            for task in sorted(found, key=lambda task: task["end_date"] or ""):
-                key = (name, task["task_id"], task["map_index"], task["state"])
-                if task["state"] in (*ENDED, *WAITING) and key not in seen and not _was_not_chosen(task):
-                    seen.add(key)
-                    prefix = "" if name == dag_id else f"{name}, "
-                    print(_line(task, found, time.monotonic() - begun, prefix), file=out, flush=True)
-                    if task["state"] in ("failed", *WAITING):
-                        log = addresses.task(name, run_id, task["task_id"], task["map_index"])
-                        print(f"         its log: {api.url}{log}", file=out, flush=True)
+        state = follower.look()
         if state in ("success", "failed"):
             return state
         time.sleep(POLL_S)
+
+
+class _Follower:
+    """What was said so far of one run, so that nothing is said twice."""
+
+    def __init__(self, api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO, started: Started) -> None:
+        self.api, self.dag_id, self.dag_run_id, self.out, self.started = api, dag_id, dag_run_id, out, started
+        self.begun = time.monotonic()
+        self.seen: set[tuple[str, str, int, str]] = set()
+        self.over: set[tuple[str, str]] = set()
+        self.liveness = Liveness(api.url)
+        self.health_asked = self.begun
+        self.away_since: float | None = None
+        self.away_said = False
+
+    def look(self) -> str:
+        """Ask once, and say what is new. Returns the run's state; "" where Airflow did not answer."""
+        try:
+            state = str(self.api.dag_run(self.dag_id, self.dag_run_id)["state"])
+            tasks = self.api.task_instances(self.dag_id, self.dag_run_id)
+            within = [(*run, self.api.task_instances(*run)) for run in self.started(tasks) if run not in self.over]
+        except AirflowApiError as error:
+            self._is_away(error)
+            return ""
+        self._is_back()
+        self.over |= {(name, run_id) for name, run_id, found in within if _is_over(found)}
+        for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
+            self._say_steps(name, run_id, found)
+        if state not in ("success", "failed"):
+            self._say_liveness()
+        return state
+
+    def _say_steps(self, name: str, run_id: str, found: Tasks) -> None:
+        for task in sorted(found, key=lambda task: task["end_date"] or ""):
+            key = (name, task["task_id"], task["map_index"], task["state"])
+            if task["state"] in (*ENDED, *WAITING) and key not in self.seen and not _was_not_chosen(task):
+                self.seen.add(key)
+                prefix = "" if name == self.dag_id else f"{name}, "
+                self._say(_line(task, found, prefix))
+                if task["state"] in ("failed", *WAITING):
+                    log = addresses.task(name, run_id, task["task_id"], task["map_index"])
+                    print(f"         its log: {self.api.url}{log}", file=self.out, flush=True)
+
+    def _say_liveness(self) -> None:
+        """Of scheduler and DAG processor, without which a run stands still and nothing in its steps says so."""
+        if time.monotonic() - self.health_asked < HEALTH_POLL_S:
+            return
+        self.health_asked = time.monotonic()
+        try:
+            health = self.api.health()
+        except AirflowApiError:
+            return  # a proxy may keep it to itself; whether Airflow answers at all is seen by the next look
+        for line in self.liveness.changes(health, datetime.now(UTC)):
+            self._say(f" {line}")
+
+    def _is_away(self, error: AirflowApiError) -> None:
+        if self.away_since is None:
+            self.away_since = time.monotonic()
+        away_s = time.monotonic() - self.away_since
+        limit_s = AWAY_LIMIT_S if isinstance(error, AirflowAwayError) else REFUSED_LIMIT_S
+        if away_s > limit_s:
+            raise error
+        if away_s >= AWAY_SAID_S and not self.away_said:
+            self.away_said = True
+            self._say(
+                f" no answer for {away_s:.0f} s; asking again for {limit_s / 60:.0f} minutes, and the run goes on "
+                f"without this command. {error}"
+            )
+
+    def _is_back(self) -> None:
+        if self.away_said:
+            self._say(f" Airflow at {self.api.url} answers again")
+        self.away_since, self.away_said = None, False
+
+    def _say(self, line: str) -> None:
+        elapsed_s = int(time.monotonic() - self.begun)
+        print(f"[{elapsed_s // 60:3d}:{elapsed_s % 60:02d}]{line}", file=self.out, flush=True)
 
 
 def _is_over(tasks: Tasks) -> bool:
@@ -66,7 +134,7 @@ def _was_not_chosen(task: Mapping[str, Any]) -> bool:
     return task["state"] == "skipped" and task["map_index"] < 0 and "." in str(task["task_id"])
 
 
-def _line(task: Mapping[str, Any], tasks: Tasks, elapsed_s: float, prefix: str) -> str:
+def _line(task: Mapping[str, Any], tasks: Tasks, prefix: str) -> str:
     name = str(task["task_id"])
     word = WORDS.get(task["state"], task["state"])
     count = ""
@@ -75,4 +143,4 @@ def _line(task: Mapping[str, Any], tasks: Tasks, elapsed_s: float, prefix: str) 
         ended = sum(1 for other in siblings if other["state"] in ENDED)
         count = f" {ended}/{len(siblings)}"
         name = f"{name.rsplit('.', 1)[0]}: {task.get('rendered_map_index') or task['map_index']}"
-    return f"[{int(elapsed_s) // 60:3d}:{int(elapsed_s) % 60:02d}]{count} {prefix}{name}: {word}"
+    return f"{count} {prefix}{name}: {word}"

@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from clusterbench.base.connections import Connection
 from clusterbench.base.errors import ArchiveError
 from clusterbench.base.records import TrialRecord
+from clusterbench.base.run_ids import asked_at
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -186,6 +187,11 @@ class RunArchive:
         self.prefix = f"{experiment}/{run_id}/"
 
     @property
+    def name(self) -> str:
+        """As commands take it."""
+        return f"{self.experiment}/{self.run_id}"
+
+    @property
     def url(self) -> str:
         return self.store.url + self.prefix
 
@@ -218,14 +224,14 @@ class RunArchive:
 
     def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
         """Of these trials (platform, id), in their order, read several at once."""
-        return _each(lambda trial: self.trial(*trial), trials)
+        return in_parallel(lambda trial: self.trial(*trial), trials)
 
     def put_trial(self, record: TrialRecord, raw: Path | None) -> TrialRecord:
         """Raw output and telemetry first, the record last: a trial with a record is whole. Returns what stands."""
         folder = f"trials/{record.trial.platform}/{record.trial.id}"
         if raw is not None:
             paths = [path for path in sorted(raw.rglob("*")) if path.is_file() and path.stat().st_size]
-            _each(lambda path: self.put_new(f"{folder}/{path.relative_to(raw)}", path), paths)
+            in_parallel(lambda path: self.put_new(f"{folder}/{path.relative_to(raw)}", path), paths)
         if self.put_json(f"{folder}/trial.json", record.as_json()):
             return record
         return self.trial(record.trial.platform, record.trial.id) or record
@@ -233,7 +239,7 @@ class RunArchive:
     def trials(self) -> list[TrialRecord]:
         """Every record, in the order in which the trials ran."""
         keys = [key for key in self.keys("trials/") if key.endswith("/trial.json")]
-        found = _each(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
+        found = in_parallel(lambda key: TrialRecord.from_json(self.need_json(key)), keys)
         return sorted(found, key=lambda record: (record.started_at, record.trial.id))
 
     def errors(self) -> list[dict[str, Any]]:
@@ -260,7 +266,7 @@ class RunArchive:
     def seal(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Write the manifest: every object's SHA-256 and size, once. Raises ArchiveError if another seal stands."""
         keys = [key for key in self.keys() if key != MANIFEST]
-        digests = _each(lambda key: self.store.sha256(self.prefix + key), keys)
+        digests = in_parallel(lambda key: self.store.sha256(self.prefix + key), keys)
         objects = {key: {"sha256": sha, "bytes": size} for key, (sha, size) in zip(keys, digests, strict=True)}
         manifest = {"experiment": self.experiment, "run_id": self.run_id, **facts, "objects": objects}
         if not self.put_json(MANIFEST, manifest):
@@ -286,7 +292,7 @@ class RunArchive:
         problems = [f"{key}: is in the manifest but missing in storage" for key in sorted(set(listed) - stored)]
         problems += [f"{key}: is in storage but not in the manifest" for key in sorted(stored - set(listed))]
         both = sorted(stored & set(listed))
-        digests = _each(lambda key: self.store.sha256(self.prefix + key), both)
+        digests = in_parallel(lambda key: self.store.sha256(self.prefix + key), both)
         for key, (digest, size) in zip(both, digests, strict=True):
             if digest != listed[key]["sha256"]:
                 problems.append(
@@ -296,22 +302,41 @@ class RunArchive:
         return problems
 
 
-def _each(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
+def in_parallel(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
     """``act`` on every thing, several at once, results in order; the first error ends it."""
     with ThreadPoolExecutor(AT_ONCE) as workers:
         return list(workers.map(act, things))
 
 
+def experiments_in(store: Store) -> list[str]:
+    """Experiments that have runs in the archive, and ``weekly`` where it has."""
+    return [name for name in store.folders("") if not name.startswith("_")]
+
+
+def runs_in(store: Store, experiment: str | None = None) -> list[RunArchive]:
+    """Runs, finished or not, the newest first: of one experiment, or of all and the weekly ones.
+
+    Only names are listed and no object is read, so thousands of runs take a few requests. A run id begins with its
+    time; one that does not is put behind all that do.
+    """
+    experiments = experiments_in(store) if experiment is None else [experiment]
+    folders = in_parallel(lambda name: store.folders(f"{name}/"), experiments)
+    found = [(name, run_id) for name, ids in zip(experiments, folders, strict=True) for run_id in ids]
+    found.sort(key=lambda run: (asked_at(run[1]) is not None, run[1], run[0]), reverse=True)
+    return [RunArchive(store, name, run_id) for name, run_id in found]
+
+
 def find_run(store: Store, run: str) -> RunArchive:
     """A run by ``experiment/run id`` or by its run id alone. Raises ArchiveError that lists the newest runs."""
     experiment, _, run_id = run.rpartition("/")
-    experiments = [name for name in store.folders("") if not name.startswith("_")]
-    candidates = [experiment] if experiment else experiments
-    for name in candidates:
+    for name in [experiment] if experiment else experiments_in(store):
         if run_id in store.folders(f"{name}/"):
             return RunArchive(store, name, run_id)
-    newest = sorted(f"{name}/{found}" for name in experiments for found in store.folders(f"{name}/"))[-5:]
-    raise ArchiveError(f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}")
+    newest = [found.name for found in runs_in(store)[:5]]
+    raise ArchiveError(
+        f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}; "
+        "'clusterbench list' shows more"
+    )
 
 
 def _answers_key(workload: str, table: str) -> str:

@@ -54,6 +54,10 @@ class AirflowApiError(ClusterbenchError):
     """The Airflow API could not be reached or refused a request."""
 
 
+class AirflowAwayError(AirflowApiError):
+    """Nobody answers where the Airflow API is, or only with an error of its own; later somebody may."""
+
+
 def suggest(found: str, allowed: Iterable[str]) -> str:
     """`; did you mean 'x'? Allowed: …` for an error about a name that is not one of ``allowed``."""
     names = sorted(allowed)

@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.cli.common import FAILED, OK, wide_console
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from clusterbench.hosts.conformance import Folded
     from clusterbench.trial.testbed import Testbed
-
-OK, FAILED = 0, 1
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,7 +71,7 @@ def _setup(options: argparse.Namespace) -> int:
         row = each.row
         table.add_row(row.setting, each.where, row.declared, row.found or "not known there", _will(platform, each))
     if shown:
-        Console(width=max(150, Console().width)).print(table)
+        wide_console().print(table)
     differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
     print(f"{len(rows)} declared settings, {differ or 'none'} not as declared")
     return FAILED if differ else OK

@@ -7,24 +7,15 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
-from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, find_run
-from clusterbench.base.connections import local_connections
+from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import ArchiveError, suggest
-from clusterbench.base.paths import lab_dir, project_root
-from clusterbench.cli.cluster import OK
+from clusterbench.base.paths import project_root
+from clusterbench.cli.common import OK, SHOWN, archive_of, wide_console
 from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from clusterbench.report.compare_shown import Shown
     from clusterbench.results.compare import OneRun
-
-SHOWN = (
-    *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
-    *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
-)
-"""Measurements that the command line prints, of those that a cell has."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,10 +31,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     compare.add_argument("--all", action="store_true", help="print every line")
     compare.add_argument("--json", action="store_true", help="everything, as JSON")
     compare.set_defaults(command=_compare)
-
-
-def archive_of(run: str) -> RunArchive:
-    return find_run(Store.of(local_connections(lab_dir())(CONNECTION_ID)), run)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -71,7 +58,7 @@ def _runs(run_a: OneRun, run_b: OneRun | None, options: argparse.Namespace, show
     if options.json:
         print(json.dumps(found.as_json(options.measurement), indent=1, sort_keys=True))
     else:
-        show(found, _console(), shown)
+        show(found, wide_console(), shown)
     return OK
 
 
@@ -87,7 +74,7 @@ def _published(archive: RunArchive, run: OneRun, options: argparse.Namespace, sh
     if options.json:
         print(json.dumps(found.as_json(options.measurement), indent=1, sort_keys=True))
     else:
-        show_published(found, _console(), shown)
+        show_published(found, wide_console(), shown)
     return OK
 
 
@@ -97,7 +84,3 @@ def _check_measurements(runs: Sequence[OneRun], asked: Sequence[str]) -> None:
         if name not in known:
             where = " and ".join(run.name for run in runs)
             raise ArchiveError(f"{where}: no cell has a measurement {name!r}{suggest(name, known)}")
-
-
-def _console() -> Console:
-    return Console(width=max(150, Console().width))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterbench.base.archive import CONNECTION_ID, Store, find_run
 from clusterbench.base.connections import local_connections
 from clusterbench.base.paths import lab_dir, project_root
-from clusterbench.cli.cluster import FAILED, OK
+from clusterbench.cli.common import FAILED, OK, RUN_HELP
 from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     actions = history.add_subparsers(required=True, metavar="ACTION")
 
     load = actions.add_parser("load", help="load a finished run; without RUN all that are missing")
-    load.add_argument("run", metavar="RUN", nargs="?", help="EXPERIMENT/RUN_ID, or the run id alone")
+    load.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     load.set_defaults(command=_load)
 
     rebuild = actions.add_parser("rebuild", help="make all of it again from object storage; readers see no half of it")

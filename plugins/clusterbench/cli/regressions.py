@@ -14,7 +14,7 @@ from rich.table import Table
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import HistoryError
 from clusterbench.base.paths import lab_dir, project_root
-from clusterbench.cli.cluster import FAILED, OK
+from clusterbench.cli.common import FAILED, OK, wide_console
 from clusterbench.history.changes import WORSE
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec import SCALES
@@ -57,7 +57,7 @@ def _regressions(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([one.as_json() for one in found], indent=1, sort_keys=True))
     else:
-        _show(found, Console(width=max(150, Console().width)))
+        _show(found, wide_console())
     return FAILED if any(one.change.state in WORSE for one in found) else OK
 
 

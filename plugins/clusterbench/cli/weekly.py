@@ -15,7 +15,7 @@ from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
-from clusterbench.cli.cluster import FAILED, OK
+from clusterbench.cli.common import FAILED, OK
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from clusterbench.base.archive import MANIFEST, RunArchive, Store
+from clusterbench.base.archive import MANIFEST, RunArchive, Store, runs_in
 from clusterbench.base.errors import ArchiveError, HistoryError, SpecError
 from clusterbench.base.run_ids import BASELINES, WEEKLY, asked_at
 from clusterbench.base.words import plural
@@ -220,9 +220,7 @@ def missing(db: Database, store: Store) -> list[RunArchive]:
     """Runs and weeks of the archive that are not in the database, finished or not; the oldest first."""
     known = set(db.execute("SELECT experiment, run_id FROM runs").fetchall())
     known |= {(WEEKLY, run_id) for (run_id,) in db.execute("SELECT run_id FROM weeks")}
-    names = [name for name in store.folders("") if not name.startswith("_")]
-    found = [(name, run_id) for name in names for run_id in store.folders(f"{name}/") if (name, run_id) not in known]
-    return [RunArchive(store, name, run_id) for name, run_id in sorted(found, key=lambda run: run[1])]
+    return [run for run in reversed(runs_in(store)) if (run.experiment, run.run_id) not in known]
 
 
 def load_counted(

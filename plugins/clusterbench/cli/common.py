@@ -1,0 +1,65 @@
+"""What several commands share: exit statuses, arguments that mean the same everywhere, and where a run is found."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rich.console import Console
+
+from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, find_run
+from clusterbench.base.connections import local_connections
+from clusterbench.base.paths import lab_dir
+from clusterbench.spec import SCALES
+
+OK, FAILED = 0, 1
+RUN_HELP = "EXPERIMENT/RUN_ID, or the run id alone"
+TABLE_WIDTH = 150
+"""Columns that a table of results needs; a narrower window, or a file, gets as many."""
+SHOWN = (
+    *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
+    *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
+)
+"""Measurements that the command line prints, of those that a cell has."""
+
+
+def store() -> Store:
+    """The archive that the connections of the command line lead to."""
+    return Store.of(local_connections(lab_dir())(CONNECTION_ID))
+
+
+def archive_of(run: str) -> RunArchive:
+    """Of a run by ``RUN_HELP``. Raises ArchiveError where there is none."""
+    return find_run(store(), run)
+
+
+def wide_console() -> Console:
+    return Console(width=max(TABLE_WIDTH, Console().width))
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+
+
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """An experiment and what the form of its DAG asks."""
+    parser.add_argument("experiment", metavar="EXPERIMENT")
+    parser.add_argument("--scale", choices=SCALES)
+    parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
+    parser.add_argument("--repetitions", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, metavar="N")
+
+
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``add_choices`` was given, by the names of the form; what was not given is not in it."""
+    given = {
+        "scale": options.scale,
+        "platforms": options.platform,
+        "sweeps": options.sweep,
+        "concurrency": options.concurrency,
+        "repetitions": options.repetitions,
+        "seed": options.seed,
+    }
+    return {name: value for name, value in given.items() if value is not None}

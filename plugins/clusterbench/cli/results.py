@@ -1,0 +1,69 @@
+"""``clusterbench results``: the results of a run, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from clusterbench.base.archive import RunArchive
+from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console
+from clusterbench.results.durability import Durability, archived
+from clusterbench.results.statistics import Result
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    results = commands.add_parser("results", help="print a run's results")
+    add_run(results)
+    results.add_argument("--json", action="store_true", help="everything, as JSON")
+    results.set_defaults(command=_results)
+
+
+def _results(options: argparse.Namespace) -> int:
+    found, kept = _results_of(archive_of(options.run))
+    if options.json:
+        everything = {"results": [result.as_json() for result in found], "durability": kept.as_json()}
+        print(json.dumps(everything, indent=1, sort_keys=True))
+    else:
+        _print_table(found, kept)
+    return OK
+
+
+def print_results(archive: RunArchive) -> None:
+    """As ``clusterbench results`` does. Raises ArchiveError where the run has none."""
+    _print_table(*_results_of(archive))
+
+
+def _results_of(archive: RunArchive) -> tuple[list[Result], Durability]:
+    found = archive.need_json("results.json")
+    results = [Result.from_json(entry) for entry in found["results"]]
+    platforms = dict.fromkeys(result.platform for result in results)
+    facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
+    kept = archived(found, facts)
+    return kept.labelled(results), kept
+
+
+def _print_table(results: Sequence[Result], kept: Durability) -> None:
+    table = Table(title="Results: median, 95 % interval, best")
+    for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
+        table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
+    for result in results:
+        platform = kept.named(result.platform)
+        shown = [name for name in SHOWN if name in result.measurements] or list(result.measurements)[:1]
+        if not shown:
+            reason = (result.reasons or ["not run"])[0]
+            table.add_row(platform, result.label, result.n_of_n, reason[:60], "", "", "", "")
+        for number, name in enumerate(shown):
+            summary = result.measurements[name]
+            low_high = summary.interval_95
+            table.add_row(
+                *((platform, result.label, result.n_of_n) if number == 0 else ("", "", "")),
+                name,
+                f"{summary.median:.4g}",
+                f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else "fewer than 3",
+                f"{summary.best:.4g}",
+                summary.unit,
+            )
+    wide_console().print(table)

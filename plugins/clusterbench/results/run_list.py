@@ -1,0 +1,66 @@
+"""What one line says of a run: what it measured and where, whether its numbers may be used, and who started it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clusterbench.base.archive import AT_ONCE, MANIFEST, RunArchive, in_parallel
+from clusterbench.base.words import said_by
+
+VALID, WARNINGS, INVALID, UNFINISHED = "valid", "valid with warnings", "not valid", "not finished"
+"""As the badge of a run's report; a run without a manifest is going on, or ended before its archive was sealed."""
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """``run`` is what commands take. A weekly run has no platforms; ``scale`` is None where the run was not opened."""
+
+    run: str
+    experiment: str
+    run_id: str
+    platforms: tuple[str, ...]
+    scale: str | None
+    validity: str
+    started_by: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def newest_runs(runs: Sequence[RunArchive], limit: int, platform: str | None = None) -> list[ListedRun]:
+    """The first ``limit`` of ``runs``, or of those that have the platform.
+
+    A few objects of each are read, of several runs at once, and no more runs than it takes.
+    """
+    found: list[ListedRun] = []
+    step = limit if platform is None else max(limit, AT_ONCE)
+    for start in range(0, len(runs), step):
+        read = in_parallel(lambda run: read_line(run, platform), runs[start : start + step])
+        found += [line for line in read if line]
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+def read_line(run: RunArchive, platform: str | None = None) -> ListedRun | None:
+    """None where the run does not have the platform that is asked for."""
+    opened = run.get_json("run.json") or {}
+    choices = opened.get("choices") or {}
+    platforms = tuple(choices.get("platforms") or ())
+    if platform is not None and platform not in platforms:
+        return None
+    said = said_by(opened.get("started_by") or {})
+    return ListedRun(run.name, run.experiment, run.run_id, platforms, choices.get("scale"), _validity(run), said)
+
+
+def _validity(run: RunArchive) -> str:
+    manifest = run.get_json(MANIFEST)
+    if manifest is None:
+        return UNFINISHED
+    if not manifest["valid"]:
+        return INVALID
+    verdicts = (run.get_json("verdicts.json") or {}).get("verdicts", [])
+    has_errors = any(key.startswith("errors/") for key in manifest["objects"])
+    return WARNINGS if has_errors or not all(verdict["passed"] for verdict in verdicts) else VALID

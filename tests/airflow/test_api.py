@@ -1,0 +1,90 @@
+"""Airflow's API as the command line speaks to it, against a server that answers as a real one did."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from clusterbench.airflow.api import AirflowApi
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
+
+
+class Server(ThreadingHTTPServer):
+    """Gives tokens t1, t2, …; only ``good`` opens; ``status`` is of every answer but to the login."""
+
+    good, status, given = "t1", 200, 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.given += 1
+        self.answer(201, {"access_token": f"t{self.server.given}"})
+
+    def do_GET(self) -> None:
+        if self.headers["Authorization"] != f"Bearer {self.server.good}":
+            self.answer(401, {"detail": "Not authenticated"})
+        else:
+            self.answer(self.server.status, {"detail": "as told"})
+
+    def answer(self, status: int, said: dict[str, Any]) -> None:
+        body = json.dumps(said).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def api_of(server: Server) -> AirflowApi:
+    return AirflowApi(f"http://127.0.0.1:{server.server_port}", "admin", "x")
+
+
+def test_a_login_that_has_run_out_is_made_anew(server: Server) -> None:
+    api = api_of(server)
+    assert api.health() == {"detail": "as told"}
+    server.good = "t2"
+    assert api.health() == {"detail": "as told"}
+    assert server.given == 2
+
+
+def test_a_login_that_opens_nothing_is_tried_once_more_and_refused(server: Server) -> None:
+    server.good = "none"
+    with pytest.raises(AirflowApiError, match="refused: 401 Not authenticated"):
+        api_of(server).health()
+    assert server.given == 2
+
+
+def test_who_is_away_is_told_from_who_refuses(server: Server) -> None:
+    api = api_of(server)
+    server.status = 404
+    with pytest.raises(AirflowApiError, match="refused: 404 as told") as refused:
+        api.health()
+    assert not isinstance(refused.value, AirflowAwayError)
+    server.status = 503
+    with pytest.raises(AirflowAwayError, match=r"failed: 503 as told; is its database up\?"):
+        api.health()
+
+
+def test_nobody_there_is_away() -> None:
+    with Server(("127.0.0.1", 0), Handler) as gone:
+        api = api_of(gone)
+    with pytest.raises(AirflowAwayError, match=r"cannot be reached: .*'make up' starts the lab's"):
+        api.health()
