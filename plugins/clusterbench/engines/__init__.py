@@ -11,6 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
+from clusterbench.base.postgres_session import KEEPALIVES
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from clusterbench.base.datasets import Storage
     from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
-
-
-KEEPALIVES: Mapping[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""Of every session: one whose network was cut ends after a minute. A server that is frozen goes on to answer these."""
 
 
 DRIVER = "clusterbench_driver"

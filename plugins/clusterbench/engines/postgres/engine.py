@@ -17,12 +17,14 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from clusterbench.base import postgres_session
 from clusterbench.base.capabilities import ALONE
 from clusterbench.base.connections import Connection
 from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
+from clusterbench.base.postgres_session import first_line
 from clusterbench.base.sql import identifier, raw, statement
-from clusterbench.engines import DRIVER, KEEPALIVES, BulkLoad, Endpoint, Residency, instances
+from clusterbench.engines import DRIVER, BulkLoad, Endpoint, Residency, instances
 from clusterbench.engines.deployment import Deployment
 from clusterbench.engines.instances import COORDINATOR, Instance
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE, Fleet
@@ -77,7 +79,7 @@ class Postgres(Deployment):
 
     @property
     def port(self) -> int:
-        return self.database.port or 5432
+        return self.database.port or postgres_session.PORT
 
     @property
     def host(self) -> str:
@@ -101,29 +103,18 @@ class Postgres(Deployment):
         """A session in autocommit mode; errors come out as EngineError with the remedy."""
         where = f"{self._where}, database {self.database.host}:{self.port}"
         try:
-            with psycopg.connect(
-                host=self.database.host,
-                port=self.port,
-                user=self.database.login,
-                password=self.database.password,
-                dbname=self.database.schema or self.database.login,
-                application_name="clusterbench",
-                connect_timeout=10,
-                autocommit=True,
-                row_factory=dict_row,
-                tcp_user_timeout=60_000,
-                **KEEPALIVES,
-            ) as connection:
+            dbname = self.database.schema or self.database.login
+            with postgres_session.connect(self.database, dbname, dict_row) as connection:
                 yield connection
         except psycopg.errors.DiskFull as error:
-            raise EngineError(f"{where}: its disk is full: {_first_line(error)}; free some space there") from None
+            raise EngineError(f"{where}: its disk is full: {first_line(error)}; free some space there") from None
         except psycopg.OperationalError as error:
             raise EngineError(
-                f"{where}: cannot be used: {_first_line(error)}; is the server up, and is connection "
+                f"{where}: cannot be used: {first_line(error)}; is the server up, and is connection "
                 f"{self.database.id!r} right?"
             ) from None
         except psycopg.Error as error:
-            raise EngineError(f"{where}: refused a statement: {_first_line(error)}") from None
+            raise EngineError(f"{where}: refused a statement: {first_line(error)}") from None
 
     def query(self, query: str) -> list[dict[str, Any]]:
         with self.connect() as connection, shut_after(self._limit_s, connection):
@@ -680,10 +671,6 @@ def _text(composed: sql.Composable) -> str:
 
 def _is_data_path(path: str | None) -> bool:
     return bool(path) and re.fullmatch(r"[A-Za-z0-9_./]+", str(path)) is not None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 ENGINE = Postgres
