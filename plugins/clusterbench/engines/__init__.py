@@ -1,6 +1,7 @@
 """What an engine must be able to do. One folder per engine, found by its name; engine differences live nowhere else.
 
-A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
+A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``, and
+``engines/x/declaration.py`` holds ``DECLARATION``, by which a platform's file is checked.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from clusterbench.spec.by_name import engine_module
 if TYPE_CHECKING:
     from clusterbench.base.connections import Connection
     from clusterbench.base.datasets import Storage
+    from clusterbench.base.sql import Dialect
     from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
 
@@ -149,6 +151,8 @@ class Engine(Protocol):
 
 class Database(Engine, Protocol):
     """An engine that keeps tables and speaks SQL. A table's name may be ``schema.table``."""
+
+    dialect: Dialect
 
     slice_rows_max: int
     """Rows that one statement generates at most, so that a retry repeats little."""

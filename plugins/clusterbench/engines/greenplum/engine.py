@@ -17,7 +17,7 @@ from psycopg import sql
 
 from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
-from clusterbench.base.sql import identifier, statement
+from clusterbench.base.sql import Dialect, identifier, statement
 from clusterbench.engines import BulkLoad, instances
 from clusterbench.engines.instances import COORDINATOR, Instance
 from clusterbench.engines.postgres.engine import SERVER_TIMEOUT_S, Postgres, public_value, quoted, without_hosts
@@ -64,6 +64,7 @@ class Greenplum(Postgres):
     """One cluster, asked through its coordinator; its hosts are known over SSH, or not at all."""
 
     title = "Greenplum"
+    dialect: Dialect = "greenplum"
     slice_rows_max = SLICE_ROWS_MAX
 
     @classmethod

@@ -23,7 +23,7 @@ from clusterbench.base.connections import Connection
 from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
 from clusterbench.base.postgres_session import first_line
-from clusterbench.base.sql import identifier, raw, statement
+from clusterbench.base.sql import Dialect, identifier, raw, statement
 from clusterbench.engines import DRIVER, BulkLoad, Endpoint, Residency, instances
 from clusterbench.engines.deployment import Deployment
 from clusterbench.engines.instances import COORDINATOR, Instance
@@ -56,6 +56,7 @@ class Postgres(Deployment):
     """One PostgreSQL server, reached by its own protocol and, for its files and processes, over SSH."""
 
     title = "PostgreSQL"
+    dialect: Dialect = "postgres"
     command_s = SERVER_TIMEOUT_S
     slice_rows_max = 1_000_000
 
