@@ -125,7 +125,7 @@ class Engine(Protocol):
     def start(self) -> None: ...
 
     def state(self) -> list[dict[str, Any]]:
-        """Every instance, as its master sees it and as its host does; see ``instances.row`` and ``faults``."""
+        """Every instance, as its master sees it and as its host does; see ``state.row`` and ``state.faults``."""
 
     def recover(self) -> list[str]:
         """Bring back what is down or does not answer, and see that it answers.

@@ -97,8 +97,8 @@ class HadoopCluster(Deployment):
     @cached_property
     def configuration(self) -> Configuration:
         """With the folders as the hosts see them. Raises EngineError where Hadoop is not on a host."""
-        places = self._facts.get("places") or self._ask_places()
-        addresses = self._facts.get("addresses") or self._ask_addresses()
+        places = self.facts_of_set_up.get("places") or self._ask_places()
+        addresses = self.facts_of_set_up.get("addresses") or self._ask_addresses()
         return Configuration(
             self.platform,
             addresses,
@@ -115,11 +115,11 @@ class HadoopCluster(Deployment):
             look = "\n".join(
                 f"echo {quote(host)} $(getent ahostsv4 {quote(name)} | head -n 1)" for host, name in names.items()
             )
-            said = self._on_each({namenode: look}, "getent must be there")[namenode]
+            said = self.on_each({namenode: look}, "getent must be there")[namenode]
             found = {words[0]: words[1] for line in said.splitlines() if len(words := line.split()) > 1}
             if lost := [f"{host} ({name})" for host, name in names.items() if host not in found]:
                 raise EngineError(
-                    f"{self._where}: host {namenode!r}, of the NameNode, does not know {', '.join(lost[:5])}; add the "
+                    f"{self.where}: host {namenode!r}, of the NameNode, does not know {', '.join(lost[:5])}; add the "
                     "names to its /etc/hosts, or write addresses into the connections"
                 )
             known |= found
@@ -133,10 +133,10 @@ class HadoopCluster(Deployment):
             host: PLACES.format(work=quote(self.fleet.work_dir(host)), name=self._name, home=quote(home))
             for host in self._hosts
         }
-        found = {host: said.splitlines() for host, said in self._on_each(scripts, "its login must own it").items()}
+        found = {host: said.splitlines() for host, said in self.on_each(scripts, "its login must own it").items()}
         if absent := [f"host {host!r}: {place[1]}" for host, place in found.items() if not place[1].startswith("/")]:
             raise EngineError(
-                f"{self._where}: Hadoop is not where its file says:\n  " + "\n  ".join(absent) + "\n"
+                f"{self.where}: Hadoop is not where its file says:\n  " + "\n  ".join(absent) + "\n"
                 "Unpack a distribution there, or mend 'hadoop.home' in the platform's file"
             )
         return found
@@ -164,8 +164,8 @@ class HadoopCluster(Deployment):
             )
             for host in self._hosts
         }
-        self._on_each(scripts, "Java and the data folders must be there")
-        self._on_each({configuration.namenode: daemons.format_namenode(configuration)}, "its folder must be writable")
+        self.on_each(scripts, "Java and the data folders must be there")
+        self.on_each({configuration.namenode: daemons.format_namenode(configuration)}, "its folder must be writable")
         self.start()
 
     def tear_down(self) -> None:
@@ -175,7 +175,7 @@ class HadoopCluster(Deployment):
     def _stop_all(self) -> None:
         """Whatever platform they belong to: those that share hosts share a lease, and it is ours."""
         scripts = {host: STOP_OTHERS.format(work=quote(self.fleet.work_dir(host))) for host in self._hosts}
-        self._on_each(scripts, "the login must be the one that started them")
+        self.on_each(scripts, "the login must be the one that started them")
 
     def start(self) -> None:
         """Start what does not run of a deployment that was set up, and wait until all have found each other."""
@@ -195,10 +195,10 @@ class HadoopCluster(Deployment):
         deadline = time.monotonic() + UP_S
         while missing := self._missing(started):
             if dead := [row["name"] for row in self.state() if not row["alive"]]:
-                raise EngineError(f"{self._where}: {', '.join(dead)} did not stay up:\n{self.log_excerpt(dead)}")
+                raise EngineError(f"{self.where}: {', '.join(dead)} did not stay up:\n{self.log_excerpt(dead)}")
             if time.monotonic() > deadline:
                 said = "\n".join(missing[:10])
-                raise EngineError(f"{self._where}: not up after {UP_S} s:\n{said}\n{self.log_excerpt(missing)}")
+                raise EngineError(f"{self.where}: not up after {UP_S} s:\n{said}\n{self.log_excerpt(missing)}")
             time.sleep(1)
 
     def _silent(self, started: Sequence[Daemon]) -> list[Daemon]:
@@ -208,7 +208,7 @@ class HadoopCluster(Deployment):
         for host, here in daemons.by_host(started).items():
             urls = (f"http://{addresses[host]}:{daemon.kind.http_port}/conf?name=fs.defaultFS" for daemon in here)
             scripts[host] = "".join(f"curl -sf -o /dev/null -m 5 {quote(url)} && echo 1 || echo 0\n" for url in urls)
-        said = self._on_each(scripts, "curl must be there")
+        said = self.on_each(scripts, "curl must be there")
         return [
             daemon
             for host, here in daemons.by_host(started).items()
@@ -233,7 +233,7 @@ class HadoopCluster(Deployment):
     def facts(self) -> dict[str, Any]:
         configuration = self.configuration
         info = self._get(RESOURCEMANAGER, "/ws/v1/cluster/info")["clusterInfo"]
-        self._facts = {
+        self.facts_of_set_up = {
             "engine": "hadoop",
             "version": f"Hadoop {info['hadoopVersion']}",
             "workers": len(configuration.workers),
@@ -245,7 +245,7 @@ class HadoopCluster(Deployment):
             "addresses": dict(configuration.addresses),
             "places": {h: [configuration.directories[h], configuration.homes[h]] for h in self._hosts},
         }
-        return self._facts
+        return self.facts_of_set_up
 
     def declared_settings(self) -> Mapping[str, str]:
         """All of the rendered templates that is the same on every host."""
@@ -272,7 +272,7 @@ class HadoopCluster(Deployment):
             address = self.configuration.addresses[daemon.host]
             ask = f"echo '# {daemon.name}'\n" + READ_BACK.format(address=address, port=daemon.kind.http_port)
             scripts[daemon.host] = scripts.get(daemon.host, "") + ask
-        said = self._on_each(scripts, "its web server must answer")
+        said = self.on_each(scripts, "its web server must answer")
         found: dict[str, dict[str, str]] = {}
         for lines in (output.splitlines() for output in said.values()):
             name = ""
@@ -292,7 +292,7 @@ class HadoopCluster(Deployment):
             free = f"df --block-size=1 --output=source,avail {named} | tail -n +2"
             scripts[host] = f"cat /proc/sys/kernel/random/boot_id; {free}"
         space: dict[tuple[str, str], int] = {}
-        for said in self._on_each(scripts, "df must be there").values():
+        for said in self.on_each(scripts, "df must be there").values():
             boot, *lines = said.splitlines()
             space |= {(boot, source): int(free) for source, free in (line.split() for line in lines)}
         return min(sum(space.values()), int(self._name_system()["CapacityRemaining"]))
@@ -340,7 +340,7 @@ class HadoopCluster(Deployment):
     def _bean(self, name: str) -> dict[str, Any]:
         beans = self._get(NAMENODE, f"/jmx?qry=Hadoop:service=NameNode,name={name}")["beans"]
         if not beans:
-            raise EngineError(f"{self._where}: the NameNode is still starting; it does not tell {name} yet")
+            raise EngineError(f"{self.where}: the NameNode is still starting; it does not tell {name} yet")
         return dict(beans[0])
 
     def _in_safe_mode(self) -> bool:
@@ -369,7 +369,7 @@ class HadoopCluster(Deployment):
         others = [f"{app['id']} ({app['name']}, user {app['user']})" for app in running if app not in ours]
         if others:
             raise EngineError(
-                f"{self._where}: nothing else may run beside a trial, and {', '.join(others[:5])} does; wait for it, "
+                f"{self.where}: nothing else may run beside a trial, and {', '.join(others[:5])} does; wait for it, "
                 "or end it with: yarn application -kill ID"
             )
         self.kill([app["id"] for app in ours])
@@ -379,7 +379,7 @@ class HadoopCluster(Deployment):
         deadline = time.monotonic() + seconds
         while condition():
             if time.monotonic() > deadline:
-                raise EngineError(f"{self._where}: {say()}")
+                raise EngineError(f"{self.where}: {say()}")
             time.sleep(1)
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
@@ -413,7 +413,7 @@ class HadoopCluster(Deployment):
             ids = " ".join(map(quote, applications))
             cli = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
             script = f"{self.environment()}run {cli} application -kill {ids} >/dev/null\n"
-            self._on_each({self.platform.client: script}, "yarn application -kill does the same by hand")
+            self.on_each({self.platform.client: script}, "yarn application -kill does the same by hand")
 
     def clear(self, tag: str) -> None:
         """End what still runs of the applications with this tag, and remove what those that were ended have staged."""
@@ -447,7 +447,7 @@ class HadoopCluster(Deployment):
         """On every worker, where the platform's file allows it. Returns what was done, in words."""
         if self.platform.page_cache != "drop_caches":
             return f"left as it was: page_cache is {self.platform.page_cache}"
-        self._on_each(
+        self.on_each(
             dict.fromkeys(self.configuration.workers, DROP_PAGE_CACHE), "dropping the page cache needs root there"
         )
         return f"dropped on {len(self.configuration.workers)} workers"
@@ -456,25 +456,25 @@ class HadoopCluster(Deployment):
         login = self.fleet.addresses[self.platform.client].login
         url = f"{self.url(NAMENODE)}/webhdfs/v1{url_quote(path)}?op={operation}&user.name={url_quote(login)}"
         host = self.configuration.namenode
-        said = self._on_each(
+        said = self.on_each(
             {host: f"curl -sS --max-time {self.command_s} -X {method} {quote(url)}"}, "its NameNode must answer"
         )[host]
         answer = dict(json.loads(said or "{}"))
         error = answer.get("RemoteException")
         if error and error.get("exception") != "FileNotFoundException":
-            raise EngineError(f"{self._where}, HDFS {path}: {error.get('message', error)}")
+            raise EngineError(f"{self.where}, HDFS {path}: {error.get('message', error)}")
         return answer
 
     def _get(self, kind: Kind, path: str) -> dict[str, Any]:
         """What a master's web server answers, asked on its own host."""
         host, url = self._host_of(kind), f"{self.url(kind)}{path}"
-        said = self._on_each(
+        said = self.on_each(
             {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
         )[host]
         try:
             return dict(json.loads(said))
         except ValueError:
-            raise EngineError(f"{self._where}: {kind.name} on {host!r} answered {url} with: {said[:200]!r}") from None
+            raise EngineError(f"{self.where}: {kind.name} on {host!r} answered {url} with: {said[:200]!r}") from None
 
     # Hosts.
 
@@ -483,13 +483,13 @@ class HadoopCluster(Deployment):
     ) -> dict[str, str]:
         """Run what ``script`` makes for the chosen daemons of a host, on all their hosts at once."""
         here = daemons.by_host(chosen)
-        return self._on_each({host: script(self.configuration, host, found) for host, found in here.items()}, remedy)
+        return self.on_each({host: script(self.configuration, host, found) for host, found in here.items()}, remedy)
 
     def _put(self, places: Mapping[str, tuple[str, Mapping[str, str]]]) -> None:
         try:
             self.fleet.put_each(places)
         except HostError as error:
-            raise EngineError(f"{self._where}: {error}") from None
+            raise EngineError(f"{self.where}: {error}") from None
 
 
 def _not_serving(node: Mapping[str, Any] | None) -> str:
