@@ -116,7 +116,8 @@ def test_a_database_that_is_down_is_named_with_its_connection(connections: Conne
         pytest.raises(EngineError) as e,
     ):
         testbed.engine.query("SELECT 1")
-    assert "platform 'lab_db1', database 127.0.77.21:1: cannot be used" in str(e.value)
+    host = connections("lab_db1_postgres").host
+    assert f"platform 'lab_db1', database {host}:1: cannot be used" in str(e.value)
     assert "is the server up, and is connection 'lab_db1_postgres' right?" in str(e.value)
 
 
