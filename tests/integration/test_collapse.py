@@ -19,7 +19,7 @@ from clusterbench.base.errors import EngineError, NotYetError
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import FINDINGS, TrialRecord
 from clusterbench.engines import instances
-from clusterbench.engines.postgres import engine
+from clusterbench.engines.postgres import recovery
 from clusterbench.hosts import ssh
 from clusterbench.hosts.fleet import Address, Fleet
 from clusterbench.run import steps
@@ -162,7 +162,7 @@ def test_server_that_is_cut_off_is_waited_for_and_measured_again(
             record = series.measure(1, 2, lambda _: host.cut_off())
             took_s = time.monotonic() - begun
             with monkeypatch.context() as shortened, pytest.raises(EngineError) as caught:
-                shortened.setattr(engine, "REACHABLE_S", 0)
+                shortened.setattr(recovery, "REACHABLE_S", 0)
                 with series.run.testbed("far") as testbed:
                     testbed.engine.recover()
             with series.run.testbed("far") as testbed:

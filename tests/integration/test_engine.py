@@ -17,7 +17,6 @@ from clusterbench.spec.setup import Setup
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value.key_value import expected_checksum, index_of
-from tests import BLOCK
 from tests.integration.helpers import changed, dataset, new_run, testbed_on
 
 pytestmark = pytest.mark.lab
@@ -117,7 +116,8 @@ def test_a_database_that_is_down_is_named_with_its_connection(connections: Conne
         pytest.raises(EngineError) as e,
     ):
         testbed.engine.query("SELECT 1")
-    assert f"platform 'lab_db1', database 127.0.{BLOCK}.21:1: cannot be used" in str(e.value)
+    host = connections("lab_db1_postgres").host
+    assert f"platform 'lab_db1', database {host}:1: cannot be used" in str(e.value)
     assert "is the server up, and is connection 'lab_db1_postgres' right?" in str(e.value)
 
 

@@ -28,7 +28,7 @@ from clusterbench.base.records import Trial
 from clusterbench.base.sql import identifier
 from clusterbench.drivers import psql_streams
 from clusterbench.engines import Engine, caches, engine_class
-from clusterbench.engines.instances import faults
+from clusterbench.engines.state import faults
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run import validation
 from clusterbench.spec import Platform

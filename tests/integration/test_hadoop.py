@@ -19,6 +19,7 @@ from clusterbench.base.connections import Connections, from_file
 from clusterbench.base.errors import EngineError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
+from clusterbench.engines.hadoop import yarn
 from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.engines.hadoop.engine import HadoopCluster
 from clusterbench.engines.hadoop.fsck import placement
@@ -126,7 +127,7 @@ def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
         application = doing(testbed, planned).split()[-1]
         with caplog.at_level("INFO"):
             record = steps.measure(run, PLATFORM, planned.id)
-        told = cluster_of(testbed).applications(f"applicationTags={tag_of(planned)}")
+        told = yarn.applications(cluster_of(testbed), f"applicationTags={tag_of(planned)}")
         assert not cluster_of(testbed).exists(path_of(planned))
 
     assert f"waiting for it, not starting another: terasort, {application}" in caplog.text
@@ -249,7 +250,7 @@ def test_a_cancelled_trial_kills_its_application(testbed: Testbed) -> None:
     submitted = lambda: "teragen, application_" in doing(testbed, planned)  # noqa: E731
     record = measured_while(job_of(planned, testbed).kill, submitted, planned, testbed)
     assert record.outcome == "failed"
-    (told,) = cluster_of(testbed).applications(f"applicationTags={tag_of(planned)}")
+    (told,) = yarn.applications(cluster_of(testbed), f"applicationTags={tag_of(planned)}")
     assert (told["name"], told["state"]) == ("TeraGen", "KILLED")
     staged = f"/clusterbench/staging/{told['user']}/.staging/{told['id'].replace('application_', 'job_')}"
     assert not cluster_of(testbed).exists(staged)
@@ -266,7 +267,7 @@ def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
 
 
 def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterbench.engines.hadoop.engine.SAFE_MODE_S", 2)
+    monkeypatch.setattr("clusterbench.engines.hadoop.health.SAFE_MODE_S", 2)
     on_hdfs(testbed, "dfsadmin", "-safemode", "enter")
     try:
         record = run_trial(trial("safe_mode"), testbed)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from string import Template
+from typing import Literal
 
 from psycopg import sql  # ids and literals are quoted by the library that talks to the server
 
 from clusterbench.base.paths import project_root
 
 Value = int | str | sql.Composable
+Dialect = Literal["postgres", "greenplum"]
+"""Of an engine's SQL: by it a workload chooses a text, where one text does not do for all."""
 
 
 def statement(folder: str, name: str, **values: Value) -> str:

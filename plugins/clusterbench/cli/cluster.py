@@ -80,6 +80,7 @@ def _setup(options: argparse.Namespace) -> int:
 def _will(platform: Platform, each: Folded) -> str:
     """What set-up does about a setting."""
     from clusterbench.hosts.conformance import DIFFERENT, ENGINE  # noqa: PLC0415
+    from clusterbench.spec.by_name import engine_declaration  # noqa: PLC0415
     from clusterbench.spec.checks import HARDWARE  # noqa: PLC0415
     from clusterbench.spec.host_settings import ONLY_READ  # noqa: PLC0415
 
@@ -91,7 +92,8 @@ def _will(platform: Platform, each: Folded) -> str:
     if kind in HARDWARE:
         return "stops a run: it is what the host is made of"
     part = "engine" if each.hosts[0].startswith(ENGINE) else "hosts"
-    changes = part in platform.setup.apply or (part == "engine" and platform.engine == "hadoop")
+    always = part == "engine" and engine_declaration(platform.engine).settings_from_templates
+    changes = always or part in platform.setup.apply
     return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
 
 

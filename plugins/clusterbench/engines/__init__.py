@@ -1,6 +1,7 @@
 """What an engine must be able to do. One folder per engine, found by its name; engine differences live nowhere else.
 
-A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``.
+A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``, and
+``engines/x/declaration.py`` holds ``DECLARATION``, by which a platform's file is checked.
 """
 
 from __future__ import annotations
@@ -11,17 +12,15 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
+from clusterbench.base.postgres_session import KEEPALIVES
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
     from clusterbench.base.connections import Connection
     from clusterbench.base.datasets import Storage
+    from clusterbench.base.sql import Dialect
     from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
-
-
-KEEPALIVES: Mapping[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""Of every session: one whose network was cut ends after a minute. A server that is frozen goes on to answer these."""
 
 
 DRIVER = "clusterbench_driver"
@@ -126,7 +125,7 @@ class Engine(Protocol):
     def start(self) -> None: ...
 
     def state(self) -> list[dict[str, Any]]:
-        """Every instance, as its master sees it and as its host does; see ``instances.row`` and ``faults``."""
+        """Every instance, as its master sees it and as its host does; see ``state.row`` and ``state.faults``."""
 
     def recover(self) -> list[str]:
         """Bring back what is down or does not answer, and see that it answers.
@@ -152,6 +151,8 @@ class Engine(Protocol):
 
 class Database(Engine, Protocol):
     """An engine that keeps tables and speaks SQL. A table's name may be ``schema.table``."""
+
+    dialect: Dialect
 
     slice_rows_max: int
     """Rows that one statement generates at most, so that a retry repeats little."""

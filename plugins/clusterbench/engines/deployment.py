@@ -18,18 +18,18 @@ class Deployment:
 
     def __init__(self, platform: Platform, fleet: Fleet, facts: Mapping[str, Any] | None) -> None:
         self.platform, self.fleet = platform, fleet
-        self._facts = dict(facts or {})
+        self.facts_of_set_up = dict(facts or {})
 
     @property
     def unavailable(self) -> Mapping[str, str]:
-        return self.unavailable_on(self.platform, self._facts)
+        return self.unavailable_on(self.platform, self.facts_of_set_up)
 
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         raise NotImplementedError
 
     @property
-    def _where(self) -> str:
+    def where(self) -> str:
         """The beginning of every error."""
         return f"platform {self.platform.platform!r}"
 
@@ -42,16 +42,16 @@ class Deployment:
     def logged_since(self, name: str) -> dict[str, int]:  # noqa: ARG002  as above
         return {}
 
-    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int | None = None) -> dict[str, str]:
+    def on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int | None = None) -> dict[str, str]:
         """Output by host. Raises EngineError with what the hosts said, and the remedy."""
         try:
             answers = self.fleet.run_each(scripts, timeout_s=timeout_s or self.command_s)
         except HostError as error:
-            raise EngineError(f"{self._where}: {error}\n  {remedy}") from None
+            raise EngineError(f"{self.where}: {error}\n  {remedy}") from None
         return {host: answer.output for host, answer in answers.items()}
 
-    def _try_each(self, scripts: Mapping[str, str], *, timeout_s: float) -> tuple[dict[str, str], dict[str, str]]:
-        """As ``_on_each``, and one host's failure costs no other's answer: output by host, and why others gave none."""
+    def try_each(self, scripts: Mapping[str, str], *, timeout_s: float) -> tuple[dict[str, str], dict[str, str]]:
+        """As ``on_each``, and one host's failure costs no other's answer: output by host, and why others gave none."""
         answers, failures = self.fleet.try_each(scripts, timeout_s=timeout_s)
         failures |= {
             host: f"host {host!r} said: {answer.error.strip()[-500:]}"

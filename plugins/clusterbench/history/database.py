@@ -9,10 +9,13 @@ from typing import Any, TypeAlias
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import tuple_row
 
+from clusterbench.base import postgres_session
 from clusterbench.base.connections import HISTORY, Connection
 from clusterbench.base.errors import HistoryError
 from clusterbench.base.paths import project_root
+from clusterbench.base.postgres_session import PORT, first_line
 
 CONNECTION_ID = HISTORY
 SCHEMA = "history"
@@ -29,20 +32,16 @@ Database: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 def connect(connection: Connection, schema: str = SCHEMA, *, autocommit: bool = True) -> Database:
     """Raises HistoryError in plain words. Each statement is a transaction of its own, unless a block makes one."""
     try:
-        return psycopg.connect(
-            host=connection.host,
-            port=connection.port or 5432,
-            user=connection.login,
-            password=connection.password,
-            dbname=connection.schema or "history",
-            connect_timeout=10,
-            application_name="clusterbench",
-            options=f"-c search_path={schema} -c timezone=UTC -c client_min_messages=warning",
+        return postgres_session.connect(
+            connection,
+            connection.schema or "history",
+            tuple_row,
             autocommit=autocommit,
+            options=f"-c search_path={schema} -c timezone=UTC -c client_min_messages=warning",
         )
     except psycopg.OperationalError as error:
         raise HistoryError(
-            f"{where(connection)}: cannot be reached ({_first_line(error)}). Is it up, and are address, login and "
+            f"{where(connection)}: cannot be reached ({first_line(error)}). Is it up, and are address, login and "
             f"password of connection {connection.id!r} right? Nothing is lost: archives hold everything, and "
             "'clusterbench history load' loads what is missing"
         ) from None
@@ -69,26 +68,22 @@ def in_plain_words(connection: Connection) -> Iterator[None]:
         yield
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
         raise HistoryError(
-            f"{where(connection)}: its tables are not those of this version of clusterbench ({_first_line(error)}); "
+            f"{where(connection)}: its tables are not those of this version of clusterbench ({first_line(error)}); "
             "bring them up to date with: clusterbench history load"
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise HistoryError(
-            f"{where(connection)}: login {connection.login!r} may not do that ({_first_line(error)}); whoever loads "
+            f"{where(connection)}: login {connection.login!r} may not do that ({first_line(error)}); whoever loads "
             "must own the database, see docs/history.md"
         ) from None
     except psycopg.OperationalError as error:
         raise HistoryError(
-            f"{where(connection)}: went away meanwhile ({_first_line(error)}). Nothing is half loaded; try again"
+            f"{where(connection)}: went away meanwhile ({first_line(error)}). Nothing is half loaded; try again"
         ) from None
 
 
 def where(connection: Connection) -> str:
-    return f"history database {connection.schema or 'history'!r} at {connection.host}:{connection.port or 5432}"
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or ["no reason given"])[0].strip()
+    return f"history database {connection.schema or 'history'!r} at {connection.host}:{connection.port or PORT}"
 
 
 def migrate(connection: Connection, schema: str = SCHEMA) -> None:

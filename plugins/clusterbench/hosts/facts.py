@@ -11,7 +11,7 @@ from clusterbench.base.capabilities import EVERYTHING
 from clusterbench.base.paths import project_root
 from clusterbench.hosts.facts_read import read
 from clusterbench.hosts.fleet import Fleet
-from clusterbench.spec.host_settings import PROGRAMS
+from clusterbench.spec.by_name import engine_declaration
 from clusterbench.spec.placed import cpu_limit, placed, working_hosts
 from clusterbench.spec.placement import Size
 from clusterbench.spec.platform import Hardware, Platform, Worker
@@ -114,7 +114,7 @@ def _hardware(
 
 def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:
     """What is needed on each host, which must be there before the first trial wants it. Pure."""
-    by_role = PROGRAMS.get(platform.engine, {})
+    by_role = engine_declaration(platform.engine).programs
     found = []
     for host, facts in hosts.items():
         there = facts.get("version", {})

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast
 
+from clusterbench.base.engine_declaration import EngineDeclaration
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import Factor
 from clusterbench.base.measurements import MeasurementKind
@@ -57,13 +58,22 @@ def _workload_modules() -> dict[str, str]:
     }
 
 
+def engine_declaration(name: str) -> EngineDeclaration:
+    """What the engine of that name says of itself. Raises SpecError with the engines there are."""
+    return cast(EngineDeclaration, _engine_part(name, "declaration").DECLARATION)
+
+
 def engine_module(name: str) -> ModuleType:
     """The module ``engine`` of the engine's folder, with ``ENGINE``. Raises SpecError with the engines there are."""
+    return _engine_part(name, "engine")
+
+
+def _engine_part(name: str, part: str) -> ModuleType:
     if name not in engine_names():
         raise SpecError([f"unknown engine {name!r}{suggest(name, engine_names())}"])
-    return importlib.import_module(f"clusterbench.engines.{name}.engine")
+    return importlib.import_module(f"clusterbench.engines.{name}.{part}")
 
 
 def engine_names() -> list[str]:
-    """Each engine is a folder of its name, with a module ``engine``."""
+    """Each engine is a folder of its name, with the modules ``engine`` and ``declaration``."""
     return sorted(path.parent.name for path in (PACKAGE / "engines").glob("[a-z]*/engine.py"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.spec.by_name import declared_by
+from clusterbench.spec.by_name import declared_by, engine_declaration
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
-from clusterbench.spec.host_settings import PROGRAMS, items
+from clusterbench.spec.host_settings import items
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published
 
@@ -95,17 +95,17 @@ HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock
 
 def check_platform(platform: Platform) -> list[str]:
     """What is accepted must be declared, what is to be changed within reach, and neighbours must be others."""
-    problems = _check_neighbours(platform)
-    if "engine" in platform.setup.apply and platform.engine != "hadoop" and not platform.database_hosts:
+    problems, declaration = _check_neighbours(platform), engine_declaration(platform.engine)
+    from_templates = declaration.settings_from_templates
+    if "engine" in platform.setup.apply and not from_templates and not platform.database_hosts:
         problems.append(
             "setup.apply: 'engine' needs a host with the role 'coordinator' or 'segment': settings are written into "
             "the server's own files; name its hosts, or take 'engine' out to compare only"
         )
-    if platform.engine == "hadoop":
-        return problems  # its templates have settings that no file names
+    if from_templates:
+        return problems  # what may be accepted is not only what the file names
     of_hosts = {item.setting for declared in items(platform).values() for item in declared}
-    needed = PROGRAMS.get(platform.engine, {}).values()
-    programs = {f"program {name}" for names in (("sysstat",), *needed) for name in names}
+    programs = {f"program {name}" for names in (("sysstat",), *declaration.programs.values()) for name in names}
     known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")

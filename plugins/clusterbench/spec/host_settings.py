@@ -23,13 +23,6 @@ ONLY_READ = {
 }
 """Kinds that cannot be applied, and what a person can do."""
 
-PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
-    "postgres": {"client": ("psql", "pgbench"), "etl": ("psql",)},
-    "greenplum": {"client": ("psql", "pgbench"), "etl": ("psql",)},
-    "hadoop": {"client": ("java",), "namenode": ("java",), "resourcemanager": ("java",), "worker": ("java",)},
-}
-"""By engine: what hosts of a role need beside sysstat, which all do; as the operator's guide lists it."""
-
 
 @dataclass(frozen=True)
 class Item:

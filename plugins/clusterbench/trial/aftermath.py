@@ -2,7 +2,7 @@
 
 A cluster that collapsed must not take the trial with it. Every question has a bound: a host that does not answer is
 waited for once (``ssh.CONNECT_TIMEOUT_S``, or ``KEEPALIVE_S`` three times where the connection stood), a script takes
-``engines.postgres.ASK_S`` at most, and so does a question to a server; whoever answers is still heard.
+``engines.postgres.server.ASK_S`` at most, and so does a question to a server; whoever answers is still heard.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from clusterbench.base.errors import EngineError, HostError
 from clusterbench.engines import Engine
-from clusterbench.engines.instances import faults
+from clusterbench.engines.state import faults
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.fleet import Fleet
 

@@ -19,7 +19,7 @@ from clusterbench.base.errors import ClusterbenchError, EngineError, HostError
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
 from clusterbench.engines import caches
-from clusterbench.engines.instances import summary
+from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob, JobState
 from clusterbench.trial import aftermath, neighbours, utilisation

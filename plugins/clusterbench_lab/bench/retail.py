@@ -19,7 +19,8 @@ from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.records import Trial
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.engines import as_database
-from clusterbench.engines.postgres.engine import LOAD_FORMAT, Postgres
+from clusterbench.engines.postgres.engine import Postgres
+from clusterbench.engines.postgres.loading import LOAD_FORMAT
 from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import generation, load_workload

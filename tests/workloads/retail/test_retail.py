@@ -639,9 +639,14 @@ def test_segments_that_do_not_divide_the_files_leave_a_smaller_table() -> None:
 
 def test_greenplum_s_file_servers_are_started_before_and_stopped_after() -> None:
     made = bulk_load(greenplum(4))
-    assert "PATH=$PATH:/usr/local/gp/bin:/usr/local/greenplum-db/bin:/usr/local/greenplum-loaders/bin\n" in made.before
-    assert "for n in $(seq 16); do" in made.before
-    assert "-p $((18080 + n - 1))" in made.before
+    assert made.before.splitlines()[:3] == [
+        "program_path=/usr/local/gp/bin:/usr/local/greenplum-db/bin:/usr/local/greenplum-loaders/bin",
+        "first_port=18080",
+        "servers=16",
+    ]
+    assert "PATH=$PATH:$program_path\n" in made.before
+    assert 'for n in $(seq "$servers"); do' in made.before
+    assert "-p $((first_port + n - 1))" in made.before
     assert made.after == "kill $(cat servers.txt 2>/dev/null) 2>/dev/null || true"
     subprocess.run(["bash", "-n"], input=f"{made.before}\n{made.after}\n", text=True, check=True)
 

@@ -32,6 +32,7 @@ def trial(**levels: Any) -> Trial:
 
 class TinyEngine:
     database = Connection("db1", "db1", 5432, "bench", "s3cret", "bench", {})
+    dialect = "postgres"
     platform = CATALOG.platform("lab_db1")
     unavailable: ClassVar[dict[str, str]] = {"orca": "PostgreSQL has no ORCA optimizer"}
 

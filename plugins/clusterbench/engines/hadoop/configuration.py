@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from shlex import quote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import project_root
+from clusterbench.base.scripts import script
 from clusterbench.spec.placed import slots
 from clusterbench.spec.platform import Hadoop, Platform
 
@@ -134,7 +134,7 @@ class Configuration:
         """Every file of the host's configuration folder."""
         made = {site: _xml(settings) for site, settings in self.sites(host).items()}
         made["topology.sh"] = self.topology_script()
-        made["log4j.properties"] = _template("log4j.properties")
+        made["log4j.properties"] = (_templates() / "log4j.properties").read_text()
         return made
 
     def sites(self, host: str) -> dict[str, dict[str, str]]:
@@ -193,13 +193,14 @@ class Configuration:
         }
 
     def topology_script(self) -> str:
-        """Address -> place, written out, because addresses follow no rule that holds everywhere."""
-        places = "\n".join(
-            f"    {quote(self.addresses[host])}) printf '%s ' {quote(self.place_of(host))} ;;" for host in self.workers
+        """Address -> place, for Hadoop to call."""
+        body = script(
+            "hadoop/topology",
+            addresses=[self.addresses[host] for host in self.workers],
+            places=[self.place_of(host) for host in self.workers],
+            elsewhere="/elsewhere/elsewhere" if self.has_node_groups else "/elsewhere",
         )
-        elsewhere = "/elsewhere/elsewhere" if self.has_node_groups else "/elsewhere"
-        text = _template("topology.sh")
-        return text.replace("${places}", places).replace("${elsewhere}", elsewhere)
+        return "#!/bin/bash\n" + body
 
 
 def site_of(setting: str) -> str:
@@ -222,13 +223,13 @@ def _placeholders(value: str) -> set[str]:
     return set(PLACEHOLDER.findall(value))
 
 
-def _template(name: str) -> str:
-    return (project_root() / "include" / "hadoop" / name).read_text()
+def _templates() -> Path:
+    return project_root() / "include" / "hadoop"
 
 
 def _properties(site: str) -> Sequence[tuple[str, str]]:
     """(name, value with its placeholders) of a template, in its order."""
-    return _read(project_root() / "include" / "hadoop" / site)
+    return _read(_templates() / site)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.datasets import Dataset, row_skew_max
 from clusterbench.base.sql import Value, filled, identifier, raw, statement
-from clusterbench.engines.instances import skew
+from clusterbench.engines.skew import skew
 from clusterbench.workloads import generation, tables
 from clusterbench.workloads.order_entry import consistency, marks, rows, schema
 from clusterbench.workloads.order_entry.schema import Table

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.base.datasets import Dataset, Partition, Storage, row_skew_max
 from clusterbench.base.factors import Factor
 from clusterbench.base.sql import Value, identifier, raw, statement
-from clusterbench.engines.instances import skew
+from clusterbench.engines.skew import skew
 from clusterbench.workloads import generation
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.base.datasets import Dataset, row_skew_max
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
-from clusterbench.engines.instances import skew
+from clusterbench.engines.skew import skew
 from clusterbench.workloads.tpcds import files, loading, marks, reference, schema
 from clusterbench.workloads.tpcds.marks import Mark
 

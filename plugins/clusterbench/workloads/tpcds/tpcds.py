@@ -132,10 +132,9 @@ class Tpcds:
         return {"session_settings": settings}
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        dialect: queries.Dialect = "greenplum" if engine.platform.engine == "greenplum" else "postgres"
         asked: list[list[str]] = [
             [
-                f"COPY ({queries.text(query, _values(trial, query, stream), dialect)}) TO STDOUT"
+                f"COPY ({queries.text(query, _values(trial, query, stream), engine.dialect)}) TO STDOUT"
                 for query in order(trial, stream)
             ]
             for stream in _streams(trial)

@@ -16,8 +16,10 @@ from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import project_root
 from clusterbench.engines import instances
+from clusterbench.engines.greenplum.cluster import check_counts, place
 from clusterbench.engines.greenplum.engine import Greenplum
 from clusterbench.engines.instances import Instance
+from clusterbench.engines.state import SILENT
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.catalog import Catalog
 from clusterbench.workloads.key_value.key_value import KeyValueData, insert
@@ -54,14 +56,14 @@ class Tried(Greenplum):
     def state(self) -> list[dict[str, Any]]:
         return self.states.pop(0) if len(self.states) > 1 else self.states[0]
 
-    def query(self, query: str) -> list[dict[str, Any]]:
+    def query(self, query: str, limit_s: float | None = None) -> list[dict[str, Any]]:
         if not self.is_up:
             raise EngineError("cannot be used")
         if "probe" in query:
             self.done.append("probe")
         return [{"up": 1}]
 
-    def _on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = 0) -> dict[str, str]:
+    def on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = 0) -> dict[str, str]:
         self.is_up = True
         for host, script in scripts.items():
             self.done.append(f"{host}: {script.strip().splitlines()[-1].removesuffix(' >&2 </dev/null')}")
@@ -183,7 +185,7 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
     healthy = state(mirrors=True)
     failed = changed(healthy, {1: {"status": "d", "mode": "n", "alive": False}, 2: {"mode": "n"}})
     engine = Tried(failed, failed, failed, healthy, utilities=ALL_UTILITIES, mirrors=True)
-    ask_each = engine._on_each
+    ask_each = engine.on_each
 
     def refuse(scripts: Mapping[str, str], remedy: str, *, timeout_s: int = 0) -> dict[str, str]:
         said = ask_each(scripts, remedy, timeout_s=timeout_s)
@@ -191,7 +193,7 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
             raise EngineError("pg_rewind: could not find common ancestor")
         return said
 
-    monkeypatch.setattr(engine, "_on_each", refuse)
+    monkeypatch.setattr(engine, "on_each", refuse)
     assert engine.recover() == [
         "segment 0 on sdw1:6000 was brought back by gprecoverseg -F, a full copy, because it could not catch up"
     ]
@@ -200,7 +202,7 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
 
 def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over() -> None:
     healthy = state(mirrors=True)
-    silent = changed(healthy, {1: {"problem": instances.SILENT}})
+    silent = changed(healthy, {1: {"problem": SILENT}})
     ended = changed(healthy, {1: {"alive": False}})
     replaced = changed(ended, {1: {"status": "d", "role": "m", "mode": "n"}, 2: {"role": "p", "mode": "n"}})
     caught_up = changed(replaced, {1: {"status": "u", "alive": True, "mode": "s"}, 2: {"mode": "s"}})
@@ -240,7 +242,7 @@ def test_without_gprecoverseg_a_person_is_told_what_to_do() -> None:
 def test_another_number_of_segments_than_declared_is_said() -> None:
     engine = Tried(state())
     with pytest.raises(EngineError) as caught:
-        engine._check_segments_per_host(cluster())
+        check_counts(engine.platform, cluster())
     assert str(caught.value) == (
         "platform 'greenplum_cluster': declared are 12 segments per host, found 1 on sdw1, 1 on sdw2; change "
         "'segments_per_host' in its file, or the cluster"
@@ -251,26 +253,26 @@ def test_without_hosts_nobody_can_say_what_is_where_and_nothing_is_compared() ->
     engine = Tried(state())
     client = {name: host for name, host in engine.platform.hosts.items() if "client" in host.roles}
     engine.platform = engine.platform.model_copy(update={"hosts": client})
-    engine._check_segments_per_host(cluster())
+    check_counts(engine.platform, cluster())
 
 
 def test_another_number_of_mirrors_than_declared_is_said() -> None:
     engine = Tried(state())
     engine.platform = engine.platform.model_copy(update={"segments_per_host": None, "mirrors_per_host": 2})
     with pytest.raises(EngineError) as caught:
-        engine._check_segments_per_host([i for i in cluster() if not i.is_mirror])
+        check_counts(engine.platform, [i for i in cluster() if not i.is_mirror])
     assert str(caught.value) == (
         "platform 'greenplum_cluster': declared are 2 mirrors per host, found none; change 'mirrors_per_host' in its "
         "file, or the cluster"
     )
 
 
-def test_an_instance_on_a_host_that_the_file_does_not_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_instance_on_a_host_that_the_file_does_not_name_is_said() -> None:
     engine = Tried(state())
-    monkeypatch.setattr(engine, "_names_of_hosts", lambda: {"cdw": ["cdw"], "sdw1": ["sdw1"]})
+    names = {"cdw": ["cdw"], "sdw1": ["sdw1"]}
     row = {"content": 9, "role": "p", "preferred_role": "p", "mode": "n", "status": "u", "port": 6000}
     with pytest.raises(EngineError) as caught:
-        engine._place([row | {"hostname": "sdw5", "address": "10.0.0.5", "datadir": "/data"}])
+        place(engine, [row | {"hostname": "sdw5", "address": "10.0.0.5", "datadir": "/data"}], names)
     assert str(caught.value) == (
         "platform 'greenplum_cluster' is not the cluster that it reaches:\n"
         "  segment 9 on 10.0.0.5:6000, host name 'sdw5', is on none of the platform's hosts\n"

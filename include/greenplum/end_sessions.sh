@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# End the sessions on segments whose coordinator is gone. After postgres/instances.sh.
+
+# A coordinator's, on segments: "postgres:  6102, gpadmin bench 127.0.0.1(47398) con183 seg1 cmd1128 … UPDATE".
+sessions() {
+  local pid
+  for pid in $(processes_of "$1"); do
+    ! tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE ' con[0-9]+ seg[0-9]' || echo "$pid"
+  done
+}
+
+end_sessions() {
+  local pids
+  mapfile -t pids < <(sessions "$1")
+  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+  for _ in $(seq 100); do
+    [ -n "$(sessions "$1")" ] || return 0
+    sleep 0.1
+  done
+  echo "$1: these sessions cannot be ended: $(sessions "$1" | tr '\n' ' ')" >&2
+  return 1
+}
+all end_sessions

@@ -1,0 +1,13 @@
+# shellcheck shell=bash
+# See that the programs are there, and make the deployment's folders.
+# Given: directory (the deployment's folder), data_directories (may be none).
+: "${directory:?}"
+declare -a data_directories # may be none
+
+for program in java curl; do
+  command -v $program >/dev/null || { echo "no $program on PATH: install a JRE (8, 11 or 17) and curl" >&2; exit 1; }
+done
+cd "$directory" || exit
+# Daemons want folders for their web pages, which are empty where Hadoop came as jars.
+mkdir -p logs ${data_directories[@]+"${data_directories[@]}"} \
+  pages/webapps/{hdfs,datanode,secondary,cluster,node,jobhistory}

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# What scripts for a host's instances call. After installation.sh.
+# Given: data_directories (of the instances on this host, at least one).
+: "${data_directories:?}"
+
+# all FUNCTION: run it for every data directory, all at once; fails if it failed for one.
+all() {
+  local status=0 pids=() each
+  for each in "${data_directories[@]}"; do
+    "$1" "$each" &
+    pids+=("$!")
+  done
+  for each in "${pids[@]}"; do wait "$each" || status=1; done
+  return $status
+}
+
+# alive DIRECTORY: a server that was killed is none, though its number may be taken for a while: by its remains, or by
+# another process.
+alive() {
+  local pid
+  pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] &&
+    awk '/^Name:/ {name = $2} /^State:/ {state = $2} END {exit name != "postgres" || state == "Z"}' \
+      "/proc/$pid/status" 2>/dev/null
+}
+
+# processes_of DIRECTORY: numbers of all processes of its server, which all work in its data directory.
+processes_of() {
+  local pid
+  for pid in $(pgrep -x -u "$(id -u)" postgres || true); do
+    [ "$(readlink "/proc/$pid/cwd")" != "$(readlink -f "$1")" ] || echo "$pid"
+  done
+}

@@ -1,0 +1,36 @@
+"""Greenplum's tables: their layout, distribution and partitions. Generation 6's syntax, which 7 reads, too."""
+
+from __future__ import annotations
+
+from clusterbench.base.datasets import Storage
+from clusterbench.base.sql import statement
+from clusterbench.engines.postgres.server import Server
+from clusterbench.engines.postgres.tables import quoted
+
+
+def definition(table: str, columns: str, storage: Storage) -> str:
+    """The statement that makes it. Pure."""
+    options = []
+    if storage.layout != "heap":
+        options = ["appendonly=true", f"orientation={storage.layout.removeprefix('append_')}"]
+        if storage.compression != "none":
+            options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
+    kept = f"WITH ({', '.join(options)}) " if options else ""
+    by = storage.distributed_by
+    spread = f"DISTRIBUTED BY ({quoted(by)})" if by else "DISTRIBUTED REPLICATED"
+    return f"CREATE TABLE {quoted(table)} ({columns}) {kept}{spread}" + _partitions(storage)
+
+
+def _partitions(storage: Storage) -> str:
+    if not storage.partitions:
+        return ""
+    parts = ",\n".join(
+        f"  PARTITION {quoted(part.name)} START ('{part.start}') INCLUSIVE END ('{part.end}') EXCLUSIVE"
+        for part in storage.partitions
+    )
+    return f"\nPARTITION BY RANGE ({quoted(storage.partitioned_by)}) (\n{parts}\n)"
+
+
+def is_append_optimised(server: Server, relation: str) -> bool:
+    found = server.query(statement("greenplum", "append_optimised", relation=quoted(relation)))
+    return bool(found[0]["found"])

@@ -1,0 +1,10 @@
+"""What a platform's file may be checked against, without importing the engine."""
+
+from __future__ import annotations
+
+from clusterbench.base.engine_declaration import EngineDeclaration
+
+DECLARATION = EngineDeclaration(
+    programs=dict.fromkeys(("client", "namenode", "resourcemanager", "worker"), ("java",)),
+    settings_from_templates=True,
+)

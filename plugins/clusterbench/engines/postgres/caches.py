@@ -1,0 +1,98 @@
+"""The caches of the database and of the file systems: filling them, emptying them, and what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from shlex import quote
+from typing import Any
+
+from psycopg import sql
+
+from clusterbench.base.sql import raw, statement
+from clusterbench.engines import Residency
+from clusterbench.engines.postgres.server import Server
+from clusterbench.engines.postgres.tables import leaves, regclasses
+from clusterbench.hosts.fleet import DROP_PAGE_CACHE
+
+
+def warm(server: Server, relations: Sequence[str]) -> None:
+    """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
+    server.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm SCHEMA public")
+    pg_class, found = raw(server.everywhere("pg_class")), leaves(server, relations)
+    for cache in ("read", "buffer") if found else ():
+        server.query(statement("postgres", "prewarm", pg_class=pg_class, relations=regclasses(found), cache=cache))
+
+
+def empty_file_system_cache(server: Server) -> None:
+    """Of all of the database's files, as the platform's file allows it."""
+    if server.platform.page_cache == "drop_caches":
+        server.on_hosts(
+            DROP_PAGE_CACHE,
+            "dropping the page cache needs root on the host: allow it in sudoers, or declare "
+            "'page_cache: evict_files' in the platform's file",
+        )
+    else:
+        remedy = "the login must own the server's files"
+        oid = int(server.fact("database_oid"))
+        server.on_instances("postgres/evict", server.known_instances(), remedy, database_oid=oid)
+
+
+def residency(server: Server, relations: Sequence[str]) -> Residency | None:
+    """How much of the relations is in memory, over all instances; None where no host can be asked."""
+    if not server.platform.database_hosts:
+        return None
+    files = _relation_files(server, relations)
+    resident, total = _in_file_system_cache(server, files)
+    return Residency(total, _buffered_bytes(server, files), resident)
+
+
+def _relation_files(server: Server, relations: Sequence[str]) -> list[dict[str, Any]]:
+    """(content, path, filenode) of every relation and of its TOAST table, on every instance that has rows."""
+    found = statement(
+        "postgres",
+        "relation_files",
+        content=raw(server.content_of_row),
+        pg_class=raw(server.everywhere("pg_class")),
+        relations=regclasses(leaves(server, relations)),
+    )
+    return [row for row in server.query(found) if _is_data_path(row["path"])]
+
+
+def _is_data_path(path: str | None) -> bool:
+    return bool(path) and re.fullmatch(r"[A-Za-z0-9_./]+", str(path)) is not None
+
+
+def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
+    server.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA public")
+    if not files:
+        return 0
+    found = server.query(
+        statement(
+            "postgres",
+            "buffered",
+            content=raw(server.content_of_row),
+            pg_buffercache=raw(server.everywhere("pg_buffercache")),
+            filenodes=sql.SQL(", ").join(sql.Literal(int(row["filenode"])) for row in files),
+            database_oid=int(server.fact("database_oid")),
+        )
+    )
+    wanted = {(row["content"], row["filenode"]) for row in files}
+    return sum(int(row["bytes"]) for row in found if (row["content"], row["filenode"]) in wanted)
+
+
+def _in_file_system_cache(server: Server, files: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Bytes of the files that are in memory, and in all."""
+    scripts: dict[str, str] = {}
+    for instance in server.known_instances():
+        if instance.host is None or instance.role != "p":
+            continue
+        paths = [row["path"] for row in files if row["content"] == instance.content]
+        patterns = " ".join(f"{path} {path}.[0-9]*" for path in paths)
+        if patterns:
+            data = quote(instance.data_directory)
+            look = f"(cd {data}; fincore --bytes --raw --noheadings --output RES,SIZE {patterns})"
+            scripts[instance.host] = scripts.get(instance.host, "shopt -s nullglob\n") + look + "\n"
+    answers = server.on_each(scripts, "fincore (Debian package util-linux-extra) must be there")
+    pairs = [line.split() for said in answers.values() for line in said.splitlines() if line.strip()]
+    return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)

@@ -1,0 +1,72 @@
+"""The server's processes, by pg_ctl alone, as whoever owns the data; and their logs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from shlex import quote
+from typing import Any
+
+from clusterbench.base import scripts
+from clusterbench.engines import instances
+from clusterbench.engines.instances import COORDINATOR, Instance
+from clusterbench.engines.postgres.server import ASK_S, Server
+from clusterbench.engines.state import LOG_LINES
+
+READY_S = 10
+"""What a server may take to answer at all: more than one takes that is only overloaded."""
+
+
+def stop(server: Server) -> None:
+    """The coordinator first, so that it does not take its segments for broken."""
+    for stage in reversed(_stages(server)):
+        server.on_instances("postgres/stop", stage, "it must stop within its time; look for a session that hangs")
+
+
+def start(server: Server) -> None:
+    """What does not run."""
+    if not server.platform.database_hosts:
+        server.query("SELECT 1 AS up")  # all that can be done is to see that it is up
+        return
+    for stage in _stages(server):
+        server.on_instances("postgres/start", stage, "its log says why")
+
+
+def _stages(server: Server) -> list[list[Instance]]:
+    """In the order of starting: segments at once, then the coordinator."""
+    found = server.instances()
+    stages = [[i for i in found if i.content != COORDINATOR], [i for i in found if i.content == COORDINATOR]]
+    return [stage for stage in stages if stage]
+
+
+def end(server: Server, names: Collection[str]) -> None:
+    """What these instances have left when they were killed, too: its sessions hold the memory that a new one needs."""
+    chosen = [each for each in server.instances() if each.name in names]
+    server.on_instances("postgres/end", chosen, "end these processes by hand, then clear the trial")
+
+
+def look(server: Server, found: Sequence[Instance]) -> list[dict[str, Any]]:
+    """The state of these instances, as the server and their hosts tell it."""
+    if not server.platform.database_hosts:
+        return instances.seen(found, {}, {})
+    looks, lost = server.try_each(server.instance_scripts("postgres/look", found, ready_s=READY_S), timeout_s=ASK_S)
+    return instances.seen(found, looks, lost)
+
+
+def log_excerpt(server: Server, faults: Sequence[str]) -> str:
+    """Of the coordinator's log and of those of the instances that ``faults`` name."""
+    if not server.platform.database_hosts:
+        return ""
+    known = server.known_instances()
+    named = [i for i in known if i.content == COORDINATOR or any(fault.startswith(i.name) for fault in faults)]
+    last_lines = scripts.script("engines/last_lines", line_count=LOG_LINES)
+    excerpts = {host: last_lines + body for host, body in server.instance_scripts("postgres/excerpt", named).items()}
+    said, lost = server.try_each(excerpts, timeout_s=ASK_S)
+    return "\n".join([*said.values(), *(f"no log: {why}" for why in lost.values())])
+
+
+def program_directory(server: Server, data_directory: str) -> str:
+    """Of the programs of the server that runs there."""
+    return server.on_host(
+        f'dirname "$(readlink -f /proc/$(head -n 1 {quote(data_directory)}/postmaster.pid)/exe)"',
+        f"the login needs to own the server's files in {data_directory}",
+    ).strip()
