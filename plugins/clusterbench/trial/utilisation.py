@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.base.errors import ClusterbenchError, EngineError
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
+from clusterbench.base.scripts import script
 from clusterbench.drivers.load_search import TOLERANCE, ClientLoad, LoadNotReached, LoadSearch, LoadStep, NextLoad
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
@@ -38,16 +39,6 @@ LONGER_S = 120
 """Than a step is, its driver may take."""
 QUIET_S = 2.0
 """After the last step, for the database to come to rest."""
-
-LOOK = """\
-cpus
-if ! cpu_limit; then echo
-elif [ -r "$used" ]; then cpu_used
-else echo "the system does not tell what processor time this host used: $used cannot be read" >&2; exit 1; fi
-read -r up _ </proc/uptime; read -r cpu </proc/stat
-echo "$up $(getconf CLK_TCK) $cpu"
-"""
-"""As telemetry has it: of the group of processes that the host is, or of the machine."""
 
 
 class CannotReachError(ClusterbenchError):
@@ -181,7 +172,7 @@ class Look:
 
     @classmethod
     def of(cls, said: str) -> Look:
-        """As ``LOOK`` tells."""
+        """As ``include/trial/processors.sh`` says."""
         cpus_line, used_line, machine = said.splitlines()
         cpus = cpu_limits.Cpus.of(cpus_line)
         up, ticks, _, *spent = machine.split()
@@ -216,6 +207,7 @@ class Use:
 
 
 def _look(testbed: Testbed) -> dict[str, Look]:
-    """All hosts of the database at once."""
-    answers = testbed.fleet.run(testbed.platform.database_hosts, cpu_limits.FUNCTIONS + LOOK)
+    """All hosts of the database at once: as telemetry sees a host, its group of processes, or the machine."""
+    look = script("hosts/cgroups") + script("trial/processors")
+    answers = testbed.fleet.run(testbed.platform.database_hosts, look)
     return {host: Look.of(answer.output) for host, answer in answers.items()}
