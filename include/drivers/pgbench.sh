@@ -8,6 +8,7 @@ export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 ask() { psql "${where[@]}" --dbname="$dbname" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"; }
 
 # pgbench and what it took of the processor, which is nothing of what follows it; $status is how it ended.
+# shellcheck disable=SC2034  # status is read by the file that calls this
 drive() {
   local threads command=(pgbench)
   [ "$limit_s" = 0 ] || command=(timeout --foreground --kill-after=10 "$limit_s" pgbench)
@@ -19,7 +20,6 @@ drive() {
   TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
-  # shellcheck disable=SC2034  # read by the file that calls this
   status=0
   { time "${command[@]}" "${where[@]}" --no-vacuum "${options[@]}" \
       --client="$clients" --jobs="$threads" --log --log-prefix=log "$dbname" \
