@@ -24,11 +24,14 @@ class Cpus:
     machine: float
     allotted: float
     unit: float = 0.0
-    """How much of what its group's file tells is a second; 0 where nothing limits it."""
+    """How many units of the group's accounting file make a second; 0 where nothing limits the host."""
 
     @classmethod
     def of(cls, line: str) -> Cpus:
-        """As ``cpus`` tells. A limit above what the machine has is none that could be reached."""
+        """From the line that ``cpus`` of ``cgroups.sh`` prints.
+
+        A limit above the number of the machine's processors limits nothing.
+        """
         machine, *limit = map(float, line.split())
         if not limit:
             return cls(machine, machine)

@@ -28,19 +28,19 @@ LOST_S = 300
 """How long a host may be out of reach while a job runs on it."""
 
 END_S = 60
-"""What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
+"""A job that is told to end gets this long. Most need no time; one that ends an application of a cluster does."""
 
 BESIDE = "beside"
-"""Folder of a job for those of neighbours, and for steps in search of its load."""
+"""A folder within a job's own, for the jobs that belong to it: neighbours' loads, and steps in search of a load."""
 PROBE = "load-probe"
-"""The folder beside a job of one such step: short, and ends by itself, as neighbours' jobs do not."""
+"""The job of such a step. It is short and ends by itself, which neighbours' jobs do not."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class JobState:
-    """``new``: never started. ``running``. ``ended``: with its exit status, or None when it died without one."""
+    """The phase of a job, and the exit status of one that has ended; None where it died without one."""
 
     phase: Literal["new", "running", "ended"]
     exit_status: int | None = None
@@ -81,7 +81,11 @@ class DetachedJob:
         self._sh(script("hosts/job_start"))
 
     def wait(self) -> JobState:
-        """Until the job has ended; blocks on the job's lock. A lost connection is no lost job: it is made again."""
+        """Wait on the job's lock until the job has ended.
+
+        A job goes on when the connection is lost, so the connection is made again. Raises HostError when the host stays
+        out of reach for ``LOST_S``.
+        """
         lost_at: float | None = None
         while True:
             try:
@@ -99,7 +103,10 @@ class DetachedJob:
                 self.fleet.forget_unreachable()
 
     def wait_for_others(self) -> None:
-        """Until none runs beside this one: the driver of a lost worker goes on, to its own time limit at most."""
+        """Wait until no other job of the run is running.
+
+        When a worker is lost, the driver it started goes on, at most to its own time limit.
+        """
         wait = script(
             "hosts/job_wait_for_others",
             directory=self.directory.rpartition("/")[0],
@@ -110,7 +117,7 @@ class DetachedJob:
             log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
 
     def doing(self) -> str:
-        """What a job says that it is at, in its file ``doing``, with what it runs elsewhere; nothing where it does not.
+        """What the job says it is doing, in its file ``doing``, and the application it runs on a cluster; else empty.
 
         Such as ": terasort, application_1795276115_0002".
         """
@@ -118,20 +125,20 @@ class DetachedJob:
         return f": {', '.join(said)}" if said else ""
 
     def kill(self) -> None:
-        """End the job and everything it started, also elsewhere, for which it gets a minute."""
+        """End the job and everything it started. It gets ``END_S`` to end what it runs elsewhere."""
         self._sh(script("hosts/job_kill", end_s=END_S), missing="true", timeout_s=END_S + 30)
 
     def age_s(self) -> float:
-        """Since it was started, by its host's clock."""
+        """Seconds since the job was started, by its host's clock."""
         now, began = self._sh("until [ -s began ]; do sleep 0.05; done; date +%s.%N; cat began").split()
         return float(now) - float(began)
 
     def errors(self) -> str:
-        """The last of what it said."""
+        """The last lines that the job wrote to its standard error."""
         return self._sh("tail -n 10 stderr 2>/dev/null || true", missing="true").strip()
 
     def remove(self) -> None:
-        """Its directory, so that it can be started again; of a job that has ended."""
+        """Remove the directory of a job that has ended, so that it can be started again."""
         self.fleet.run_on(self.host, f"rm -rf -- {quote(self.directory)}")
 
     def collect(self, names: tuple[str, ...], into: Path) -> None:
@@ -145,7 +152,7 @@ class DetachedJob:
 
 
 def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:
-    """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
+    """End every job below ``directory`` that still runs, and remove those named in ``done``, which are archived."""
     scripts = {
         host: script(
             "hosts/jobs_clean_up", directory=f"{fleet.work_dir(host)}/{directory}", beside=BESIDE, finished=done

@@ -1,4 +1,4 @@
-"""What the hosts did meanwhile, once a second, by sysstat's collector: start, stop, collect, read."""
+"""What the hosts did during a trial, once a second, by sysstat's collector: start it, stop it, fetch and read it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ PER_SECOND = (
 )
 COURSE = ("cpu_percent", "cpu_steal_percent", *PER_SECOND)
 PRESSURE = ("pressure_cpu_percent", "pressure_io_percent")
-"""In a course, too, where the kernel tells them: absent is not 0."""
+"""Also part of a course where the kernel has them. Where it does not, they are left out, because 0 would be wrong."""
 POINTS_MAX = 400
-"""Of a course over time: as many as a figure is wide; more would only make records large."""
+"""Points of one host's course over time: as many as a figure is wide. More would only make records large."""
 POINTS_OF_ALL_MAX = 1200
-"""Of all courses of a trial together, for the same reason."""
+"""Points of all courses of a trial together, so that records stay small with many hosts."""
 DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
 
 def start(fleet: Fleet, name: str) -> None:
-    """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
+    """Start collecting on every host, into the directory ``name`` below its work folder.
+
+    A host that already collects there is left as it is.
+    """
     scripts = {
         host: script("hosts/cgroups")
         + script("hosts/telemetry_start", directory=_directory(fleet, host, name), samples=LONGEST_S)
@@ -94,7 +97,7 @@ def _directory(fleet: Fleet, host: str, name: str) -> str:
 
 
 def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
-    """Of ``hosts``, those whose course a record keeps: of a trial in several phases one, else all within reason."""
+    """The hosts whose course a record keeps: one for a trial in several phases, else ``DRAWN_HOSTS_MAX`` at most."""
     return hosts[: DRAWN_HOSTS_MAX if len(phases) == 1 else 1]
 
 

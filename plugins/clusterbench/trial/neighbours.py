@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNDER_LOAD_SHARE_MIN = 0.9
-"""Of the measured window."""
+"""The share of the measured window for which a neighbour must be under load."""
 RESTART_S = 1.0
-"""Between two rounds a driver starts anew; up to here that is no pause. After a failed round there is a longer one."""
+"""A driver starts again between two rounds. A gap up to this long still counts as load; after a failed round the gap is
+longer."""
 LONGER_S = 600
-"""Than the trial's driver may take; a neighbour ends by itself then, whatever happens to the worker."""
+"""A neighbour's load ends by itself this much later than the trial's driver may take, even if the worker is lost."""
 FILE = "neighbours.json"
 
 
@@ -67,7 +68,10 @@ def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
 
 
 def _told(beside: DetachedJob) -> dict[str, str]:
-    """What a neighbour's job says, by file; ``was`` is how it was when it was asked first, before it was ended."""
+    """What a neighbour's job has written, by file name.
+
+    ``was`` is its phase when it was asked first, before it was ended.
+    """
     was = beside.state().phase
     if was == "running":
         beside.fleet.run_on(beside.host, script("trial/note_running", directory=beside.directory))
@@ -78,7 +82,7 @@ def _told(beside: DetachedJob) -> dict[str, str]:
 
 
 def endings(testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
-    """What ends every neighbour's load, also where it was ended before."""
+    """A call for each neighbour that ends its load. It does no harm where the load has ended."""
     return [partial(_end, job.beside(name), engine) for name, engine in testbed.neighbours.items()]
 
 
@@ -88,7 +92,7 @@ def _end(beside: DetachedJob, engine: Engine) -> None:
 
 
 def undoing(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
-    """All that has to be undone of ``start``."""
+    """The calls that undo ``start``."""
     return [
         *endings(testbed, job),
         *(partial(workload.restore, trial, engine) for engine in testbed.neighbours.values()),
@@ -124,7 +128,7 @@ def check_under_load(output: Path, reading: Reading) -> tuple[dict[str, Any], st
 
 
 def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, Any]:
-    """Of the measured window, but for the processor time of the neighbour's drivers, which is from their start."""
+    """What a neighbour did during the measured window. Only ``driver_cpu_s`` is from the start of its drivers."""
     done = [
         Round(float(begun), float(ended), status != "0")
         for begun, ended, status in (line.split() for line in told.get("rounds", "").splitlines())
