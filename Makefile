@@ -13,6 +13,8 @@ export PYTHON
 workers ?= 4
 # Every process that is started would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
+# `make lint` has them checked; a test knows whether any is missing here
+shell_scripts := .ci/run include/compose/clusterbench $(wildcard include/*/*.sh)
 # Debian's program, or Docker's own plugin
 compose := $(if $(shell command -v docker-compose),docker-compose,docker compose)
 
@@ -77,6 +79,7 @@ lint: setup  ## style of the code, direction of imports, shell scripts, and ever
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	cd plugins && $(abspath $(bin))/lint-imports --no-logo --no-cache --config ../pyproject.toml
+	shellcheck $(shell_scripts)
 	$(bin)/clusterbench lint
 
 types: setup  ## mypy, strict

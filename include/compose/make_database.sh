@@ -3,6 +3,7 @@
 # One that is there stays. Made beside the place and moved there, so that half of one never looks like a whole one.
 set -euo pipefail
 folder=$1 role=$2 password_file=$3
+# shellcheck disable=SC2012  # Debian names the folders: by version, without blanks
 programs=$(pg_config --bindir 2>/dev/null || ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 
 if [ ! -e "$folder/PG_VERSION" ]; then

@@ -15,6 +15,7 @@ for program in openssl ssh-keygen; do
     }
 done
 umask 022
+# shellcheck disable=SC2174  # a folder above it is nobody's secret
 mkdir -p -m 700 "$secrets"
 chmod 700 "$secrets"
 cd "$secrets"
@@ -106,8 +107,8 @@ make airflow_passwords.json airflow_passwords
 make redis.conf redis_conf
 make s3proxy.properties s3proxy_properties
 for name in client_key $(for host in $hosts; do echo "host_key_$host"; done); do
-    if [ ! -e $name ]; then ssh-keygen -q -t ed25519 -N "" -C "$name" -f $name; fi
-    chmod 644 $name
+    if [ ! -e "$name" ]; then ssh-keygen -q -t ed25519 -N "" -C "$name" -f "$name"; fi
+    chmod 644 "$name"
 done
 for name in connections results_connections; do
     $name >$name.json.new

@@ -1,7 +1,12 @@
+# shellcheck shell=bash
 # TeraGen, TeraSort and TeraValidate, one after the other, each timed here, on the client host (paper 002).
 # environment.sh has `run CLASS …`; choices.sh says what to run, where, and for whom.
+# shellcheck source=/dev/null  # both are written by the job
 . ./environment.sh
+# shellcheck source=/dev/null  # as above
 . ./choices.sh
+: "${namenode_url?}" "${history_url?}" "${user?}" "${tag?}" "${pause_s?}" "${rows?}" "${path?}"
+: "${teragen_options[@]?}" "${terasort_options[@]?}"
 
 # Whatever ends this early also ends what it started on the cluster.
 end_application() {
@@ -17,7 +22,9 @@ application() { sed -n 's/.*Submitted application \(application_[0-9_]*\).*/\1/p
 
 # Why the first task that failed did so; a job's client does not always say it.
 failed_attempts() {
-  local job=$(application "$1") task=$(sed -n 's/.*Task failed \(task_[0-9a-z_]*\).*/\1/p' "$1.err" | head -n 1)
+  local job task
+  job=$(application "$1") || true
+  task=$(sed -n 's/.*Task failed \(task_[0-9a-z_]*\).*/\1/p' "$1.err" | head -n 1) || true
   [ -n "$task" ] || return 0
   for _ in $(seq 20); do
     curl -sf --max-time 60 "$history_url/job_${job#application_}/tasks/$task/attempts" | cut -c 1-4000 && break
@@ -47,7 +54,8 @@ job() {
 
 # What YARN and MapReduce tell of a job, after it: not in its time.
 history() {
-  local id=$(application "$1")
+  local id
+  id=$(application "$1") || true
   id=job_${id#application_}
   for _ in $(seq 100); do
     curl -sf --max-time 60 "$history_url/$id" >"$1.job.json" && break
@@ -76,4 +84,4 @@ rest
 job teravalidate "$path/output" "$path/report"
 history teravalidate
 curl -sS --fail --location --max-time 60 "$namenode_url/webhdfs/v1$path/report/part-r-00000?op=OPEN&user.name=$user" >report.txt
-echo done >doing
+echo "done" >doing

@@ -1,7 +1,11 @@
-# What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.hosts.facts.
+# shellcheck shell=bash
+# What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.hosts.facts_read.
+# After cgroups.sh. Given: folders, whose file systems are told; the first is the work folder.
 #
 # "@FILE" or "@$NAME", then its lines, each behind a space. No root; what is not there is left out. Every program costs
-# a fork on each of many hosts, so what bash can read itself it reads itself. FOLDERS is set before.
+# a fork on each of many hosts, so what bash can read itself it reads itself.
+# shellcheck disable=SC2016  # "$NAME" is said as it is
+: "${folders[@]?}"
 set +eu +o pipefail
 export LC_ALL=C
 PATH=$PATH:/usr/sbin:/sbin
@@ -23,6 +27,7 @@ tell_some() {
   shift
   [[ -r $file ]] && mapfile -t lines <"$file" || return
   for line in "${lines[@]}"; do
+    # shellcheck disable=SC2053  # they are patterns
     for pattern; do [[ $line == $pattern ]] && { found+=("$line"); break; }; done
   done
   ((${#found[@]})) && told "$file" "${found[@]}"
@@ -35,7 +40,7 @@ ask() {
 }
 
 # link NAME PATH: the last part of where a folder's link leads
-link() { cd -P -- "$2" 2>/dev/null && told "$1" "${PWD##*/}"; cd - >/dev/null 2>&1; }
+link() { cd -P -- "$2" 2>/dev/null && told "$1" "${PWD##*/}"; cd - >/dev/null 2>&1 || true; }
 
 at=$PWD
 told '$bash' "$BASH_VERSION"
@@ -47,7 +52,8 @@ ask lscpu lscpu
 while IFS= read -r line && [[ $line ]]; do
   case $line in
     'model name'* | microcode* | vendor_id*) told "/proc/cpuinfo ${line%%[[:space:]]*}" "${line#*: }" ;;
-    flags*) [[ "$line " == *' hypervisor '* ]] && told '/proc/cpuinfo hypervisor' yes || told '/proc/cpuinfo hypervisor' no ;;
+    flags*) if [[ "$line " == *' hypervisor '* ]]; then flag=yes; else flag=no; fi
+      told '/proc/cpuinfo hypervisor' $flag ;;
   esac
 done </proc/cpuinfo
 type -P lscpu >/dev/null || tell_some /proc/cpuinfo 'processor*' 'physical id*' 'core id*'
@@ -79,7 +85,7 @@ for nic in /sys/class/net/*; do
   tell "$nic"/{mtu,speed,operstate}
   [[ -e $nic/device ]] && { told "$nic/device" yes; link "$nic/driver" "$nic/device/driver"; }
 done
-cd "$at"
+cd "$at" || true
 
 # The file system of each folder that is there, of the first (the work folder) else of what it will be made in: the
 # longest mount point above it, the last of those mounted there.
@@ -87,45 +93,41 @@ mapfile -t mounts </proc/self/mountinfo
 set -f
 points=()
 for mount in "${mounts[@]}"; do
+  # shellcheck disable=SC2206  # it is split at blanks; set -f keeps it from being taken for patterns
   parts=($mount)
   printf -v "points[${#points[@]}]" %b "${parts[4]//\\/\\0}"
 done
 set +f
-until [[ -d ${FOLDERS[0]} || ${FOLDERS[0]} != */* ]]; do FOLDERS[0]=${FOLDERS[0]%/*}; done
-[[ -d ${FOLDERS[0]} ]] || FOLDERS[0]=$at
+until [[ -d ${folders[0]} || ${folders[0]} != */* ]]; do folders[0]=${folders[0]%/*}; done
+[[ -d ${folders[0]} ]] || folders[0]=$at
 declare -A seen
-for folder in "${FOLDERS[@]}"; do
-  cd "$at" && cd -P -- "$folder" 2>/dev/null || continue
-  longest=-1 found=
+for folder in "${folders[@]}"; do
+  { cd "$at" && cd -P -- "$folder"; } 2>/dev/null || continue
+  longest=-1 mounted=''
   for number in "${!points[@]}"; do
     point=${points[number]}
-    [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} found=${mounts[number]}
+    [[ $PWD/ == "${point%/}"/* && ${#point} -ge $longest ]] && longest=${#point} mounted=${mounts[number]}
   done
-  [[ $found && ! ${seen[$found]-} ]] || continue
-  told '$mount' "$found"
-  seen[$found]=yes
+  [[ $mounted && ! ${seen[$mounted]-} ]] || continue
+  told '$mount' "$mounted"
+  seen[$mounted]=yes
 done
-cd "$at"
+cd "$at" || true
 
 # Virtual machine, container, and what the container may use of the processors that it sees.
 tell /sys/class/dmi/id/{sys_vendor,product_name,product_version,bios_version,bios_date} /sys/hypervisor/type \
   /run/systemd/container /proc/1/cgroup
 for file in /.dockerenv /run/.containerenv; do [[ -e $file ]] && told "$file" yes; done
 type -P systemd-detect-virt >/dev/null && told '$container' "$(exec systemd-detect-virt --container 2>/dev/null)"
-while IFS=: read -r _ controllers path; do
-  case ,$controllers, in
-    ,,) roots=(/sys/fs/cgroup /sys/fs/cgroup/unified) files=(cpu.max memory.max) ;;
-    *,cpu,*) roots=(/sys/fs/cgroup/cpu) files=(cpu.cfs_quota_us cpu.cfs_period_us) ;;
-    *,memory,*) roots=(/sys/fs/cgroup/memory) files=(memory.limit_in_bytes) ;;
-    *) continue ;;
-  esac
+for controller in cpu memory; do
+  control_group $controller || continue
   while :; do
-    for root in "${roots[@]}"; do for file in "${files[@]}"; do tell "$root${path%/}/$file"; done; done
-    [[ $path == /?* ]] || break
-    path=${path%/*}
-    path=${path:-/}
+    # shellcheck disable=SC2154  # control_group sets root and group
+    tell "$root$group"/{cpu.max,cpu.cfs_quota_us,cpu.cfs_period_us,memory.max,memory.limit_in_bytes}
+    [[ $group ]] || break
+    group=${group%/*}
   done
-done </proc/self/cgroup
+done
 
 # Whether anybody keeps the clock right.
 [[ -e /run/systemd/timesync/synchronized ]] && told /run/systemd/timesync/synchronized yes

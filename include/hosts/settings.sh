@@ -1,6 +1,9 @@
+# shellcheck shell=bash
 # Reads and writes settings of this host; clusterbench sends it over SSH, with calls of its functions at its end.
 # A setting is a kind and a name. `look KIND NAME` prints its value, nothing where it is not known here.
 # `change KIND NAME VALUE` notes the value that was there, once, in $before, and sets another; `put_back` undoes all.
+# `put_back_of PLATFORM` undoes all that was noted in setup/PLATFORM.before, `put_back_but PLATFORM` all other notes.
+# $failed is 1 in the end where something could not be set.
 # Only `tee`, `mount` and the service manager run as root, so that sudoers can name each of them exactly.
 LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 
@@ -30,6 +33,7 @@ disk_file() {
 # Of the interface that has the address by which this session came.
 mtu_file() {
   local here interface
+  # shellcheck disable=SC2086  # four words
   here=$(set -- ${SSH_CONNECTION:-}; printf %s "${3:-}")
   interface=$(ip -oneline address 2>/dev/null | awk -v here="$here" '{split($4, a, "/")} a[1] == here {print $2; exit}')
   # On loopback every address is of `lo`, though it lists only the first.
@@ -87,7 +91,8 @@ former() {
 }
 
 change() {
-  local was noted=
+  local was noted=''
+  : "${before?the file for what was there}"
   was=$(former "$1" "$2")
   mkdir -p "$(dirname "$before")"
   touch "$before"
@@ -156,4 +161,17 @@ put_back() {
   rm -f "$before.left"
   [ -s "$before" ] || rm -f "$before"
 }
+
+put_back_of() {
+  before=setup/$1.before
+  [ ! -e "$before" ] || put_back
+}
+
+put_back_but() {
+  for before in setup/*.before; do
+    [ ! -e "$before" ] || [ "$before" = "setup/$1.before" ] || put_back
+  done
+}
+
+# shellcheck disable=SC2034  # read by what clusterbench adds to this
 failed=0

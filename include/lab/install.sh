@@ -86,7 +86,7 @@ debian() {
         echo "and then: make setup" >&2
         exit 1
     fi
-    echo "setup: installing" $missing
+    echo "setup: installing $*"
     quietly as_root apt-get update -q
     # shellcheck disable=SC2046  # a list of words
     set -- $(installable "$@")
@@ -115,7 +115,9 @@ python_packages() {
     fi
     python=$(find_python)
     echo "setup: $("$python" --version) in $venv"
-    [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
+    if ! { [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1; }; then
+        "$python" -m venv --clear "$venv"
+    fi
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$root/include/lab/uv.txt"
     "$venv/bin/uv" pip install -q --system-certs --compile-bytecode --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
     install_project

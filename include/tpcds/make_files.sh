@@ -1,7 +1,9 @@
+# shellcheck shell=bash
 # Load files of TPC-DS; runs on the ETL host, in the folder of the files, after the function `make`.
 # First the rows, by one process of DuckDB, whose generator is one thread; then the files, several at once. A try that
 # was cut off goes on: rows are there whole (rows.duckdb) or made anew, and so is every file.
-# $duckdb is the program; generate.sql and parts.sql are in the folder $sql.
+# Given: duckdb, the program; sql, the folder of generate.sql and parts.sql.
+: "${duckdb?}" "${sql?}"
 
 write() {  # one file: its name, its table, its first and its last row
   make "$1" "$duckdb" -bail -readonly rows.duckdb -c "SET enable_progress_bar = false; COPY (SELECT * FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'

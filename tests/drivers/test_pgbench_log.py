@@ -59,12 +59,12 @@ def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "") -> Redu
     ramp_up_s, window_s, is_throttled = SHAPES[case]
     for log in (CAPTURED / case).glob("log.*.gz"):
         (folder / log.name.removesuffix(".gz")).write_bytes(gzip.decompress(log.read_bytes()) + extra.encode())
-    for name, text in pgbench_log.FILES.items():
+    for name, text in pgbench_log.files().items():
         (folder / name).write_text(text)
     (folder / "bin").mkdir()
     (folder / "bin" / "awk").symlink_to(str(shutil.which(awk)))
-    command = pgbench_log.command(ramp_up_s=ramp_up_s, window_s=window_s, is_throttled=is_throttled)
-    script = f'set -euo pipefail\nPATH="$PWD/bin:$PATH"\n{command}'
+    functions = pgbench_log.functions(ramp_up_s=ramp_up_s, window_s=window_s, is_throttled=is_throttled)
+    script = f'set -euo pipefail\nPATH="$PWD/bin:$PATH"\n{functions}reduce_log'
     subprocess.run(["bash", "-c", script], cwd=folder, check=True)
     found = pgbench_log.read(folder)
     assert found
@@ -157,11 +157,11 @@ def test_log_is_kept_compressed_as_long_as_it_is_small(tmp_path: Path, monkeypat
 
 
 def test_no_transaction_leaves_nothing_to_read(tmp_path: Path) -> None:
-    command = pgbench_log.command(ramp_up_s=1, window_s=1, is_throttled=False)
-    for name, text in pgbench_log.FILES.items():
+    functions = pgbench_log.functions(ramp_up_s=1, window_s=1, is_throttled=False)
+    for name, text in pgbench_log.files().items():
         (tmp_path / name).write_text(text)
     (tmp_path / "log.1").write_text("0 1 serialization 2 1795327710 227153 1\n")
-    subprocess.run(["bash", "-c", f"set -euo pipefail\n{command}"], cwd=tmp_path, check=True)
+    subprocess.run(["bash", "-c", f"set -euo pipefail\n{functions}reduce_log"], cwd=tmp_path, check=True)
     assert pgbench_log.read(tmp_path) is None
 
 

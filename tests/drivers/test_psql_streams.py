@@ -34,7 +34,10 @@ def job(load: Streams, endpoint: Endpoint = ENDPOINT) -> Job:
 
 def test_each_stream_is_a_script() -> None:
     made = job(Streams([["SELECT 1"], ["SELECT 2"], ["SELECT 3"]]))
-    assert set(made.files) == {"stream.1.sql", "stream.2.sql", "stream.3.sql", "check.sql", "on_failure.sql"}
+    assert set(made.files) == {
+        *("stream.1.sql", "stream.2.sql", "stream.3.sql", "check.sql", "on_failure.sql"),
+        *("before.sh", "after.sh"),
+    }
     assert [f"SELECT {n};\n" in made.files[f"stream.{n}.sql"] for n in (1, 2, 3)] == [True] * 3
 
 
@@ -73,14 +76,16 @@ def test_password_is_in_the_secret_file_alone() -> None:
 def test_command_is_bash(count: int) -> None:
     made = job(Streams([[COPY]] * count, before="start 'x'", after="stop"))
     subprocess.run(["bash", "-n"], input=made.command, text=True, check=True)
-    assert f"for n in $(seq {count}); do" in made.command
-    assert f'-lt {count} ] && [ "$(jobs -rp | wc -l)" = {count} ]' in made.command
+    for name in ("before.sh", "after.sh"):
+        subprocess.run(["bash", "-n"], input=made.files[name], text=True, check=True)
+    assert f"\nstreams={count}\n" in made.command
+    assert len([name for name in made.files if name.startswith("stream.")]) == count
 
 
 def test_command_says_where_to_connect() -> None:
     kept = "application_name=clusterbench_driver keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
-    where = f"psql --host=db.example --port=5432 --username=bench --dbname='dbname=data {kept}' --no-psqlrc"
-    assert job(Streams([[COPY]])).command.count(where) == 2
+    where = f"where=(--host=db.example --port=5432 --username=bench '--dbname=dbname=data {kept}')\n"
+    assert job(Streams([[COPY]])).command.startswith(where)
 
 
 # The job's bash, run with a psql that reads the scripts and notes what it does.
@@ -283,9 +288,9 @@ def test_driver_s_share_of_its_threads_is_measured(tmp_path: Path) -> None:
 
 def test_stream_that_goes_on_ends_neither_itself_nor_the_others(tmp_path: Path) -> None:
     made = Streams([["SELECT 1"], ["SELECT short", "SELECT short"]], goes_on=True)
-    assert "--set=ON_ERROR_STOP=0" in job(made).command
     ran = Ran(tmp_path, made, flags=["absent.stream.1.sql"])
     assert ran.status == 1
+    assert "--set=ON_ERROR_STOP=0 --file=stream.2.sql" in ran.text("psql.said")
     assert [(one.stream, one.time_s) for one in psql_streams.read(tmp_path, 3)[1]] == [(2, 0.10025), (2, 0.10025)]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterbench.base.scripts import script
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.cpu_limits import Cpus
 
@@ -16,13 +17,13 @@ LIMIT = 'if cpu_limit; then echo "$quota $period $unit ${used##*/cgroup}"; else 
 HALF = Cpus(2, 0.5, 1e9)
 
 
-def bash(script: str, cgroup: Path, groups: str) -> str:
-    """``script`` on a host whose groups are the files below ``cgroup``, and whose login is in ``groups``."""
+def bash(text: str, cgroup: Path, groups: str) -> str:
+    """``text`` on a host whose groups are the files below ``cgroup``, and whose login is in ``groups``."""
     (cgroup.parent / "groups").write_text(groups)
-    functions = cpu_limits.FUNCTIONS.replace("/sys/fs/cgroup", str(cgroup))
+    functions = script("hosts/cgroups").replace("/sys/fs/cgroup", str(cgroup))
     functions = functions.replace("/proc/self/cgroup", str(cgroup.parent / "groups"))
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", functions + script], capture_output=True, text=True, check=True
+        ["bash", "-euo", "pipefail", "-c", functions + text], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 

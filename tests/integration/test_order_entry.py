@@ -392,7 +392,7 @@ def test_found_load_is_the_one_that_runs_and_that_is_told(testbed: Testbed) -> N
     planned = trial("found", clients=64, cpu_percent=50)
     found = replace(planned, levels={**planned.levels, "clients": 3, "rate_per_s": 250.5})
     job = load_workload("order_entry").job(found, testbed.engine)
-    assert "--client=3" in job.command
+    assert "\nclients=3\n" in job.command
     assert "--rate=250.5" in job.command
     other = load_workload("order_entry").job(replace(found, levels={**found.levels, "clients": 4}), testbed.engine)
     seeds = [next(w for w in each.command.split() if w.startswith("--random-seed")) for each in (job, other)]

@@ -1,4 +1,4 @@
-"""Which load makes the database hosts' processors so busy: what to try next, from what was tried. Pure.
+"""The search for a load that keeps the database hosts' processors as busy as asked for. Pure.
 
 Paper 003, "CPU Utilization", raises the load until it nearly saturates the CPU, and compares systems at the same
 utilisation. Here clients are added until the target is passed. Where one client more is a step too coarse, the smaller
@@ -18,22 +18,22 @@ from statistics import median
 TOLERANCE = 3.0
 """Points of CPU utilisation that the measured window may be away from the target."""
 AIM = 1.5
-"""Points that a step may be away for its load to be the one that was looked for."""
+"""A step's load is accepted if its CPU utilisation is at most this many points away from the target."""
 STEPS_MAX = 16
 HELD_MIN = 8
-"""Of these steps so many are kept for a load that has to be held, and to see what it costs."""
+"""So many of these steps are kept for holding a load and seeing what it costs."""
 LONG = 3
-"""How many times as long as the first a last step is; what is given up was looked at for so long at least."""
+"""The last steps are this many times as long as the first. No load is given up without such a step."""
 SETTLED = 3
-"""The last steps by which the cost of a transaction is known: their median, which no single burst of others moves."""
+"""The cost of a transaction is the median of so many last steps, so that one burst of other work does not move it."""
 FALL_MAX = 0.03
-"""Of the cost, from the first of these steps to a later one: more, and it still falls."""
+"""If the cost falls by a greater share than this from the first of these steps to a later one, it still falls."""
 NEAR = 10.0
 """Points from the target within which a transaction is taken to cost the same processor time."""
 FACTOR_MAX = 8
 """Of clients from one step to the next. Utilisation rises with them in proportion at most, so no step passes by far."""
 HELD_SHARE_MIN = 0.95
-"""Of the rate asked for: less, and the clients are too few to hold it."""
+"""With a smaller share of the rate asked for than this, the clients are too few to hold the rate."""
 RISE_MIN, CPU_RISE_MIN = 1.02, 1.0
 """More clients that bring no more transactions than so many times, nor more points of CPU: something else is full."""
 

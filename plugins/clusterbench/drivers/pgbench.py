@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.scripts import script
 from clusterbench.drivers import pgbench_log
 
 if TYPE_CHECKING:
@@ -87,34 +88,12 @@ HUNG_S = 300
 """So long after its end pgbench may wait for its last transactions. A session may hang for good: where a segment of a
 Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
 
-CONNECT = 'export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30\n'
-DRIVE = """\
-ulimit -Sn "$(ulimit -Hn)" || true  # a file for each client, and one for each log
-threads=$(nproc); [ "$threads" -le {clients} ] || threads={clients}
-echo "threads $threads" >driver_cpu.txt
-date +%s.%N >clock.txt
-TIMEFORMAT='elapsed_s %R
-user_s %U
-system_s %S'
-status=0
-{{ time {limit}pgbench {where} --no-vacuum {options} \\
-    --client={clients} --jobs="$threads" --log --log-prefix=log {name} \\
-    >driver.txt 2>driver_errors.txt ; }} 2>>driver_cpu.txt || status=$?
-"""
-
 
 def job(load: ScriptLoad, endpoint: Endpoint, database: Connection) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
     options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
-    command = f"""\
-{CONNECT}\
-{_drive(load, options, endpoint)}\
-[ "$status" = 0 ] || exit "$status"
-if [ -s answers.sql ]; then
-    {_psql(endpoint)} --no-align --tuples-only --record-separator-zero --file=answers.sql >answers.txt
-fi
-"""
+    command = _drive(load, options, endpoint) + script("drivers/pgbench_script")
     files = {"script.sql": load.script, "answers.sql": load.answers}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
@@ -125,40 +104,29 @@ def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
     time_s = mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S
     options += [f"--time={time_s}", f"--max-tries={mix.max_tries}"]
     options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
-    reduce = pgbench_log.command(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
-    command = f"""\
-{CONNECT}\
-{_ask("before", mix.before, endpoint)}\
-{_drive(mix, options, endpoint, time_s + HUNG_S)}\
-{reduce}\
-[ "$status" = 0 ] || exit "$status"
-{_ask("after", mix.after, endpoint)}"""
-    files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.FILES
+    command = (
+        _drive(mix, options, endpoint, time_s + HUNG_S)
+        + pgbench_log.functions(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
+        + script("drivers/pgbench_mix", before=list(mix.before), after=list(mix.after))
+    )
+    files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.files()
     for when, asked in (("before", mix.before), ("after", mix.after)):
         files |= {f"{when}.{name}.sql": text for name, text in asked.items()}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
 
-def _ask(when: str, asked: Mapping[str, str], endpoint: Endpoint) -> str:
-    return "".join(f"{_psql(endpoint)} --csv --file={when}.{name}.sql >{when}.{name}.csv\n" for name in asked)
-
-
 def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
-    """pgbench and what it took of the processor, which is nothing of what follows it; ``$status`` is how it ended."""
+    """Bash with functions ``drive``, which runs pgbench, and ``ask``, which runs psql."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
-    shared += [f"--define={quote(name)}={value}" for name, value in load.variables.items()]
-    return DRIVE.format(
-        limit=f"timeout --foreground --kill-after=10 {limit_s} " if limit_s else "",
-        where=endpoint.options,
-        options=" ".join([*options, *shared]),
+    shared += [f"--define={name}={value}" for name, value in load.variables.items()]
+    return script(
+        "drivers/pgbench",
+        where=shlex.split(endpoint.options),
+        dbname=endpoint.dbname,
         clients=load.clients,
-        name=quote(endpoint.dbname),
+        options=[*options, *shared],
+        limit_s=limit_s,
     )
-
-
-def _psql(endpoint: Endpoint) -> str:
-    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
-    return f"psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1"
 
 
 def read(output: Path, expected: int) -> Reading:

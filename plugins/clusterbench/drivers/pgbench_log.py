@@ -11,65 +11,36 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clusterbench.base.paths import project_root
+from clusterbench.base.scripts import script
+
 LOG_KEPT_BYTES_MAX = 64_000_000
 """Up to here the log goes to the archive, compressed; a larger one is removed from the client host."""
 
 OUTPUTS = ("log.*", "reduced.txt", "window.txt")
 
-# A line of the log: client, transaction, latency in us, script, end in epoch seconds, and its microseconds; with --rate
-# the lag behind the schedule in us, which is part of the latency; with --max-tries the retries. In the place of the
-# latency of one that failed for good, with --failures-detailed: how.
-REDUCE = r"""
-BEGIN { width = log(1.005); last = throttled ? 8 : 7 }
-NF < last { next }  # cut off by a crash
-{
-  second = $4 " " $5; seconds[second]; retries[second] += $last
-}
-$3 !~ /^[0-9]+$/ { failed[second]++; how[$4 " " $3]++; next }
-{ ended[second]++ }
-$5 >= begin && $5 < end {
-  lag = throttled ? $7 : 0; us = $3 - lag
-  bucket = $4 " " (us > 0 ? int(log(us) / width) : 0)
-  count[bucket]++; sum[bucket] += us; lags[bucket] += lag
-  if (us > longest[bucket]) longest[bucket] = us
-}
-END {
-  for (k in seconds) printf "second %s %.0f %.0f %.0f 0\n", k, ended[k], retries[k], failed[k]
-  for (k in count) printf "latency %s %.0f %.0f %.0f %.0f\n", k, count[k], sum[k], lags[k], longest[k]
-  for (k in how) printf "failed %s %.0f 0 0 0\n", k, how[k]
-}
-"""
-MERGE = r"""
-{ k = $1 " " $2 " " $3; a[k] += $4; b[k] += $5; c[k] += $6; if ($7 > d[k]) d[k] = $7 }
-END { for (k in a) printf "%s %.0f %.0f %.0f %.0f\n", k, a[k], b[k], c[k], d[k] }
-"""
-FIRST = r"""
-$3 ~ /^[0-9]+$/ { began = $5 * 1000000 + $6 - $3 + (throttled ? $7 : 0); if (!first || began < first) first = began }
-END { if (first) printf "%.0f\n", int((first + 999999) / 1000000) + ramp_up }
-"""
-FILES = {"reduce.awk": REDUCE, "merge.awk": MERGE, "first.awk": FIRST}
-
-COMMAND = """\
-begin=$(head -qn 1000 log.* 2>/dev/null | awk -v throttled={throttled} -v ramp_up={ramp_up_s} -f first.awk || true)
-if [ -n "$begin" ]; then
-  printf '%s\\0' log.* | xargs -0 -P "$(nproc)" -I LOG bash -c '
-    awk -v throttled={throttled} -v begin="$1" -v end="$2" -f reduce.awk "$3" >"part.$3"' \\
-    reduce "$begin" "$((begin + {window_s}))" LOG
-  cat part.* | awk -f merge.awk | sort >reduced.txt
-  rm part.*
-  bytes=$(cat log.* | wc -c)
-  printf 'begin_s %s\\nwindow_s %s\\nlog_bytes %s\\n' "$begin" {window_s} "$bytes" >window.txt
-  if [ "$bytes" -le {kept} ]; then gzip -1 log.*; else rm log.*; fi
-fi
-"""
+PROGRAMS = ("first", "reduce", "merge")
+"""In awk: ``include/drivers/pgbench_log_*.awk``."""
 
 
-def command(*, ramp_up_s: int, window_s: int, is_throttled: bool) -> str:
-    """Bash: ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
+def files() -> dict[str, str]:
+    """What a job needs beside it for ``functions``."""
+    folder = project_root() / "include" / "drivers"
+    return {f"{name}.awk": (folder / f"pgbench_log_{name}.awk").read_text(encoding="utf-8") for name in PROGRAMS}
+
+
+def functions(*, ramp_up_s: int, window_s: int, is_throttled: bool) -> str:
+    """Bash with a function ``reduce_log``, by which ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
 
     The window begins so many whole seconds after the second in which the first transaction began.
     """
-    return COMMAND.format(ramp_up_s=ramp_up_s, window_s=window_s, throttled=int(is_throttled), kept=LOG_KEPT_BYTES_MAX)
+    return script(
+        "drivers/pgbench_log",
+        ramp_up_s=ramp_up_s,
+        window_s=window_s,
+        throttled=int(is_throttled),
+        log_kept_bytes_max=LOG_KEPT_BYTES_MAX,
+    )
 
 
 @dataclass(frozen=True)
@@ -153,15 +124,15 @@ def read(output: Path) -> ReducedLog | None:
     seconds: dict[tuple[int, int], Counts] = {}
     buckets: dict[int, dict[int, tuple[int, int, int, int]]] = {}
     failed: dict[str, int] = {}
-    for kind, script, key, *values in _words(output / "reduced.txt"):
+    for kind, number, key, *values in _words(output / "reduced.txt"):
         a, b, c, d = map(int, values)
         if kind == "second":
-            seconds[int(script), int(key)] = Counts(a, b, c)
+            seconds[int(number), int(key)] = Counts(a, b, c)
         elif kind == "latency":
-            buckets.setdefault(int(script), {})[int(key)] = (a, b, c, d)
+            buckets.setdefault(int(number), {})[int(key)] = (a, b, c, d)
         else:
             failed[key] = failed.get(key, 0) + a
-    latencies = {script: Latencies(found) for script, found in buckets.items()}
+    latencies = {number: Latencies(found) for number, found in buckets.items()}
     return ReducedLog(window["begin_s"], window["window_s"], window["log_bytes"], seconds, latencies, failed)
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import gzip
 import re
+import shlex
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench.base.factors import Factor
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.scripts import script
 from clusterbench.drivers.pgbench import driver_cpu
 
 if TYPE_CHECKING:
@@ -71,76 +72,19 @@ class Streams:
     """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
 
 
-COMMAND = """\
-export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
-ask() {{ psql {where} --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"; }}
-finish() {{ {after}
-}}
-trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to its group
-trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
-{before}
-threads=$(nproc); [ "$threads" -le {streams} ] || threads={streams}
-echo "threads $threads" >driver_cpu.txt
-TIMEFORMAT='elapsed_s %R
-user_s %U
-system_s %S'
-pids=""
-connect() {{
-  mkfifo go; exec 8<>go  # the streams wait for its end, which comes when all of them are connected
-  local n
-  for n in $(seq {streams}); do
-    psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP={stop} --file="stream.$n.sql" \\
-      >"times.$n" 2>"errors.$n" </dev/null 8>&- & pids="$pids $!"
-  done
-  while [ "$(ls connected.* 2>/dev/null | wc -l)" -lt {streams} ] && [ "$(jobs -rp | wc -l)" = {streams} ]; do
-    sleep 0.02
-  done
-  # what connecting took of the processor is no part of what is measured; in nanoseconds: of ticks half would be lost
-  for n in $pids; do cat "/proc/$n/schedstat" 2>/dev/null || true; done |
-    awk '{{ s += $1 }} END {{ print "connecting_s", s / 1e9 }}' >>driver_cpu.txt
-}}
-run() {{
-  exec 8>&-
-  local status=0 n
-  for n in $pids; do wait -n || {{ status=1; {on_error}; }}; done
-  wait
-  return "$status"
-}}
-connect
-{{ time run ; }} 2>>driver_cpu.txt || {{ head -n 3 -q errors.* >&2; exit 1; }}
-{answers}
-[ ! -s check.sql ] || ask --file=check.sql >check.txt
-"""
-
-CHECKSUMS = """\
-for file in $(ls answer.* 2>/dev/null); do
-  LC_ALL=C sort "$file" >"$file.sorted"
-  echo "$file $(wc -l <"$file.sorted") $(sha256sum <"$file.sorted")" >>answers.txt
-  rm "$file"
-done
-for file in $(ls answer.*.sorted 2>/dev/null | head -n 1); do
-  [ "$(stat -c %s "$file")" -gt {kept} ] || gzip -1 <"$file" >answer.gz
-done
-rm -f answer.*.sorted"""
-
-KEEP = """\
-find . -maxdepth 1 -name 'answer.*' -printf '%f\\0' | tar -czf answers.tar.gz --null --files-from=- --remove-files"""
-
-
 def job(load: Streams, endpoint: Endpoint, database: Connection) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
-    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
-    command = COMMAND.format(
-        where=where,
+    command = script(
+        "drivers/psql_streams",
+        where=[*shlex.split(endpoint.options), f"--dbname={endpoint.dbname}"],
         streams=len(load.streams),
-        before=load.before,
-        after=load.after or "true",
         stop=int(not load.goes_on),
-        on_error="true" if load.goes_on else "kill $pids 2>/dev/null; break",
-        answers=KEEP if load.keeps_answers else CHECKSUMS.format(kept=ANSWER_KEPT_BYTES_MAX),
+        keeps_answers=int(load.keeps_answers),
+        kept_bytes_max=ANSWER_KEPT_BYTES_MAX,
     )
     files = {f"stream.{n}.sql": _script(n, statements) for n, statements in enumerate(load.streams, 1)}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
+    files |= {"before.sh": f"{load.before}\n", "after.sh": f"{load.after}\n"}
     return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
 
 

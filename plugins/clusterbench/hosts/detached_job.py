@@ -18,6 +18,7 @@ from typing import Literal
 
 from clusterbench.base.errors import HostError
 from clusterbench.base.job import Job
+from clusterbench.base.scripts import script
 from clusterbench.hosts.fleet import Fleet
 
 WAIT_SLICE_S = 60
@@ -27,35 +28,23 @@ LOST_S = 300
 """How long a host may be out of reach while a job runs on it."""
 
 END_S = 60
-"""What a job that is to end may take; most take no time, one that ends an application of a cluster takes some."""
+"""A job that is told to end gets this long. Most need no time; one that ends an application of a cluster does."""
 
 BESIDE = "beside"
-"""Folder of a job for those of neighbours, and for steps in search of its load."""
+"""A folder within a job's own, for the jobs that belong to it: neighbours' loads, and steps in search of a load."""
 PROBE = "load-probe"
-"""The folder beside a job of one such step: short, and ends by itself, as neighbours' jobs do not."""
+"""The job of such a step. It is short and ends by itself, which neighbours' jobs do not."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class JobState:
-    """``new``: never started. ``running``. ``ended``: with its exit status, or None when it died without one."""
+    """The phase of a job, and the exit status of one that has ended; None where it died without one."""
 
     phase: Literal["new", "running", "ended"]
     exit_status: int | None = None
 
-
-RUNNER = """\
-#!/bin/bash
-# Written by clusterbench. Runs the job once, under its time limit; the exit status is written last.
-# File 9 is the job's lock, inherited from whoever started this and by everything that is started here.
-echo $$ >pid
-date +%s.%N >began
-trap 'rm -f -- {secrets}' EXIT
-timeout --kill-after={end_s} {timeout_s} bash command.sh >stdout 2>stderr </dev/null
-echo $? >status.new
-mv status.new status
-"""
 
 TIMED_OUT_STATUSES = (124, 137)
 """What ``timeout`` says when the limit was reached: ended, or killed because it would not end."""
@@ -73,11 +62,7 @@ class DetachedJob:
         return DetachedJob(self.fleet, self.host, f"{self.name}/{BESIDE}/{name}")
 
     def state(self) -> JobState:
-        answer = self._sh(
-            "if [ ! -d started ]; then echo new; elif ! flock -n -s lock true; then echo running; "
-            "elif [ -e status ]; then echo ended $(cat status); else echo ended; fi",
-            missing="echo new",
-        ).split()
+        answer = self._sh(script("hosts/job_state"), missing="echo new").split()
         status = int(answer[1]) if len(answer) > 1 else None
         return JobState(answer[0], status)  # type: ignore[arg-type]
 
@@ -85,24 +70,22 @@ class DetachedJob:
         """Write the files and start the command, unless it was started before: then this does nothing."""
         if self.state().phase != "new":
             return
-        runner = RUNNER.format(timeout_s=timeout_s, end_s=END_S, secrets=" ".join(quote(name) for name in job.secrets))
+        runner = script("hosts/job_run", timeout_s=timeout_s, end_s=END_S, secrets=list(job.secrets))
         files = {
             **job.files,
             **job.secrets,
             "command.sh": "set -euo pipefail\n" + job.command,
-            "run.sh": runner,
+            "run.sh": "#!/bin/bash\n" + runner,
         }
         self.fleet.put(self.host, self.directory, files)
-        # The lock is taken before "started" is made, and handed down: nobody ever sees a job started, not locked.
-        self._sh(
-            "[ -d started ] && exit 0\n"
-            "exec 9>lock; flock -w 30 9\n"
-            "mkdir started 2>/dev/null || exit 0\n"
-            "setsid ./run.sh >/dev/null 2>&1 </dev/null &\n"
-        )
+        self._sh(script("hosts/job_start"))
 
     def wait(self) -> JobState:
-        """Until the job has ended; blocks on the job's lock. A lost connection is no lost job: it is made again."""
+        """Wait on the job's lock until the job has ended.
+
+        A job goes on when the connection is lost, so the connection is made again. Raises HostError when the host stays
+        out of reach for ``LOST_S``.
+        """
         lost_at: float | None = None
         while True:
             try:
@@ -120,70 +103,60 @@ class DetachedJob:
                 self.fleet.forget_unreachable()
 
     def wait_for_others(self) -> None:
-        """Until none runs beside this one: the driver of a lost worker goes on, to its own time limit at most."""
-        beside = quote(self.directory.rpartition("/")[0])
-        script = (
-            f"cd {beside} 2>/dev/null || exit 0\n"
-            f"for each in */ */{BESIDE}/{PROBE}/; do\n"
-            f'[ ! -d "$each/started" ] || flock -s -w {WAIT_SLICE_S} "$each/lock" true || {{ echo "$each"; break; }}\n'
-            "done"
+        """Wait until no other job of the run is running.
+
+        When a worker is lost, the driver it started goes on, at most to its own time limit.
+        """
+        wait = script(
+            "hosts/job_wait_for_others",
+            directory=self.directory.rpartition("/")[0],
+            probes=f"{BESIDE}/{PROBE}",
+            wait_s=WAIT_SLICE_S,
         )
-        while running := self.fleet.run_on(self.host, script, timeout_s=WAIT_SLICE_S + 30).output.strip():
+        while running := self.fleet.run_on(self.host, wait, timeout_s=WAIT_SLICE_S + 30).output.strip():
             log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
 
     def doing(self) -> str:
-        """What a job says that it is at, in its file ``doing``, with what it runs elsewhere; nothing where it does not.
+        """What the job says it is doing, in its file ``doing``, and the application it runs on a cluster; else empty.
 
         Such as ": terasort, application_1795276115_0002".
         """
-        said = self._sh(
-            '[ -e doing ] || exit 0; what=$(head -n 1 doing); echo "$what"; '
-            "grep -ho 'application_[0-9]*_[0-9]*' \"$what.err\" 2>/dev/null | head -n 1 || true",
-            missing="true",
-        ).split()
+        said = self._sh(script("hosts/job_doing"), missing="true").split()
         return f": {', '.join(said)}" if said else ""
 
     def kill(self) -> None:
-        """End the job and everything it started, also elsewhere, for which it gets a minute."""
-        self._sh(
-            "if ! flock -n -s lock true; then pkill -TERM -s $(cat pid) || true; "
-            f"flock -s -w {END_S} lock true || pkill -KILL -s $(cat pid) || true; fi",
-            missing="true",
-            timeout_s=END_S + 30,
-        )
+        """End the job and everything it started. It gets ``END_S`` to end what it runs elsewhere."""
+        self._sh(script("hosts/job_kill", end_s=END_S), missing="true", timeout_s=END_S + 30)
 
     def age_s(self) -> float:
-        """Since it was started, by its host's clock."""
+        """Seconds since the job was started, by its host's clock."""
         now, began = self._sh("until [ -s began ]; do sleep 0.05; done; date +%s.%N; cat began").split()
         return float(now) - float(began)
 
     def errors(self) -> str:
-        """The last of what it said."""
+        """The last lines that the job wrote to its standard error."""
         return self._sh("tail -n 10 stderr 2>/dev/null || true", missing="true").strip()
 
     def remove(self) -> None:
-        """Its directory, so that it can be started again; of a job that has ended."""
+        """Remove the directory of a job that has ended, so that it can be started again."""
         self.fleet.run_on(self.host, f"rm -rf -- {quote(self.directory)}")
 
     def collect(self, names: tuple[str, ...], into: Path) -> None:
         self.fleet.fetch(self.host, self.directory, names, into)
 
-    def _sh(self, script: str, *, missing: str | None = None, timeout_s: float = 60) -> str:
+    def _sh(self, text: str, *, missing: str | None = None, timeout_s: float = 60) -> str:
         enter = f"cd {quote(self.directory)}"
         if missing is not None:
             enter = f"{enter} 2>/dev/null || {{ {missing}; exit 0; }}"
-        return self.fleet.run_on(self.host, f"{enter}\n{script}\n", timeout_s=timeout_s).output
+        return self.fleet.run_on(self.host, f"{enter}\n{text}\n", timeout_s=timeout_s).output
 
 
 def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:
-    """End every job below ``directory`` that still runs, and remove those named in ``done``: they are archived."""
-    names = " ".join(quote(name) for name in done)
-    script = (
-        f"for job in */ */{BESIDE}/*/; do\n"
-        '  [ -e "$job/started" ] && ! flock -n -s "$job/lock" true && pkill -TERM -s "$(cat "$job/pid")"\n'
-        "done\n"
-        f"rm -rf -- {names}\n"
-        "rmdir . 2>/dev/null || true\n"
-    )
-    places = {host: quote(f"{fleet.work_dir(host)}/{directory}") for host in hosts}
-    fleet.run_each({host: f"cd {place} 2>/dev/null || exit 0\n{script}" for host, place in places.items()})
+    """End every job below ``directory`` that still runs, and remove those named in ``done``, which are archived."""
+    scripts = {
+        host: script(
+            "hosts/jobs_clean_up", directory=f"{fleet.work_dir(host)}/{directory}", beside=BESIDE, finished=done
+        )
+        for host in hosts
+    }
+    fleet.run_each(scripts)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from shlex import quote
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.capabilities import EVERYTHING
-from clusterbench.base.paths import project_root
+from clusterbench.base.scripts import script
 from clusterbench.hosts.facts_read import read
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.by_name import engine_declaration
@@ -22,9 +21,8 @@ def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]
 
     ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty.
     """
-    probe = (project_root() / "include" / "hosts" / "facts.sh").read_text(encoding="utf-8")
     wanted = list(dict.fromkeys(folders))
-    scripts = {host: f"FOLDERS=({_quoted([fleet.work_dir(host), *wanted])})\n{probe}" for host in fleet.names}
+    scripts = {host: probe([fleet.work_dir(host), *wanted]) for host in fleet.names}
     answers = fleet.run_each(scripts)
     clocks = fleet.clocks(fleet.names)
     return {
@@ -38,15 +36,16 @@ def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]
     }
 
 
+def probe(folders: Sequence[str]) -> str:
+    """Bash that tells what ``facts_read`` reads; the first of ``folders`` is the host's work folder."""
+    return script("hosts/cgroups") + script("hosts/facts", folders=folders)
+
+
 def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
     """Where the engine keeps its data, as far as the platform or the engine says; beside the work folders. Pure."""
     of_instances = [str(instance["data_directory"]) for instance in engine_facts.get("instances") or []]
     of_server = [str(engine_facts["data_directory"])] if engine_facts.get("data_directory") else []
     return [*of_server, *of_instances, *(platform.hadoop.data_dirs if platform.hadoop else [])]
-
-
-def _quoted(folders: Iterable[str]) -> str:
-    return " ".join(map(quote, folders))
 
 
 DeclaredFact = tuple[str, str, str, str, bool]

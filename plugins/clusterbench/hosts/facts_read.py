@@ -148,7 +148,7 @@ def _memory(told: Told) -> Facts:
 
 
 def _numa_nodes(told: Told) -> Facts:
-    """Of one node nothing is told that the host's processors and memory do not say."""
+    """The NUMA nodes. A single node is left out: it would repeat the host's processors and memory."""
     nodes = told.below("/sys/devices/system/node")
     found = {
         name.removeprefix("node"): _present({
@@ -161,7 +161,7 @@ def _numa_nodes(told: Told) -> Facts:
 
 
 def _disks(told: Told) -> Facts:
-    """What is made of others (md, dm) is among them with its parts, but does not count."""
+    """The disks. One that is made of others (md, dm) is listed with its parts, but not counted."""
     blocks = told.below("/sys/block")
     found = {
         name: _disk(name, parts)
@@ -189,7 +189,7 @@ def _disk(name: str, parts: Mapping[str, str]) -> Facts:
 
 
 def _nics(told: Told) -> Facts:
-    """A speed of -1 is that of a driver that does not know."""
+    """The network interfaces. A speed of -1 means that the driver does not know it."""
     physical: Facts = {}
     virtual: Facts = {}
     for name, parts in told.below("/sys/class/net").items():
@@ -230,7 +230,7 @@ def _where(told: Told) -> Facts:
 
 
 def _hypervisor(told: Told, vendor: str | None) -> str | None:
-    """None where nothing tells: only x86 has a flag for it."""
+    """The hypervisor, or None where nothing tells of one: only x86 has a processor flag for it."""
     flag = told.one("/proc/cpuinfo hypervisor")
     named = told.pairs("$lscpu", ":").get("Hypervisor vendor") or told.one("/sys/hypervisor/type")
     return named or {"yes": f"of a kind unknown ({vendor or 'no DMI'})", "no": "none"}.get(flag or "")
@@ -250,7 +250,10 @@ def _container(told: Told) -> str | None:
 
 
 def _limits(told: Told) -> Facts:
-    """The tightest of the groups that the login is in: a container sees all processors and memory, and may use less."""
+    """The tightest limits of the control groups that the login is in.
+
+    A container sees all processors and memory of its machine, and may use less.
+    """
     processors, memory = [], [_kibibytes(told.pairs("/proc/meminfo", ":").get("MemTotal")) or 0]
     groups: dict[str, dict[str, str]] = {}
     for path, lines in told.sections:

@@ -31,16 +31,16 @@ from clusterbench.spec.platform import Platform
 
 DIALS_AT_ONCE = 192
 HANDSHAKES_AT_ONCE = 32
-"""They cost processor time on both sides; more at once only makes each of them slower. What a host does afterwards
-costs nothing here, so all hosts do it at the same time."""
+"""Logins at once. A login costs processor time on both sides, so more of them only make each one slower. What runs on a
+host afterwards costs nothing here, so it runs on all hosts at the same time."""
 TRANSFERS_AT_ONCE = 64
-"""Of files, whose bytes are in memory here on their way."""
+"""Transfers of files at once: the bytes of each are in memory here on their way."""
 OUTPUT_BYTES_MAX = 256 * 2**20
-"""What the answers of one call may take in memory, shared evenly by its hosts, ..."""
+"""What the answers of one call may take in memory. Its hosts share that evenly."""
 OUTPUT_BYTES_LEAST = 2**20
-"""... but this much for each."""
+"""Each host may answer this much, however many hosts there are."""
 OPEN_FILES_BESIDE = 256
-"""That this process may have open beside one connection a host."""
+"""Files that this process may have open besides one connection for each host."""
 TRANSFER_TIMEOUT_S = 600
 CLOSE_S = 5
 
@@ -52,7 +52,7 @@ else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null
 
 CLOCKS_AT_ONCE = 8
 ROUND_TRIPS = 8
-"""Of which the shortest tells how far off a clock is: the longer ones have waited for somebody."""
+"""The shortest of these round trips tells how far off a clock is. The longer ones were held up somewhere."""
 TELL_THE_TIME = r"""
 export LC_ALL=C
 while read -r _; do if [ -n "${EPOCHREALTIME-}" ]; then echo "$EPOCHREALTIME"; else date +%s.%N; fi; done
@@ -123,9 +123,9 @@ class Fleet:
     def try_each(
         self, scripts: Mapping[str, str], *, timeout_s: float = 60
     ) -> tuple[dict[str, Answer], dict[str, str]]:
-        """As ``run_each``, and one host's failure costs no other's answer: answers, and why the other hosts gave none.
+        """As ``run_each``, but one host's failure does not cost the answers of the others, and nothing is raised.
 
-        Whatever their exit status; raises nothing.
+        Returns the answers by host, whatever their exit status, and by host why there is no answer.
         """
         answers = self._wait(self._run_all(scripts, timeout_s))
         failures = {name: str(answer) for name, answer in answers.items() if isinstance(answer, HostError)}
@@ -168,11 +168,11 @@ class Fleet:
         return self._wait(self._fetch_all(places, patterns, timeout_s))
 
     def reconnect(self, hosts: Iterable[str]) -> None:
-        """Log in anew when next needed: limits are those of a login."""
+        """Close these connections; the next use logs in again. A changed resource limit holds only for new logins."""
         self._wait(self._close([self._connections.pop(host) for host in set(hosts) if host in self._connections]))
 
     def forget_unreachable(self) -> None:
-        """Try hosts again that could not be reached before; for whoever waits on purpose."""
+        """Try hosts again that could not be reached before. For a caller that waits for a host to come back."""
         self._unreachable.clear()
 
     # The asynchronous side, all on the fleet's own loop.
@@ -291,7 +291,7 @@ class Fleet:
             return self._connections[host]
 
     async def _close(self, connections: Iterable[asyncssh.SSHClientConnection]) -> None:
-        """In order; what does not answer is left."""
+        """Close them and wait for a moment; those that do not answer are cut off."""
         closing = list(connections)
         if not closing:
             return
@@ -336,7 +336,11 @@ def _failed(address: Address, answer: Answer, script: str) -> str:
 
 
 def _make_room(hosts: int) -> None:
-    """A connection is an open file. The soft limit is there for old programs; the hard one is somebody's will."""
+    """Raise this process's limit of open files, because each connection is one.
+
+    The soft limit is there for old programs and may be raised. The hard limit was set on purpose: raises HostError
+    where it is too low.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = hosts + OPEN_FILES_BESIDE
     if hard != resource.RLIM_INFINITY and hard < needed:

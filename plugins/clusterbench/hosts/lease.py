@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from shlex import quote
 
 from clusterbench.base.errors import LeaseError
+from clusterbench.base.scripts import script
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec import Platform
 
@@ -17,11 +18,9 @@ from clusterbench.spec import Platform
 def acquire(fleet: Fleet, platform: Platform, holder: str) -> None:
     """Take the cluster for ``holder``, a run's id; taking it twice is the same as once. Raises LeaseError."""
     note = json.dumps({"holder": holder, "since": datetime.now(UTC).isoformat(timespec="seconds")})
+    directory = fleet.work_dir(platform.client)
     answer = fleet.run_on(
-        platform.client,
-        f"mkdir -p {quote(fleet.work_dir(platform.client))}; cd {quote(fleet.work_dir(platform.client))}\n"
-        f"if mkdir {_lease(platform)} 2>/dev/null; then printf %s {quote(note)} >{_lease(platform)}/holder; fi\n"
-        f"cat {_lease(platform)}/holder 2>/dev/null || true",
+        platform.client, script("hosts/lease_acquire", directory=directory, lease=_lease(platform), note=note)
     )
     found = _read(answer.output)
     if found["holder"] != holder:
@@ -35,7 +34,7 @@ def holder(fleet: Fleet, platform: Platform) -> str | None:
     """The run that has the cluster, and since when, in words; None when it is free."""
     work = quote(fleet.work_dir(platform.client))
     answer = fleet.run_on(
-        platform.client, f"cd {work} 2>/dev/null && cat {_lease(platform)}/holder 2>/dev/null || true"
+        platform.client, f"cd {work} 2>/dev/null && cat {quote(_lease(platform))}/holder 2>/dev/null || true"
     )
     found = _read(answer.output)
     return f"{found['holder']} since {found['since']}" if answer.output.strip() else None
@@ -43,11 +42,10 @@ def holder(fleet: Fleet, platform: Platform) -> str | None:
 
 def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
     """Give the cluster back, if ``holder`` has it. Returns whether it had."""
+    directory = fleet.work_dir(platform.client)
+    noted = json.dumps(holder)
     answer = fleet.run_on(
-        platform.client,
-        f"cd {quote(fleet.work_dir(platform.client))} 2>/dev/null || exit 0\n"
-        f"if grep -qF {quote(json.dumps(holder))} {_lease(platform)}/holder 2>/dev/null; then\n"
-        f"rm -rf {_lease(platform)}; echo released; fi",
+        platform.client, script("hosts/lease_release", directory=directory, lease=_lease(platform), holder=noted)
     )
     return "released" in answer.output
 
@@ -60,4 +58,4 @@ def _read(note: str) -> dict[str, str]:
 
 
 def _lease(platform: Platform) -> str:
-    return quote(f"lease.{platform.cluster}")
+    return f"lease.{platform.cluster}"

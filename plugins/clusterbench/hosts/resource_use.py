@@ -25,8 +25,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "context_switches_per_s": MeasurementKind("1/s", "Context switches", "neither"),
     "load_1_min": MeasurementKind("1", "Load average of a minute", "neither"),
 }
-"""For a workload to declare: what it declares is measured. CPU is of what hosts are allotted; all else is of their
-machines, and summed over them, but for the load, which is their mean."""
+"""A workload declares those of them that it wants measured. CPU utilisation is a share of what the hosts may use. All
+others are the machines' figures, summed over the machines; only the load is their mean."""
 
 DISK = ("disk_read_mb_per_s", "disk_write_mb_per_s")
 OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min")
@@ -38,7 +38,10 @@ Means = Mapping[str, float]
 def measure(
     telemetry: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], throughput_per_s: float | None
 ) -> dict[str, float]:
-    """Measurements of ``hosts``, the database's. What one of them does not tell is no number, never one of the rest."""
+    """Measurements of ``hosts``, those of the database.
+
+    A figure that one of them lacks is left out, because the sum of the others would be too small.
+    """
     seen = [telemetry.get(host, {}) for host in hosts]
     each = [_with_sums(one.get("mean", {})) for one in seen]
     machines: dict[str, list[Means]] = {}
@@ -66,13 +69,13 @@ def _with_sums(means: Means) -> dict[str, float]:
 
 
 def _busy(sharing: Sequence[Means]) -> float | None:
-    """Busy processors of the hosts that share a machine: one without a limit tells of the whole machine."""
+    """Busy processors of the hosts that share a machine. A host without a limit stands for the whole machine."""
     whole = [means for means in sharing if means.get("cpus_allotted", 0.0) >= means.get("cpus", 0.0)]
     return whole[0].get(BUSY) if whole else _sum(means.get(BUSY) for means in sharing)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """None where one is not known, or there is none."""
+    """None where a value is unknown or there are no values."""
     listed = list(values)
     known = [value for value in listed if value is not None]
     return sum(known) if known and len(known) == len(listed) else None

@@ -7,11 +7,10 @@ it has died; what is put back twice is put back once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from shlex import quote
 
 from clusterbench.base.errors import HostError
-from clusterbench.base.paths import project_root
+from clusterbench.base.scripts import script
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.host_settings import ONLY_READ, Item, accepted_reason, differing, items
 from clusterbench.spec.platform import Platform
@@ -66,12 +65,8 @@ def put_back(platform: Platform, fleet: Fleet, *, of_others: bool = False) -> No
 
     Of this platform, or of all others. What is to be kept has no such note.
     """
-    mine = quote(platform.platform)
-    each = (
-        f'for before in setup/*.before; do [ -e "$before" ] || continue; name=${{before#setup/}}\n'
-        f'  if [ "${{name%.before}}" {"!=" if of_others else "="} {mine} ]; then put_back; fi\ndone\n'
-    )
-    _change(fleet, {host: _script(fleet, host, each) for host in fleet.names}, platform)
+    call = f"{'put_back_but' if of_others else 'put_back_of'} {quote(platform.platform)}\n"
+    _change(fleet, {host: _script(fleet, host, call) for host in fleet.names}, platform)
 
 
 def _change(fleet: Fleet, scripts: Mapping[str, str], platform: Platform) -> None:
@@ -87,10 +82,4 @@ def _change(fleet: Fleet, scripts: Mapping[str, str], platform: Platform) -> Non
 
 def _script(fleet: Fleet, host: str, calls: str) -> str:
     work = quote(fleet.work_dir(host))
-    return f"mkdir -p {work}/setup; cd {work}\n{_functions()}{calls}exit $failed\n"
-
-
-@cache
-def _functions() -> str:
-    """Read once, not once a host."""
-    return (project_root() / "include" / "hosts" / "settings.sh").read_text()
+    return f"mkdir -p {work}/setup; cd {work}\n{script('hosts/settings')}{calls}exit $failed\n"

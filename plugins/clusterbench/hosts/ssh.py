@@ -203,5 +203,6 @@ def _why_not_connected(address: Address, error: Exception) -> str:
 
 
 def shortened(script: str) -> str:
-    first = " ".join(script.split())
+    """A script as a message has it: one line, without comments, and no more than its beginning."""
+    first = " ".join(" ".join(line for line in script.splitlines() if not line.lstrip().startswith("#")).split())
     return first if len(first) <= 160 else first[:157] + "…"

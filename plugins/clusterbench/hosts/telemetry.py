@@ -1,4 +1,4 @@
-"""What the hosts did meanwhile, once a second, by sysstat's collector: start, stop, collect, read."""
+"""What the hosts did during a trial, once a second, by sysstat's collector: start it, stop it, fetch and read it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from clusterbench.base.measurements import Phase
+from clusterbench.base.scripts import script
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.fleet import Fleet
 
@@ -33,73 +33,24 @@ PER_SECOND = (
 )
 COURSE = ("cpu_percent", "cpu_steal_percent", *PER_SECOND)
 PRESSURE = ("pressure_cpu_percent", "pressure_io_percent")
-"""In a course, too, where the kernel tells them: absent is not 0."""
+"""Also part of a course where the kernel has them. Where it does not, they are left out, because 0 would be wrong."""
 POINTS_MAX = 400
-"""Of a course over time: as many as a figure is wide; more would only make records large."""
+"""Points of one host's course over time: as many as a figure is wide. More would only make records large."""
 POINTS_OF_ALL_MAX = 1200
-"""Of all courses of a trial together, for the same reason."""
+"""Points of all courses of a trial together, so that records stay small with many hosts."""
 DRAWN_HOSTS_MAX = 16
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
-COLLECT = """\
-mkdir -p {directory}; cd {directory}
-[ ! -e telemetry.pid ] || exit 0
-collector=$(PATH=$PATH:/usr/lib/sysstat:/usr/lib64/sa:/usr/lib/sa command -v sadc) || {{
-  echo 'sadc not found: install the package sysstat' >&2; exit 1; }}
-set -m  # its own process group, and SIGINT not ignored, as it is for ordinary background processes
-nohup "$collector" -F -S XALL 1 {samples} telemetry.raw >/dev/null 2>&1 </dev/null &
-echo $! >telemetry.pid
-date +%s.%N >telemetry.start
-throttled >telemetry.throttled_at_start
-cpus >telemetry.cpus
-if cpu_limit && [ -r "$used" ]; then
-  follow_cpu $! {samples} >telemetry.cpu_used 2>/dev/null </dev/null &
-  echo $! >telemetry.follower
-fi
-cat /proc/sys/kernel/random/boot_id >telemetry.boot
-"""
-
-STOP = """\
-cd {directory} 2>/dev/null || exit 0
-[ -e telemetry.pid ] || exit 0
-throttled >telemetry.throttled_at_end
-pid=$(cat telemetry.pid) costs= follower_costs=
-if grep -q sadc /proc/$pid/comm 2>/dev/null; then
-  if [ -e telemetry.follower ] && [ "/proc/$(cat telemetry.follower)/cwd" -ef . ]; then
-    follower=$(cat telemetry.follower)
-    cpu_limit && cpu_used >>telemetry.cpu_used || true  # it looks once a second only; this is after the window
-    read -r follower_costs </proc/$follower/stat || true
-    kill -TERM $follower || true
-  fi
-  size=$(stat -c %s telemetry.raw)  # wait for one more sample, which holds the end of the measured window, and for
-  for _ in {{1..30}}; do  # all of it: it is written in dozens of pieces, after which the collector sleeps
-    grown=$(stat -c %s telemetry.raw)
-    read -r costs </proc/$pid/stat || break
-    if [ "$grown" != "$size" ] && [[ $costs == *') S '* ]]; then break; fi
-    sleep 0.1
-  done
-  kill -TERM $pid || true  # at once, before it writes again: SIGINT would be heeded a second later
-  printf '%s\\n' "$costs" "$follower_costs" | awk '{{s += $14 + $15}} END {{print s / {ticks}}}' >telemetry.cpu_s
-fi
-LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >{file}
-rm -f telemetry.raw telemetry.pid telemetry.follower
-"""
-
-
-CLEAN_UP = """\
-cd {directory} 2>/dev/null || exit 0
-for file in */telemetry.pid; do
-  [ -e "$file" ] && grep -q sadc "/proc/$(cat "$file")/comm" 2>/dev/null && kill "$(cat "$file")"
-done
-cd ..; rm -rf -- {directory}
-"""
-
 
 def start(fleet: Fleet, name: str) -> None:
-    """Begin collecting on every host, into the directory ``name`` below its work folder; once, however often called."""
+    """Start collecting on every host, into the directory ``name`` below its work folder.
+
+    A host that already collects there is left as it is.
+    """
     scripts = {
-        host: cpu_limits.FUNCTIONS + COLLECT.format(directory=_directory(fleet, host, name), samples=LONGEST_S)
+        host: script("hosts/cgroups")
+        + script("hosts/telemetry_start", directory=_directory(fleet, host, name), samples=LONGEST_S)
         for host in fleet.names
     }
     fleet.run_each(scripts)
@@ -111,8 +62,8 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: cpu_limits.FUNCTIONS
-        + STOP.format(directory=_directory(fleet, host, name), file=RAW_FILE, ticks="'$(getconf CLK_TCK)'")
+        host: script("hosts/cgroups")
+        + script("hosts/telemetry_stop", directory=_directory(fleet, host, name), file=RAW_FILE)
         for host in fleet.names
     }
     answers, failures = fleet.try_each(scripts)
@@ -135,15 +86,18 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
 
 def clean_up(fleet: Fleet, name: str) -> None:
     """End collectors that a lost worker left behind below ``name``, and remove what was collected and archived."""
-    fleet.run_each({host: CLEAN_UP.format(directory=_directory(fleet, host, name)) for host in fleet.names})
+    scripts = {
+        host: script("hosts/telemetry_clean_up", directory=_directory(fleet, host, name)) for host in fleet.names
+    }
+    fleet.run_each(scripts)
 
 
 def _directory(fleet: Fleet, host: str, name: str) -> str:
-    return quote(f"{fleet.work_dir(host)}/{name}")
+    return f"{fleet.work_dir(host)}/{name}"
 
 
 def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
-    """Of ``hosts``, those whose course a record keeps: of a trial in several phases one, else all within reason."""
+    """The hosts whose course a record keeps: one for a trial in several phases, else ``DRAWN_HOSTS_MAX`` at most."""
     return hosts[: DRAWN_HOSTS_MAX if len(phases) == 1 else 1]
 
 

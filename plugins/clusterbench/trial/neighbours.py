@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
+from clusterbench.base.scripts import script
 from clusterbench.hosts.detached_job import DetachedJob
 from clusterbench.workloads import Workload
 
@@ -31,31 +31,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNDER_LOAD_SHARE_MIN = 0.9
-"""Of the measured window."""
+"""The share of the measured window for which a neighbour must be under load."""
 RESTART_S = 1.0
-"""Between two rounds a driver starts anew; up to here that is no pause. After a failed round there is a longer one."""
+"""A driver starts again between two rounds. A gap up to this long still counts as load; after a failed round the gap is
+longer."""
 LONGER_S = 600
-"""Than the trial's driver may take; a neighbour ends by itself then, whatever happens to the worker."""
+"""A neighbour's load ends by itself this much later than the trial's driver may take, even if the worker is lost."""
 FILE = "neighbours.json"
-
-ROUNDS = """\
-# A trial's load, again and again until somebody ends it. A line a round: start, end, exit status.
-while :; do
-  rm -rf round; mkdir round
-  for file in {files}; do ln -s "../$file" round/; done
-  start=$(date +%s.%N) status=0
-  echo "$start" >started_at
-  (cd round; exec bash ../load.sh) >round.out 2>round.err </dev/null || status=$?
-  echo "$start $(date +%s.%N) $status" >>rounds
-  if [ "$status" != 0 ]; then tail -c 500 round.err >error; sleep 2; fi
-done
-"""
-
-# Of the job's session: what runs, and what each had run and waited for. Its name may have no blanks, as none here has.
-CPU_SECONDS = """\
-{ cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v session="$(cat pid)" -v ticks="$(getconf CLK_TCK)" \\
-  '$6 == session {s += $14 + $15 + $16 + $17} END {print s / ticks}' >cpu_s
-"""
 
 
 def start(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> None:
@@ -68,9 +50,9 @@ def start(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) 
 
 def rounds(once: Job) -> Job:
     """A job that does ``once`` without end, each time in a folder of its own."""
-    names = " ".join(quote(name) for name in (*once.files, *once.secrets))
     load = "set -euo pipefail\n" + once.command
-    return Job({**once.files, "load.sh": load}, once.secrets, ROUNDS.format(files=names))
+    command = script("trial/rounds", files=[*once.files, *once.secrets])
+    return Job({**once.files, "load.sh": load}, once.secrets, command)
 
 
 def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
@@ -86,12 +68,13 @@ def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
 
 
 def _told(beside: DetachedJob) -> dict[str, str]:
-    """What a neighbour's job says, by file; ``was`` is how it was when it was asked first, before it was ended."""
+    """What a neighbour's job has written, by file name.
+
+    ``was`` is its phase when it was asked first, before it was ended.
+    """
     was = beside.state().phase
     if was == "running":
-        beside.fleet.run_on(
-            beside.host, f"cd {quote(beside.directory)}\n[ -e was ] || {{ echo {was} >was; {CPU_SECONDS} }}"
-        )
+        beside.fleet.run_on(beside.host, script("trial/note_running", directory=beside.directory))
     with tempfile.TemporaryDirectory() as folder:
         if was != "new":
             beside.collect(("was", "rounds", "started_at", "error", "cpu_s"), Path(folder))
@@ -99,7 +82,7 @@ def _told(beside: DetachedJob) -> dict[str, str]:
 
 
 def endings(testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
-    """What ends every neighbour's load, also where it was ended before."""
+    """A call for each neighbour that ends its load. It does no harm where the load has ended."""
     return [partial(_end, job.beside(name), engine) for name, engine in testbed.neighbours.items()]
 
 
@@ -109,7 +92,7 @@ def _end(beside: DetachedJob, engine: Engine) -> None:
 
 
 def undoing(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
-    """All that has to be undone of ``start``."""
+    """The calls that undo ``start``."""
     return [
         *endings(testbed, job),
         *(partial(workload.restore, trial, engine) for engine in testbed.neighbours.values()),
@@ -145,7 +128,7 @@ def check_under_load(output: Path, reading: Reading) -> tuple[dict[str, Any], st
 
 
 def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, Any]:
-    """Of the measured window, but for the processor time of the neighbour's drivers, which is from their start."""
+    """What a neighbour did during the measured window. Only ``driver_cpu_s`` is from the start of its drivers."""
     done = [
         Round(float(begun), float(ended), status != "0")
         for begun, ended, status in (line.split() for line in told.get("rounds", "").splitlines())

@@ -35,7 +35,7 @@ class Testbed:
 
     @property
     def unavailable(self) -> dict[str, str]:
-        """What cannot be done here, of whatever cause, and the reason."""
+        """What cannot be measured here, with the reason: because of the engine or because of the hosts."""
         return {**self.engine.unavailable, **self.unavailable_on_hosts}
 
     @property
@@ -45,7 +45,7 @@ class Testbed:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Note how long a phase took; no result is made of it."""
+        """Note how long a phase took. Results are not made of these times."""
         log.info("%s …", name.replace("_", " "))
         begun = time.monotonic()
         try:

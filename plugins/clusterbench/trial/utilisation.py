@@ -1,4 +1,4 @@
-"""A load by what it makes of the database hosts' processors: raised until they are so busy, and judged by that.
+"""A load that keeps the database hosts' processors as busy as asked for: found in steps, and checked afterwards.
 
 Paper 003, "CPU Utilization". What to try is ``load_search.py``; here it is tried, with the workload's own driver, each
 step a short job beside the trial's. Throughput decides nothing here but the rate at which a load is held, and every
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbench.base.errors import ClusterbenchError, EngineError
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
+from clusterbench.base.scripts import script
 from clusterbench.drivers.load_search import TOLERANCE, ClientLoad, LoadNotReached, LoadSearch, LoadStep, NextLoad
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
@@ -29,25 +30,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RAMP_UP_SHARE = 4
-"""A step's ramp-up is one part in so many of its length, and no longer than the trial's own. A long step has the
-trial's: caches are then as they will be."""
+"""A step's ramp-up is its length divided by this, and never longer than the trial's own. A step longer than the first
+has the trial's ramp-up, so that caches are as they will be in the trial."""
 MARGIN_S, MARGIN_PER_CLIENT_S = 0.5, 0.005
-"""From the ramp-up's end to the first look at the processors, the more so as clients have to connect; the first also
-from the last look to the driver's end."""
+"""The processors are first looked at MARGIN_S after the ramp-up, and later with more clients, because they have to
+connect. The last look is MARGIN_S before the driver's end."""
 LONGER_S = 120
-"""Than a step is, its driver may take."""
+"""The driver of a step may take this much longer than the step."""
 QUIET_S = 2.0
-"""After the last step, for the database to come to rest."""
-
-LOOK = """\
-cpus
-if ! cpu_limit; then echo
-elif [ -r "$used" ]; then cpu_used
-else echo "the system does not tell what processor time this host used: $used cannot be read" >&2; exit 1; fi
-read -r up _ </proc/uptime; read -r cpu </proc/stat
-echo "$up $(getconf CLK_TCK) $cpu"
-"""
-"""As telemetry has it: of the group of processes that the host is, or of the machine."""
+"""A pause after the last step, in which the database comes to rest."""
 
 
 class CannotReachError(ClusterbenchError):
@@ -110,7 +101,10 @@ def check_target(evidence: Mapping[str, Any] | None, measured: Mapping[str, floa
 
 
 def _costs(evidence: Mapping[str, Any], measured: Mapping[str, float]) -> str:
-    """Whether it is the transactions that took more or less than in the search: others on the machine do that."""
+    """What a transaction took of the processors in the window and in the search.
+
+    Other work on the machine changes that.
+    """
     then = next((step["transactions_per_cpu_s"] for step in reversed(evidence["steps"])), None)
     now = measured.get("transactions_per_cpu_s")
     if not now or not then:
@@ -123,7 +117,7 @@ def _with(trial: Trial, **levels: Any) -> Trial:
 
 
 def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> LoadStep:
-    """``wanted`` for a short time; the processors are looked at after the ramp-up and before the end."""
+    """Run the load ``wanted`` for a short time, and look at the processors after its ramp-up and before its end."""
     window_s = int(trial.levels["probe_s"]) * wanted.length
     ramp_up_s = int(trial.levels["ramp_up_s"])
     if wanted.length == 1:
@@ -181,7 +175,7 @@ class Look:
 
     @classmethod
     def of(cls, said: str) -> Look:
-        """As ``LOOK`` tells."""
+        """As ``include/trial/processors.sh`` says."""
         cpus_line, used_line, machine = said.splitlines()
         cpus = cpu_limits.Cpus.of(cpus_line)
         up, ticks, _, *spent = machine.split()
@@ -202,7 +196,10 @@ class Use:
 
     @classmethod
     def between(cls, before: Mapping[str, Look], after: Mapping[str, Look]) -> Use:
-        """Of all processors that hosts are allotted; waiting for disks is the machines', of all they have."""
+        """``cpu_percent`` is a share of the processors that the hosts may use.
+
+        ``iowait_percent`` is a share of all processors of their machines.
+        """
         each = [(after[host].up_s - one.up_s, one, after[host]) for host, one in before.items()]
         allotted_s = sum(took * one.cpus.allotted for took, one, _ in each)
         machines_s = sum(took * one.cpus.machine for took, one, _ in each)
@@ -216,6 +213,7 @@ class Use:
 
 
 def _look(testbed: Testbed) -> dict[str, Look]:
-    """All hosts of the database at once."""
-    answers = testbed.fleet.run(testbed.platform.database_hosts, cpu_limits.FUNCTIONS + LOOK)
+    """All hosts of the database at once: as telemetry sees a host, its group of processes, or the machine."""
+    look = script("hosts/cgroups") + script("trial/processors")
+    answers = testbed.fleet.run(testbed.platform.database_hosts, look)
     return {host: Look.of(answer.output) for host, answer in answers.items()}

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 TIMEOUT_S = 24 * 3600
 """One file of 62.5 GB, or all of TPC-DS, made by one session."""
 
-MAKE = """\
-make() {  # NAME COMMAND...: what the command says becomes the file; NAME.facts are its lines, bytes and SHA-256
-  local name=$1; new=$1.$$; shift
-  [ ! -e "$name.facts" ] || return 0
-  trap 'rm -f "$new" "$new.sum"' EXIT
-  "$@" | tee "$new" | sha256sum >"$new.sum"
-  echo "$(wc -lc <"$new") $(cut -d ' ' -f 1 "$new.sum")" >"$new.facts"
-  mv "$new" "$name"; mv "$new.facts" "$name.facts"
-}
-"""
-"""A function of bash, for a shell with ``set -euo pipefail`` that makes one file."""
-
 SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | tail -n 1"
 
 

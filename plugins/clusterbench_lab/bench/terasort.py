@@ -8,6 +8,7 @@ from typing import cast
 
 from clusterbench.base.connections import Connections
 from clusterbench.base.records import Trial
+from clusterbench.base.scripts import script
 from clusterbench.engines.hadoop.engine import HadoopCluster
 from clusterbench.run import steps
 from clusterbench.run.run import Run
@@ -20,16 +21,6 @@ PAIRS = 2
 ROWS = 10_000_000
 RATIO_MAX = 1.1
 TIMEOUT_S = 3600
-
-JOBS = """\
-driver=org.apache.hadoop.examples.ExampleDriver
-begun=$(date +%s.%N)
-run $driver teragen -Dmapreduce.job.maps={slots} {rows} /by_hand/input >/dev/null 2>&1
-run $driver terasort -Dmapreduce.job.reduces={slots} -Dmapreduce.terasort.output.replication=3 /by_hand/input \\
-  /by_hand/output >/dev/null 2>&1
-run $driver teravalidate /by_hand/output /by_hand/report >/dev/null 2>&1
-echo "$begun $(date +%s.%N)"
-"""
 
 
 def measure(connections: Connections, run_id: str, say: Callable[..., bool]) -> bool:
@@ -67,7 +58,7 @@ def _by_hand(testbed: Testbed) -> float:
     cluster = cast(HadoopCluster, testbed.engine)
     cluster.settle()
     slots = cluster.configuration.cluster_slots
-    script = cluster.environment() + JOBS.format(slots=slots, rows=ROWS)
-    begun, ended = testbed.fleet.run_on(testbed.platform.client, script, timeout_s=TIMEOUT_S).output.split()
+    jobs = cluster.environment() + script("lab/terasort_by_hand", slots=slots, rows=ROWS)
+    begun, ended = testbed.fleet.run_on(testbed.platform.client, jobs, timeout_s=TIMEOUT_S).output.split()
     cluster.delete("/by_hand")
     return float(ended) - float(begun)

@@ -700,7 +700,8 @@ class LocalFleet:
 def test_load_job_links_the_files_checks_the_table_and_empties_it_after_a_failure(tmp_path: Path) -> None:
     dataset = DATA_LOAD.dataset({"rows": ROWS, "storage": "heap"}, SEED)
     made = DATA_LOAD.job(trial("data_load"), cast(Any, LoadEngine(tmp_path)))
-    assert f"\nln -sfn {tmp_path}/files/order_lineitems_load_5000-seed7-{dataset.version} files\n" in made.command
+    linked = f"ln -sfn {tmp_path}/files/order_lineitems_load_5000-seed7-{dataset.version} files\n"
+    assert linked in made.files["before.sh"]
     assert made.files["check.sql"] == order_lineitems.checksum_query("order_lineitems_load_5000") + ";\n"
     assert made.files["on_failure.sql"] == 'TRUNCATE TABLE "order_lineitems_load_5000";\n'
     assert "\n\\copy \"order_lineitems_load_5000\" FROM 'files/part-15' WITH " in made.files["stream.16.sql"]

@@ -6,11 +6,13 @@ is complete; they tell later whether it still is what was made.
 
 from __future__ import annotations
 
+import shlex
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench.base.datasets import Dataset
+from clusterbench.base.scripts import script
 from clusterbench.base.sql import raw, statement
 from clusterbench.workloads import etl_files
 from clusterbench.workloads.etl_files import TIMEOUT_S, etl_host
@@ -23,19 +25,6 @@ if TYPE_CHECKING:
 FILES = 16
 AT_ONCE = 4
 """Files that are made at the same time; the engine works for each."""
-
-MAKE = """\
-cd {directory}
-export PGPASSFILE=pgpass
-make {name} psql {where} --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file={name}.sql
-"""
-
-LOOK = """\
-cd {directory} 2>/dev/null || exit 0
-look() {{ echo "$1 $(cat "$1.facts") $(wc -lc <"$1") $(sha256sum <"$1" | cut -d ' ' -f 1)"; }}
-export -f look
-ls *.facts 2>/dev/null | sed 's/[.]facts$//' | xargs -r -P "$(nproc)" -I '{{}}' bash -c 'look {{}}'
-"""
 
 
 def names() -> list[str]:
@@ -66,13 +55,13 @@ def generate(dataset: Dataset, engine: Database) -> None:
     remedy = "choose a smaller scale or no data_load sweep"
     etl_files.check_space(fleet, host, path, dataset.rows * order_lineitems.FILE_LINE_BYTES, remedy)
     endpoint = engine.endpoint(pooled=False)
-    where = f"{endpoint.options} --dbname={quote(endpoint.dbname)}"
+    where = [*shlex.split(endpoint.options), f"--dbname={endpoint.dbname}"]
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
     fleet.put(host, path, {**queries, "pgpass": endpoint.password_file(engine.database.password)})
 
     def make(name: str) -> str:
-        script = MAKE.format(directory=quote(path), name=name, where=where)
-        fleet.run_on(host, etl_files.MAKE + script, timeout_s=TIMEOUT_S)
+        copy = script("workloads/copy_to_file", directory=path, name=name, where=where)
+        fleet.run_on(host, script("workloads/make_file") + copy, timeout_s=TIMEOUT_S)
         return name
 
     try:
@@ -89,7 +78,7 @@ def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     Every file is read once, all of them at the same time.
     """
     fleet, host = engine.fleet, etl_host(engine)
-    look = LOOK.format(directory=quote(_path(dataset, fleet, host)))
+    look = script("workloads/look_at_files", directory=_path(dataset, fleet, host))
     said = fleet.run_on(host, look, timeout_s=TIMEOUT_S).output
     seen = {line.split()[0]: line.split()[1:] for line in said.splitlines()}
     parts: list[dict[str, object]] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.job import Job
-from clusterbench.base.paths import project_root
+from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.workloads import etl_files
 from clusterbench.workloads.etl_files import etl_host
@@ -127,8 +127,11 @@ def generate(scale_factor: float, engine: Database) -> dict[str, Made]:
 
 
 def _making(path: str, programs: str, scale_factor: float) -> Job:
-    script = (project_root() / "include/tpcds/make_files.sh").read_text(encoding="utf-8")
-    files = {"make.sh": etl_files.MAKE + script, "generate.sql": generate_sql(scale_factor), "parts.sql": parts_sql()}
+    files = {
+        "make.sh": script("workloads/make_file") + script("tpcds/make_files"),
+        "generate.sql": generate_sql(scale_factor),
+        "parts.sql": parts_sql(),
+    }
     command = (
         f"job=$PWD; cd {etl_files.from_home(path)}; {etl_files.link(programs, 'generator')}\n"
         'duckdb=generator/duckdb sql=$job; . "$job/make.sh"\n'

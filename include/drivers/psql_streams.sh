@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# Drives streams of statements: so many sessions of psql at once, in the job's folder; stream n runs stream.n.sql.
+# The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after a failure.
+# Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
+# keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not.
+: "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}"
+export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
+
+ask() {
+  psql "${where[@]}" --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"
+}
+
+# shellcheck disable=SC1091  # written by the job
+finish() { . ./after.sh; }
+
+trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to its group
+trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
+# shellcheck disable=SC1091  # written by the job
+. ./before.sh
+threads=$(nproc)
+[ "$threads" -le "$streams" ] || threads=$streams
+echo "threads $threads" >driver_cpu.txt
+TIMEFORMAT='elapsed_s %R
+user_s %U
+system_s %S'
+pids=()
+
+connected() { compgen -G 'connected.*' | wc -l; }
+
+connect() {
+  mkfifo go
+  exec 8<>go  # the streams wait for its end, which comes when all of them are connected
+  local n
+  for n in $(seq "$streams"); do
+    psql "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP="$stop" --file="stream.$n.sql" \
+      >"times.$n" 2>"errors.$n" </dev/null 8>&- &
+    pids+=($!)
+  done
+  while [ "$(connected)" -lt "$streams" ] && [ "$(jobs -rp | wc -l)" = "$streams" ]; do
+    sleep 0.02
+  done
+  # What connecting took of the processor is no part of what is measured. In nanoseconds: of ticks half would be lost.
+  for n in "${pids[@]}"; do cat "/proc/$n/schedstat" 2>/dev/null || true; done |
+    awk '{ s += $1 } END { print "connecting_s", s / 1e9 }' >>driver_cpu.txt
+}
+
+run() {
+  exec 8>&-
+  local status=0
+  for _ in "${pids[@]}"; do
+    if wait -n; then continue; fi
+    status=1
+    if [ "$stop" = 1 ]; then
+      kill "${pids[@]}" 2>/dev/null
+      break
+    fi
+  done
+  wait
+  return "$status"
+}
+
+connect
+{ time run ; } 2>>driver_cpu.txt || { head -n 3 -q errors.* >&2; exit 1; }
+
+# Of every answer its rows and the checksum of its sorted lines; of the first also its lines.
+checksums() {
+  local file first=yes
+  for file in answer.*; do
+    [ -e "$file" ] || continue
+    LC_ALL=C sort "$file" >"$file.sorted"
+    echo "$file $(wc -l <"$file.sorted") $(sha256sum <"$file.sorted")" >>answers.txt
+    rm "$file"
+    if [ $first = yes ] && [ "$(stat -c %s "$file.sorted")" -le "$kept_bytes_max" ]; then
+      gzip -1 <"$file.sorted" >answer.gz
+    fi
+    first=no
+  done
+  rm -f answer.*.sorted
+}
+
+if [ "$keeps_answers" = 1 ]; then
+  find . -maxdepth 1 -name 'answer.*' -printf '%f\0' |
+    tar -czf answers.tar.gz --null --files-from=- --remove-files
+else
+  checksums
+fi
+[ ! -s check.sql ] || ask --file=check.sql >check.txt

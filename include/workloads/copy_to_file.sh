@@ -1,0 +1,7 @@
+# shellcheck shell=bash
+# Makes one load file of what psql is told to copy. After make_file.sh.
+# Given: directory, where the files are; name, of the file and of its SQL; where, options of psql.
+: "${directory?}" "${name?}" "${where[@]?}"
+cd "$directory" || exit
+export PGPASSFILE=pgpass
+make "$name" psql "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file="$name.sql"
