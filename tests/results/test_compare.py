@@ -325,7 +325,7 @@ def test_ratio_and_verdict_are_made_only_when_asked_for(
 ) -> None:
     """A run of 400 cells has 4,800 of them, of which few are shown."""
     asked: list[str] = []
-    monkeypatch.setattr(compare_cells, "judge_two", lambda *_, **__: asked.append("") or (None, None))
+    monkeypatch.setattr(compare_cells, "compare_two", lambda *_, **__: asked.append("") or (None, None))
     found = compared(runs)
     assert not asked
     assert [found.pairs[0].cells[0].ratio, found.pairs[0].cells[0].judgement] == [None, None]
