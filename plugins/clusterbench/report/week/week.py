@@ -17,7 +17,7 @@ from clusterbench.results.judgement import is_speed
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
 RESULTS = "/bench"
-"""Below Airflow's address: where ``clusterbench_ui.py`` has the pages of results."""
+"""Below Airflow's address: where the UI plugin has the pages of results."""
 
 
 @dataclass(frozen=True)
