@@ -67,7 +67,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,
-            host_columns=tables.HOST_COLUMNS,
+            host_tables=tables.HOST_TABLES,
             host_rows=tables.host_rows(run),
             plans=tables.plans(run),
             facts=tables.facts(run),
