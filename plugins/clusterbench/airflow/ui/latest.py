@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clusterbench.airflow.ui import judged
-from clusterbench.airflow.ui.chart import Figure, spark
 from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.page_request import PageRequest
 from clusterbench.base.words import plural
@@ -14,6 +13,7 @@ from clusterbench.history import overview, read
 from clusterbench.history.change_test import State
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.report.time_series import Figure, line_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.week import Judged, Week
 
@@ -147,7 +147,7 @@ def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> lis
                     series,
                     title_of(series) if series else "",
                     course[-1] if course else None,
-                    spark(course),
+                    line_figure(course),
                 )
             )
     return list(grouped.values())

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from clusterbench.airflow.ui.chart import Break, Figure, figure
 from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
 from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.history import overview, read
@@ -18,6 +17,7 @@ from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.history.series_changes import POINTS
 from clusterbench.report import addresses
+from clusterbench.report.time_series import Break, Figure, history_figure
 from clusterbench.results.facts_compared import Difference, Side, differences
 
 RUNS = (26, 52, 104, 260)
@@ -100,7 +100,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         found,
         facts,
         accepted,
-        figure(
+        history_figure(
             points,
             series.unit,
             [Break(one.run_id, one.change_percent) for one in found],

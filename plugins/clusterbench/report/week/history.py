@@ -12,8 +12,8 @@ from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
 from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.time_series import RUNS_MAX
 from clusterbench.report.week.sentences import WORDS
-from clusterbench.report.week.sparkline import RUNS_MAX
 from clusterbench.report.week.week import SHOWN_MAX, Before, Judged, Ran, Week
 
 

@@ -8,9 +8,9 @@ from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history.change_test import FALSE_SHARE, State
 from clusterbench.report import addresses
 from clusterbench.report.template import environment
+from clusterbench.report.time_series import change_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.gather import gather_week, week_of
-from clusterbench.report.week.sparkline import sparkline
 from clusterbench.report.week.week import SHOWN_MAX, Judged, Ran, Week
 
 __all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
@@ -55,7 +55,7 @@ def _section(week: Week, state: State) -> dict[str, Any]:
         "state": state,
         "verb": said.verb(found, state),
         "entries": entries,
-        "has_lines": any(entry["line"] for entry in entries),
+        "has_pictures": any(entry["picture"] for entry in entries),
         "more": len(found) - len(entries),
         "counted": said.counted(found[SHOWN_MAX:]),
         "common": said.common(found),
@@ -63,16 +63,7 @@ def _section(week: Week, state: State) -> dict[str, Any]:
 
 
 def _changed(week: Week, one: Judged) -> dict[str, Any]:
-    change, ran = one.change, week.run_of(one.series.experiment)
-    line = sparkline(
-        one.points,
-        change.before,
-        change.after,
-        change.at_run_id or "",
-        change.runs_before,
-        one.series.unit,
-        one.series.better,
-    )
+    ran = week.run_of(one.series.experiment)
     return {
         "one": one,
         "what": said.what(one),
@@ -83,10 +74,10 @@ def _changed(week: Week, one: Judged) -> dict[str, Any]:
         "interval": said.interval(one),
         "chance": said.chance(one),
         "facts": said.facts_changed(one),
-        "line": line,
+        "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),
-        "run": f"{one.series.experiment}/{(ran.run_id if ran else None) or change.at_run_id}",
+        "run": f"{one.series.experiment}/{(ran.run_id if ran else None) or one.change.at_run_id}",
     }
 
 
