@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from clusterbench.base.measurements import Better
-from clusterbench.base.words import THIN_SPACE, number
+from clusterbench.base.words import number, percent
 from clusterbench.history.change_test import Change
 from clusterbench.history.model import Point
 
@@ -280,8 +280,8 @@ def _value(value: float, unit: str) -> str:
     return f"{number(value, 4)}{'' if unit == '1' else ' ' + unit}"
 
 
-def _up_or_down(percent: float) -> str:
-    return f"{number(abs(percent), 2)}{THIN_SPACE}% {'up' if percent > 0 else 'down'}"
+def _up_or_down(change: float) -> str:
+    return f"{percent(abs(change))} {'up' if change > 0 else 'down'}"
 
 
 def _events(found: Sequence[tuple[float, str]], apart: float = APART_PX) -> tuple[Event, ...]:

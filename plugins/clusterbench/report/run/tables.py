@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from clusterbench.base.records import TrialRecord
-from clusterbench.base.words import ABSENT, named_counts, number, percent, plural, size, without_sweep
+from clusterbench.base.words import ABSENT, named_counts, number, plural, share, size, without_sweep
 from clusterbench.engines.instances import content_name
 from clusterbench.hosts.conformance import AS_DECLARED, Row, fold
 from clusterbench.hosts.resource_use import MEASUREMENTS
@@ -202,7 +202,7 @@ def _host_row(key: tuple[str, str, str], seen: Sequence[Mapping[str, Any]]) -> d
             for _, _, name in columns
         },
         "before": _percent_like(_median(entry.get("cpu_percent_before") for entry in seen)),
-        "collector": percent(_median(entry.get("collector_cpu_share") for entry in seen)),
+        "collector": share(_median(entry.get("collector_cpu_share") for entry in seen)),
     }
 
 
@@ -357,7 +357,7 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "started_at": record.started_at,
             "measurements": [record.measurements.get(name) for name, _ in columns],
             "caches": _caches(record),
-            "driver": percent(record.measurements.get("driver_cpu_share")),
+            "driver": share(record.measurements.get("driver_cpu_share")),
             "reason": "; ".join(filter(None, [record.reason, *_before_it(record), *_warnings(record)])),
         }
         for record in run.trials

@@ -8,7 +8,7 @@ from datetime import date
 from typing import TypeVar
 
 from clusterbench.base.run_ids import asked_at
-from clusterbench.base.words import THIN_SPACE, number, plural, quantity
+from clusterbench.base.words import THIN_SPACE, number, percent, plural, quantity
 from clusterbench.history.change_test import State
 from clusterbench.report.week.week import Judged, Ran, Week
 from clusterbench.results.facts_compared import Difference
@@ -95,10 +95,10 @@ def what(one: Judged) -> str:
 
 def amount(one: Judged) -> str:
     """ "Throughput fell by 7.9 %"."""
-    percent = one.change.change_percent
-    if percent is None:
+    change = one.change.change_percent
+    if change is None:
         return f"{one.title} changed"
-    return f"{one.title} {'rose' if percent > 0 else 'fell'} by {number(abs(percent), 2)}{THIN_SPACE}%"
+    return f"{one.title} {'rose' if change > 0 else 'fell'} by {percent(abs(change))}"
 
 
 def levels(one: Judged) -> str:
@@ -117,12 +117,9 @@ def interval(one: Judged) -> str:
     low, high = sorted(bounds)
     if low * high > 0:
         low, high = sorted((abs(low), abs(high)))
-        return f"95 % interval: {number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
-    return f"95 % interval: {_signed(low)} to {_signed(high)}{THIN_SPACE}%"
-
-
-def _signed(value: float) -> str:
-    return ("+" if value > 0 else "\u2212" if value < 0 else "") + number(abs(value), 2)
+        return f"95 % interval: {number(low, 2)} to {percent(high)}"
+    below = ("\u2212" if low < 0 else "") + number(abs(low), 2)
+    return f"95 % interval: {below} to {percent(high, is_signed=True)}"
 
 
 def since(one: Judged) -> str:
