@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.base.words import ratio_words
-from clusterbench.report.run.sweeps import SweepView, answer
+from clusterbench.report.run.cell_words import answer
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.judgement import compare_two
 from clusterbench.results.refused import refusal

@@ -14,9 +14,9 @@ from clusterbench.base.words import ABSENT, named_counts, number, plural, share,
 from clusterbench.engines.instances import content_name
 from clusterbench.hosts.conformance import AS_DECLARED, Row, fold
 from clusterbench.hosts.resource_use import MEASUREMENTS
+from clusterbench.report.run.cell_words import state_of
 from clusterbench.report.run.host_facts import host_facts
 from clusterbench.report.run.per_type import is_of_a_type, types_of
-from clusterbench.report.run.sweeps import state_of
 from clusterbench.results.gather import Gathered, workload_or_none
 from clusterbench.results.verdicts import Verdict
 from clusterbench.workloads import Workload
