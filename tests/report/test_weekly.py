@@ -213,7 +213,7 @@ def ran(experiment: str, run_id: str | None, state: str, reason: str) -> dict[st
     return {"experiment": experiment, "dag_run_id": dag_run_id, "run_id": run_id, "state": state, "reason": reason}
 
 
-def entry(one: weeks.Judged) -> dict[str, Any]:
+def entry(one: weeks.SeriesVerdict) -> dict[str, Any]:
     return SeriesChange(one.series, one.change, one.facts, one.change.at_run_id).as_json()
 
 

@@ -7,7 +7,8 @@ done on logarithms, so that a change is a ratio.
    step at 2 % noise or find steps in noise (docs/regression.md has the rates of both), so
 2. the last two to five runs are tested against the level before them: Student's t with Johnson's correction for skew,
    as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
-   agree among themselves nor lie beyond all of the level before are none either. Two must do both; one alone is none.
+   agree among themselves nor lie beyond all of the level before are no new level either. Of only two new runs both is
+   asked: that they agree and that they lie beyond it. One run alone is never a new level.
 3. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
    the threshold counts as soon as it is seen, and one that is shown to be smaller is no regression.
 

@@ -11,7 +11,7 @@ from clusterbench.report.template import environment
 from clusterbench.report.time_series import change_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.gather import gather_week, week_of
-from clusterbench.report.week.week import SHOWN_MAX, Judged, Ran, Week
+from clusterbench.report.week.week import SHOWN_MAX, ExperimentRun, SeriesVerdict, Week
 
 __all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
 
@@ -62,7 +62,7 @@ def _section(week: Week, state: State) -> dict[str, Any]:
     }
 
 
-def _changed(week: Week, one: Judged) -> dict[str, Any]:
+def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
     ran = week.run_of(one.series.experiment)
     return {
         "one": one,
@@ -81,7 +81,7 @@ def _changed(week: Week, one: Judged) -> dict[str, Any]:
     }
 
 
-def _links(week: Week, one: Judged, ran: Ran | None) -> list[tuple[str, str]]:
+def _links(week: Week, one: SeriesVerdict, ran: ExperimentRun | None) -> list[tuple[str, str]]:
     experiment, run_id = one.series.experiment, (ran.run_id if ran else None) or ""
     found = [
         ("its history", week.results_link(addresses.series(one.series))),
@@ -101,7 +101,7 @@ def _missing(week: Week) -> dict[str, Any]:
     }
 
 
-def _run(week: Week, ran: Ran) -> dict[str, Any]:
+def _run(week: Week, ran: ExperimentRun) -> dict[str, Any]:
     return {
         "one": ran,
         "link": week.link(ran.experiment, ran.dag_run_id),

@@ -21,7 +21,7 @@ RESULTS = "/bench"
 
 
 @dataclass(frozen=True)
-class Judged:
+class SeriesVerdict:
     """One result of the week. ``title`` is that of its measurement; ``facts`` are those that changed with it.
 
     ``points`` are there for what the page draws, and where the history database was.
@@ -58,7 +58,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExperimentRun:
     """One experiment of the week. ``is_valid`` is None where no run was finished; ``reason`` then says why."""
 
     experiment: str
@@ -84,8 +84,8 @@ class Week:
     started_at: datetime
     url: str
     """In object storage."""
-    ran: Sequence[Ran]
-    judged: Sequence[Judged]
+    ran: Sequence[ExperimentRun]
+    judged: Sequence[SeriesVerdict]
     beside: Sequence[Beside] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Experiment -> why it was not wanted this time."""
@@ -96,17 +96,17 @@ class Week:
     """Why there are no charts and no earlier runs; empty where the history database answered."""
 
     @cached_property
-    def by_state(self) -> dict[str, list[Judged]]:
+    def by_state(self) -> dict[str, list[SeriesVerdict]]:
         """What last week's report did not tell first, and of these the largest change."""
-        found: dict[str, list[Judged]] = {}
+        found: dict[str, list[SeriesVerdict]] = {}
         for one in sorted(self.judged, key=lambda each: (each.is_known, -abs(each.change.change_percent or 0))):
             found.setdefault(one.change.state, []).append(one)
         return found
 
-    def of(self, state: State) -> list[Judged]:
+    def of(self, state: State) -> list[SeriesVerdict]:
         return self.by_state.get(state, [])
 
-    def run_of(self, experiment: str) -> Ran | None:
+    def run_of(self, experiment: str) -> ExperimentRun | None:
         return next((ran for ran in self.ran if ran.experiment == experiment), None)
 
     def results_link(self, path: str) -> str:
