@@ -10,7 +10,7 @@ from statistics import median
 from clusterbench.history.change_test import Change, State
 from clusterbench.history.model import Point, Series
 from clusterbench.report.week.papers import Beside, PaperLine
-from clusterbench.report.week.week import Before, Judged, Ran, Week
+from clusterbench.report.week.week import Before, ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.facts_compared import Difference
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)
@@ -54,13 +54,13 @@ def judged(
     facts: tuple[Difference, ...] = (KERNEL,),
     says: str = "",
     seed: int = 1,
-) -> Judged:
+) -> SeriesVerdict:
     better = "higher" if unit.endswith("/s") else "lower"
     series = Series(
         seed, experiment, "laptop", platform, label.split(":", maxsplit=1)[0], label, {}, measurement, unit, better
     )
     if state in ("no_change", "too_few", "no_number"):
-        return Judged(series, title, Change(state, says))
+        return SeriesVerdict(series, title, Change(state, says))
     drawn = points(level, step=step, since=since, seed=seed)
     before = median(point.median or 0 for point in drawn[:-since])
     after = median(point.median or 0 for point in drawn[-since:])
@@ -68,15 +68,15 @@ def judged(
     change = Change(
         state, says, percent, (percent - 1.6, percent + 1.8), p, run_id(since - 1), before, after, 30 - since, since
     )
-    return Judged(series, title, change, facts, points=drawn, since_dag_run_id=f"scheduled__{run_id(since - 1)}")
+    return SeriesVerdict(series, title, change, facts, points=drawn, since_dag_run_id=f"scheduled__{run_id(since - 1)}")
 
 
-def ran(experiment: str, title: str, **more: object) -> Ran:
+def ran(experiment: str, title: str, **more: object) -> ExperimentRun:
     known = {
         "is_valid": True, "platforms": ("lab_db1",), "planned": 75, "completed": 75, "took_s": 760.0,
         "before": Before(run_id(1), 75, 75, 748.0), "reason": "", "run_id": run_id(0, experiment),
     }  # fmt: skip
-    return Ran(experiment, title, f"weekly__2026-11-21T20:00:00+00:00__{experiment}", **{**known, **more})  # type: ignore[arg-type]
+    return ExperimentRun(experiment, title, f"weekly__2026-11-21T20:00:00+00:00__{experiment}", **{**known, **more})  # type: ignore[arg-type]
 
 
 def usual(**more: object) -> Week:

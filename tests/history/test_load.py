@@ -13,8 +13,8 @@ import pytest
 from clusterbench.base.errors import ArchiveError, HistoryError
 from clusterbench.history import database, read
 from clusterbench.results.compare import compare
-from clusterbench.results.compare_read import read_run
 from clusterbench.results.facts_compared import differences
+from clusterbench.results.gather import read_run
 from tests.history.conftest import KEY_VALUE, RETAIL, History, edited
 from tests.history.content import content
 

@@ -32,7 +32,7 @@ from clusterbench.base.run_ids import run_id_from, run_started_by
 from clusterbench.history import database as history
 from clusterbench.history import read
 from clusterbench.history.changes import ReportedChange, regressions
-from clusterbench.results.compare_read import read_run
+from clusterbench.results.gather import read_run
 from clusterbench.run.baselines import KEEP
 from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab

@@ -14,12 +14,13 @@ import pytest
 from clusterbench.base import words
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.records import TrialRecord
+from clusterbench.report.run.cell_words import answer, state_of
 from clusterbench.report.run.concurrency_series import HOST_LINES_MAX, SeriesCourse, series_courses
 from clusterbench.report.run.density import DensityCell, DensityTable, Line, density_table
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.page import render_report
 from clusterbench.report.run.queries import QueryTable, query_tables
-from clusterbench.report.run.sweeps import SweepView, answer, state_of, sweep_views
+from clusterbench.report.run.sweeps import SweepView, sweep_views
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.statistics import GIVEN_UP as GIVEN_UP_PATTERN
 from clusterbench.trial.concurrency_series import given_up

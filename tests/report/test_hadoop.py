@@ -9,9 +9,10 @@ import pytest
 
 from clusterbench.base.factors import Level
 from clusterbench.base.records import Outcome, Trial, TrialRecord
+from clusterbench.report.run.chart_data import PaperMark
 from clusterbench.report.run.paper_tables import PaperTable, paper_tables
 from clusterbench.report.run.resources import Course, courses
-from clusterbench.report.run.sweeps import PaperMark, SweepView
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.statistics import Result, Summary, ratio, summarise
 from clusterbench.spec import Experiment, Published
@@ -179,7 +180,7 @@ def test_ratios_are_those_of_our_medians_to_the_first_platform() -> None:
     chart = table.ratios
     assert chart is not None
     assert (chart.reference, chart.unit, table.ratios_title) == (1.0, "1", "Figure 2")
-    (series,) = chart.series
+    (series,) = chart.lines
     assert series.name == "two, 10M rows / one"
     assert [(chart.rows[int(mark.x)], mark.y) for mark in series.marks] == [("TeraGen", 1.2), ("TeraSort", 0.75)]
     assert series.marks[0].interval_95 == ratio(two["teragen_s"], one["teragen_s"])[1] is not None
@@ -199,7 +200,7 @@ def test_measurement_that_one_of_the_two_lacks_has_no_ratio() -> None:
     for one, two in ((only, times(12, 30)), (times(10, 40), {"terasort_s": [30.0, 30.0, 30.0]})):
         (table,) = tabulated(result("one", one), result("two", two))
         assert table.ratios is not None
-        assert [(mark.x, mark.y) for series in table.ratios.series for mark in series.marks] == [(1.0, 0.75)]
+        assert [(mark.x, mark.y) for series in table.ratios.lines for mark in series.marks] == [(1.0, 0.75)]
 
 
 def test_each_platform_is_compared_at_the_same_levels() -> None:
@@ -210,7 +211,7 @@ def test_each_platform_is_compared_at_the_same_levels() -> None:
         result("three", times(5, 10)),
     )
     assert table.ratios is not None
-    found = {series.name: [mark.y for mark in series.marks] for series in table.ratios.series}
+    found = {series.name: [mark.y for mark in series.marks] for series in table.ratios.lines}
     assert found == {"three, 10M rows / one": [0.5, 0.25], "two, 20M rows / one": [1.5, 0.75]}
 
 

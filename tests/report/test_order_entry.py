@@ -161,7 +161,7 @@ def test_utilisations_that_lie_apart_are_not_compared_anywhere(made: Made) -> No
     (entry,) = comparisons(*made)
     assert [row.ratio for row in entry.rows if row.platform == "lab_busy"] == [pair.refused]
     assert entry.ratios is not None
-    assert {series.name: len(series.marks) for series in entry.ratios.series} == {
+    assert {series.name: len(series.marks) for series in entry.ratios.lines} == {
         "lab_vm64 / lab_native": 1,
         "lab_busy / lab_native": 0,
     }
@@ -348,7 +348,7 @@ def test_sweep_all_of_whose_cells_are_not_durable_says_so_in_its_figure(tmp_path
     (view,) = gathered(tmp_path, found)[1]
     chart = view.plots[0].chart
     assert chart is not None
-    assert [series.name for series in chart.series] == ["not durable: synchronous_commit off"]
+    assert [series.name for series in chart.lines] == ["not durable: synchronous_commit off"]
 
 
 def test_head_says_which_platforms_nothing_was_read_back_of(made: Made) -> None:

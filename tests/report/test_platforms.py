@@ -88,7 +88,7 @@ def test_ratios_are_drawn_around_one_and_named_after_both_platforms(folder: Path
     chart = compared(folder)[0].ratios
     assert chart is not None
     assert chart.reference == 1.0
-    assert [series.name for series in chart.series if series.marks] == ["lab_db2 / lab_db1"]
+    assert [series.name for series in chart.lines if series.marks] == ["lab_db2 / lab_db1"]
     assert "paper: data load, vm2 interleaved / vm1" in chart.rows
 
 

@@ -14,7 +14,6 @@ import pytest
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.history.series_changes import SeriesChange
 from clusterbench.report.week.page import gather_week, render_week, text_of_week
-from clusterbench.report.week.sparkline import HEIGHT, LEFT, RUNS_MAX, TOP, WIDTH, sparkline
 from clusterbench.report.week.week import SHOWN_MAX, Week
 from tests import weeks
 from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
@@ -193,48 +192,6 @@ def test_links_lead_to_the_runs_in_airflow_whose_ids_have_signs() -> None:
     assert "<a href" not in render_week(weeks.usual(airflow_url=""))
 
 
-# The small chart.
-
-
-def test_the_chart_shows_each_run_both_levels_and_where_facts_changed() -> None:
-    drawn = weeks.points(100.0, step=0.2, since=3)
-    line = sparkline(drawn, 100.0, 120.0, drawn[-3].run_id, 27, "s", "lower")
-    assert line is not None
-    assert len(line.dots) == len(drawn) == 30
-    assert [dot.is_valid for dot in line.dots].count(False) == 1
-    assert line.changed_x is not None
-    assert line.dots[-4].x < line.changed_x < line.dots[-3].x
-    assert len(line.facts_x) == 2
-    assert line.facts_x[-1] == line.changed_x
-    after, before = line.levels
-    assert (after.text, before.text, after.is_new) == ("120.0", "100.0", True)
-    assert after.y < before.y  # more is higher
-    assert all(LEFT <= dot.x <= WIDTH and dot.y is not None and TOP <= dot.y <= HEIGHT for dot in line.dots)
-
-
-def test_the_chart_is_of_the_last_year_and_a_run_without_a_number_has_a_cross() -> None:
-    drawn = list(weeks.points(100.0, runs=260))
-    drawn[-1] = replace(drawn[-1], median=None, interval_95=None, n=0)
-    line = sparkline(drawn, None, None, "", 0, "s", "lower")
-    assert line is not None
-    assert len(line.dots) == RUNS_MAX
-    assert line.dots[-1].y is None
-    assert line.dots[-1].says == "21 Nov 2026: 0 of 5 completed"
-
-
-@pytest.mark.parametrize("medians", [[], [5.0], [None, None, 5.0]])
-def test_nothing_is_drawn_of_fewer_than_two_numbers(medians: list[float | None]) -> None:
-    drawn = [replace(weeks.points(5.0, runs=1)[0], median=median) for median in medians]
-    assert sparkline(drawn, None, None, "", 0, "s", "lower") is None
-
-
-def test_a_series_of_equal_numbers_is_drawn_all_the_same() -> None:
-    drawn = [replace(one, median=0.0, interval_95=None) for one in weeks.points(1.0, runs=5)]
-    line = sparkline(drawn, 0.0, 0.0, drawn[2].run_id, 2, "1", "lower")
-    assert line is not None
-    assert abs(line.levels[0].text_y - line.levels[1].text_y) > 10  # the labels do not touch
-
-
 # Gathered from the archives of captured runs.
 
 
@@ -268,7 +225,7 @@ def ran(experiment: str, run_id: str | None, state: str, reason: str) -> dict[st
     return {"experiment": experiment, "dag_run_id": dag_run_id, "run_id": run_id, "state": state, "reason": reason}
 
 
-def entry(one: weeks.Judged) -> dict[str, Any]:
+def entry(one: weeks.SeriesVerdict) -> dict[str, Any]:
     return SeriesChange(one.series, one.change, one.facts, one.change.at_run_id).as_json()
 
 

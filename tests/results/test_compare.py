@@ -20,7 +20,7 @@ from clusterbench.report.run.page import render_report
 from clusterbench.results import compare_cells
 from clusterbench.results.compare import Comparison, compare, compare_platforms
 from clusterbench.results.compare_published import PublishedCell, compare_published
-from clusterbench.results.compare_read import read_run
+from clusterbench.results.gather import read_run
 from clusterbench.results.statistics import WIDENED_OF_ONE, ratio
 from clusterbench.spec import Published
 from tests.report.test_report import CAPTURED, CATALOG, Folder, edit, text_of

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from clusterbench.base.measurements import Better
-from clusterbench.results.judgement import compare_two, describe_ratio, percent
+from clusterbench.results.judgement import compare_two, describe_ratio
 from clusterbench.results.statistics import ratio, ratio_to_number, summarise
 
 Values = NDArray[np.float64]
@@ -127,10 +127,3 @@ def test_side_without_a_number_is_named() -> None:
     side = summarise([1.0] * 3, "s", "lower")
     assert compare_two(None, side, "lower", names=("B", "A"))[1].says == "not comparable: B has no number"
     assert compare_two(None, None, "lower", names=("B", "A"))[1].says == "not comparable: B and A have no number"
-
-
-@pytest.mark.parametrize(
-    ("share", "said"), [(0, "0"), (0.00001, "0.01"), (0.0123, "1.2"), (0.0996, "10"), (12, "1,200")]
-)
-def test_percents_have_two_digits(share: float, said: str) -> None:
-    assert percent(share) == said

@@ -74,8 +74,7 @@ def duration(seconds: float) -> str:
 
 def change(ratio: float) -> str:
     """A ratio as the papers write it: 1.68 as +68 %, 0.994 as −1 %."""
-    percents = round((ratio - 1) * 100)
-    return f"{percents:+d}".replace("-", "\u2212").replace("+0", "0") + f"{THIN_SPACE}%"
+    return percent(round((ratio - 1) * 100), is_signed=True, decimals=0)
 
 
 def ratio_words(ratio: tuple[float, tuple[float, float] | None] | None) -> str:
@@ -90,11 +89,22 @@ def _hundredths(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 else number(value, 2)
 
 
-def percent(share: float | None) -> str:
-    """A share of 1 as percent, one decimal below 10."""
-    if share is None:
-        return ABSENT
-    return f"{share * 100:.{0 if share >= 0.1 else 1}f}{THIN_SPACE}%"
+def percent(value: float, *, is_signed: bool = False, decimals: int | None = None) -> str:
+    """7.9 of a hundred as 7.9 %, with two significant digits or so many decimals; signed as +7.9 % or −7.9 %."""
+    said = number(abs(value), 2) if decimals is None else f"{abs(value):.{decimals}f}"
+    sign = "\u2212" if value < 0 else "+" if is_signed and value > 0 else ""
+    return f"{sign}{said}{THIN_SPACE}%"
+
+
+def share(value: float | None) -> str:
+    """A share of 1 in percent, one decimal below 10."""
+    return ABSENT if value is None else percent(value * 100, decimals=0 if value >= 0.1 else 1)
+
+
+def percent_digits(share: float) -> str:
+    """Of a share of 1, for a sentence that is archived: two significant digits below ten percent, whole ones above."""
+    value = 100 * share
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}" if value >= 0.01 or not value else "0.01"
 
 
 def moment(iso: str) -> str:

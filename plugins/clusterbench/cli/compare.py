@@ -35,7 +35,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _compare(options: argparse.Namespace) -> int:
     from clusterbench.report.compare_shown import Shown  # noqa: PLC0415
-    from clusterbench.results.compare_read import read_run  # noqa: PLC0415
+    from clusterbench.results.gather import read_run  # noqa: PLC0415
 
     if options.published and options.run_b:
         raise ArchiveError("compare: give a second run or --published, not both")
@@ -63,7 +63,7 @@ def _runs(run_a: OneRun, run_b: OneRun | None, options: argparse.Namespace, show
 
 
 def _published(archive: RunArchive, run: OneRun, options: argparse.Namespace, shown: Shown) -> int:
-    from clusterbench.report.compare_published_shown import show_published  # noqa: PLC0415
+    from clusterbench.report.compare_shown import show_published  # noqa: PLC0415
     from clusterbench.results.compare_published import compare_published  # noqa: PLC0415
     from clusterbench.results.gather import published_beside  # noqa: PLC0415
 

@@ -7,7 +7,8 @@ done on logarithms, so that a change is a ratio.
    step at 2 % noise or find steps in noise (docs/regression.md has the rates of both), so
 2. the last two to five runs are tested against the level before them: Student's t with Johnson's correction for skew,
    as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
-   agree among themselves nor lie beyond all of the level before are none either. Two must do both; one alone is none.
+   agree among themselves nor lie beyond all of the level before are no new level either. Of only two new runs both is
+   asked: that they agree and that they lie beyond it. One run alone is never a new level.
 3. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
    the threshold counts as soon as it is seen, and one that is shown to be smaller is no regression.
 
@@ -137,7 +138,7 @@ class _LevelTest:
     @property
     def interval(self) -> tuple[float, float]:
         reach = self.quantile * self.error
-        return _percent(self.difference - reach), _percent(self.difference + reach)
+        return _in_percent(self.difference - reach), _in_percent(self.difference + reach)
 
     @property
     def is_shown(self) -> bool:
@@ -187,7 +188,7 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
         ChangePoint(
             counted[one.at].run_id,
             counted[one.at].started_at,
-            _percent(one.difference),
+            _in_percent(one.difference),
             math.exp(one.before),
             math.exp(one.after),
         )
@@ -334,7 +335,7 @@ def _skew(values: NDArray[Any]) -> float:
     return float((deviation**3).mean()) / variance**1.5 if variance > NOISE_MIN**2 else 0.0
 
 
-def _percent(log_ratio: float) -> float:
+def _in_percent(log_ratio: float) -> float:
     return 100 * math.expm1(log_ratio)
 
 
@@ -351,7 +352,7 @@ def _change(state: State, step: _LevelTest, counted: Sequence[Point], says: str)
     return Change(
         state,
         says,
-        change_percent=_percent(step.difference),
+        change_percent=_in_percent(step.difference),
         interval_95_percent=step.interval,
         p_value=step.p,
         at_run_id=counted[step.at].run_id,
@@ -381,7 +382,7 @@ def _nothing(step: _LevelTest, policy: Policy, runs: int) -> str:
 
 def _amount(step: _LevelTest) -> str:
     low, high = step.interval
-    return f"{_percent(step.difference):+.1f} % (95 % interval {low:+.1f} to {high:+.1f} %, {_p(step.p)})"
+    return f"{_in_percent(step.difference):+.1f} % (95 % interval {low:+.1f} to {high:+.1f} %, {_p(step.p)})"
 
 
 def _levels_said(step: _LevelTest) -> str:

@@ -43,7 +43,7 @@ SELECT experiment, s.scale, platform, state, count(*)
 FROM weeks JOIN changes USING (week) JOIN series s USING (series)
 WHERE weeks.run_id = %s AND experiment = ANY(%s) GROUP BY 1, 2, 3, 4"""
 
-JUDGED = """
+WEEK_CHANGES = """
 SELECT s.series, s.experiment, s.scale, s.platform, s.sweep, m.label, s.levels, measurement, m.unit, m.better,
     state, change
 FROM weeks JOIN changes c USING (week) JOIN series s USING (series)
@@ -51,7 +51,7 @@ JOIN series_measurements m USING (series, measurement)
 WHERE weeks.run_id = %s AND s.experiment = ANY(%s) ORDER BY c.position"""
 
 
-TOLD = """
+WEEKLY_VERDICT = """
 SELECT weeks.run_id, weeks.started_at, change -> 'change',
     (SELECT count(*) FROM changes j WHERE j.week = weeks.week AND state <> ALL(%(unjudged)s))
 FROM week_runs JOIN weeks USING (week) JOIN changes USING (week)
@@ -61,7 +61,7 @@ ORDER BY started_at DESC LIMIT 1"""
 
 
 @dataclass(frozen=True)
-class Told:
+class WeeklyVerdict:
     """What a weekly run said of one result, among ``judged`` that it judged together."""
 
     run_id: str
@@ -120,13 +120,15 @@ def counts(db: Database, week_run_id: str, experiments: Collection[str]) -> dict
     return found
 
 
-def judged(db: Database, week_run_id: str, experiments: Collection[str]) -> list[WeekChange]:
+def week_changes(db: Database, week_run_id: str, experiments: Collection[str]) -> list[WeekChange]:
     """In the order in which the weekly run told them."""
-    return [WeekChange(Series(*row[:10]), *row[10:]) for row in db.execute(JUDGED, [week_run_id, list(experiments)])]
+    return [
+        WeekChange(Series(*row[:10]), *row[10:]) for row in db.execute(WEEK_CHANGES, [week_run_id, list(experiments)])
+    ]
 
 
-def told(db: Database, one: Series, run_id: str) -> Told | None:
+def weekly_verdict(db: Database, one: Series, run_id: str) -> WeeklyVerdict | None:
     """By the weekly run that started run ``run_id``; None where it was started by another, or is not of the history."""
     asked = {"experiment": one.experiment, "run_id": run_id, "series": one.id, "measurement": one.measurement}
-    row = db.execute(TOLD, {**asked, "unjudged": list(UNJUDGED)}).fetchone()
-    return Told(*row) if row else None
+    row = db.execute(WEEKLY_VERDICT, {**asked, "unjudged": list(UNJUDGED)}).fetchone()
+    return WeeklyVerdict(*row) if row else None

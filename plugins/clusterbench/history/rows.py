@@ -15,9 +15,8 @@ from clusterbench.base.errors import HistoryError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import asked_at
 from clusterbench.results.compare import OneRun
-from clusterbench.results.compare_read import of_gathered
 from clusterbench.results.facts_compared import AS_COMPARED, Side
-from clusterbench.results.gather import Gathered, gather
+from clusterbench.results.gather import Gathered, gather, of_gathered
 from clusterbench.results.statistics import Result
 from clusterbench.results.sweep_results import sweep_results
 from clusterbench.spec.catalog import Catalog

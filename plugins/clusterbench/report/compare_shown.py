@@ -1,4 +1,4 @@
-"""Two runs compared, as the command line prints it: the facts first."""
+"""Two runs compared, or a run beside its paper, as the command line prints it: what they ran on comes first."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench.base.words import plural, ratio_words
+from clusterbench.base.words import number, plural, ratio_words
 from clusterbench.results.compare import Comparison, Pair
 from clusterbench.results.compare_cells import ComparedCell
+from clusterbench.results.compare_published import PublishedCell, PublishedComparison
 from clusterbench.results.facts_compared import Difference
+from clusterbench.results.judgement import Ratio
 from clusterbench.results.statistics import Summary
 
 LINES_MAX = 60
 """Of a platform; of more, those that show no difference are counted and left out."""
+WITHOUT_SHOWN = 8
+"""Values of a paper without a cell of ours that are named; of more, the number is said."""
 
 
 @dataclass(frozen=True)
@@ -140,3 +144,55 @@ def _summary(summary: Summary | None, said: str) -> str:
         return said[:80]
     low_high = summary.interval_95
     return f"{summary.median:.4g}" + (f" ({low_high[0]:.4g} – {low_high[1]:.4g})" if low_high else "")
+
+
+# A run beside its paper.
+
+
+def show_published(found: PublishedComparison, console: Console, shown: Shown) -> None:
+    """Other hardware comes first; sources last."""
+    _print_plain(console, f"Run {found.run} beside “{found.title}”, {found.authors}")
+    for platform, made_of in found.made_of.items():
+        _print_plain(console, f"ours, {platform}: {made_of}")
+    _print_plain(console, f"the paper's: {' '.join(found.cluster.split())}")
+    _print_plain(console, "A printed number has no repetitions: the interval of a ratio to it is that of ours alone.")
+    if any(cell.is_of_other_platforms for cell in found.cells):
+        _print_plain(console, "Its platforms have other names than ours: which of them stands for which, you decide.")
+    cells = [cell for cell in found.cells if not shown.asked or cell.measurement in shown.asked]
+    if cells:
+        _published_cells(cells, console)
+    else:
+        _print_plain(console, "No cell of this run is one that the paper measured.")
+    if found.without:
+        said = "; ".join(found.without[:WITHOUT_SHOWN]) + ("; …" if found.without[WITHOUT_SHOWN:] else "")
+        _print_plain(console, f"Without a cell of ours: {plural(len(found.without), 'value')} of the paper: {said}")
+
+
+def _published_cells(cells: list[PublishedCell], console: Console) -> None:
+    table = Table(title="Ours beside the paper's: median, 95 % interval", title_justify="left")
+    for column in ("cell", "platform", "measurement", "ours", "paper", "ours / paper", "verdict"):
+        table.add_column(column, justify="right" if column in {"ours", "paper"} else "left", overflow="fold")
+    sources = list(dict.fromkeys(cell.source for cell in cells))
+    for cell in cells:
+        table.add_row(
+            escaped(cell.label),
+            escaped(cell.platform),
+            f"{cell.measurement}, {'ratio' if ' / ' in cell.platform else cell.unit}",
+            _ours(cell.ours),
+            escaped(f"{cell.paper} [{sources.index(cell.source) + 1}]"),
+            ratio_words(cell.ratio),
+            escaped(cell.judgement.says),
+        )
+    console.print(table, highlight=False)
+    for note, source in enumerate(sources, 1):
+        _print_plain(console, f"[{note}] {source}")
+
+
+def _ours(ours: Ratio | None) -> str:
+    if ours is None:
+        return ""
+    return number(ours[0]) + (f" ({number(ours[1][0])} – {number(ours[1][1])})" if ours[1] else "")
+
+
+def _print_plain(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False)

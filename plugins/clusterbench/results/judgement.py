@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from clusterbench.base.measurements import Better
+from clusterbench.base.words import percent_digits
 from clusterbench.results.statistics import REPETITIONS_MIN, Summary
 from clusterbench.results.statistics import ratio as ratio_of
 
@@ -128,7 +129,7 @@ def _difference(ratio: float, interval: tuple[float, float], better: Better, uni
         said = "as long" if unit in TIMES else "as much"
         return f"{word}: {_times(ratio)} times {said} ({_times(low)} to {_times(high)}){which}"
     near, far = sorted(abs(bound - 1) for bound in (low, high))
-    return f"{percent(abs(ratio - 1))} % {word} ({percent(near)} to {percent(far)} %){which}"
+    return f"{percent_digits(abs(ratio - 1))} % {word} ({percent_digits(near)} to {percent_digits(far)} %){which}"
 
 
 def _times(ratio: float) -> str:
@@ -143,11 +144,6 @@ def _no_difference(low: float, high: float, better: Better, unit: str) -> str:
     """With what is not excluded."""
     if low == high:
         return "no difference shown"
-    under, over = (f"{percent(abs(bound - 1))} % {word_of(far, better, unit)}" for bound, far in ((low, 0), (high, 2)))
+    bounds = ((low, word_of(0, better, unit)), (high, word_of(2, better, unit)))
+    under, over = (f"{percent_digits(abs(bound - 1))} % {word}" for bound, word in bounds)
     return f"no difference shown ({under} to {over})"
-
-
-def percent(share: float) -> str:
-    """Two significant digits of less than ten percent, whole ones above."""
-    value = 100 * share
-    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}" if value >= 0.01 or not value else "0.01"

@@ -64,12 +64,12 @@ class SweepResults:
         return bool(factor and (factor.is_dataset or factor.is_concurrency))
 
     @property
-    def series_factors(self) -> list[str]:
+    def line_factors(self) -> list[str]:
         return [name for name in self.varied if name != self.x_factor]
 
     def _order(self, result: Result) -> tuple[int, ...]:
         """Line by line of the figure, then along x."""
-        names = [*self.series_factors, *([self.x_factor] if self.x_factor else [])]
+        names = [*self.line_factors, *([self.x_factor] if self.x_factor else [])]
         places = [self.levels[name].index(result.levels[name]) for name in names if name in result.levels]
         return (*places, self.platforms.index(result.platform))
 

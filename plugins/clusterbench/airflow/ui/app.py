@@ -1,6 +1,6 @@
 """The pages' addresses: who may see what, and which function makes it. They only read: every one is a GET.
 
-``build`` makes the application, which Airflow mounts below a prefix (``clusterbench_ui.py``).
+``build`` makes the application, which Airflow mounts below a prefix (``plugin.py``).
 """
 
 from __future__ import annotations

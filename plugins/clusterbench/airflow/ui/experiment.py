@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from clusterbench.airflow.ui.chart import Figure, spark
 from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.latest import points_of
 from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.report.time_series import Figure, line_figure
 
 RUNS_SHOWN = 10
 SERIES_SHOWN = 60
@@ -94,5 +94,5 @@ def _followed(db: Database, series: Sequence[Series]) -> list[Followed]:
     made = []
     for one in series:
         found = points.get((one.id, one.measurement), [])
-        made.append(Followed(one, title_of(one), found[-1] if found else None, spark(found)))
+        made.append(Followed(one, title_of(one), found[-1] if found else None, line_figure(found)))
     return made

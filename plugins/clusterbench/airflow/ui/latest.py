@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterbench.airflow.ui import judged
-from clusterbench.airflow.ui.chart import Figure, spark
+from clusterbench.airflow.ui import newest_week
 from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.page_request import PageRequest
 from clusterbench.base.words import plural
@@ -14,17 +13,18 @@ from clusterbench.history import overview, read
 from clusterbench.history.change_test import State
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.report.time_series import Figure, line_figure
 from clusterbench.report.week import sentences as said
-from clusterbench.report.week.week import Judged, Week
+from clusterbench.report.week.week import SeriesVerdict, Week
 
 SHOWN_MAX = 5
-"""Results of each kind that are told one by one: the page is read at a overview. The weekly report has more."""
+"""Changed results of each kind that stand one by one: the page is read at a glance. The weekly report has more."""
 FACTS_SHOWN = 2
 SPARK_RUNS = 30
 
 
 @dataclass(frozen=True)
-class Told:
+class ShownChange:
     """A result that changed, in the weekly report's words."""
 
     series: Series
@@ -44,7 +44,7 @@ class Kind:
 
     state: State
     title: str
-    told: list[Told]
+    changes: list[ShownChange]
     more: int
 
 
@@ -87,8 +87,8 @@ def gather(db: Database, visit: PageRequest) -> Latest:
     runs = read.latest(db)
     readable = visit.readable(run.experiment for run in runs)
     runs = [run for run in runs if run.experiment in readable]
-    row = judged.newest(db)
-    week = judged.week_of(db, row, readable) if row else None
+    row = newest_week.newest(db)
+    week = newest_week.week_of(db, row, readable) if row else None
     return Latest(week_shown(week) if week else None, _experiments(db, runs, week))
 
 
@@ -98,13 +98,13 @@ def week_shown(week: Week) -> WeekShown:
         found = week.of(state)
         if found:
             title = f"{plural(len(found), 'result')} got {said.verb(found, state)}"
-            kinds.append(Kind(state, title, [told(one) for one in found[:SHOWN_MAX]], len(found[SHOWN_MAX:])))
+            kinds.append(Kind(state, title, [shown_change(one) for one in found[:SHOWN_MAX]], len(found[SHOWN_MAX:])))
     unfinished = [(ran.experiment, ran.reason or said.state_of(ran)) for ran in week.ran if not ran.is_valid]
     return WeekShown(week, said.title(week), said.headline(week), kinds, bool(week.of("regression")), unfinished)
 
 
-def told(one: Judged) -> Told:
-    return Told(
+def shown_change(one: SeriesVerdict) -> ShownChange:
+    return ShownChange(
         one.series,
         f"{one.series.experiment} on {one.series.platform}, {said.what(one)}",
         said.amount(one),
@@ -147,7 +147,7 @@ def _experiments(db: Database, runs: Sequence[RunRow], week: Week | None) -> lis
                     series,
                     title_of(series) if series else "",
                     course[-1] if course else None,
-                    spark(course),
+                    line_figure(course),
                 )
             )
     return list(grouped.values())
@@ -159,9 +159,9 @@ def points_of(db: Database, series: Sequence[Series]) -> dict[tuple[int, str], l
     return {(one.id, one.measurement): found for one, found in many}
 
 
-def _worst(week: Week | None) -> dict[tuple[str, str, str], Judged]:
+def _worst(week: Week | None) -> dict[tuple[str, str, str], SeriesVerdict]:
     """(experiment, scale, platform) -> its largest regression, or else its largest improvement."""
-    found: dict[tuple[str, str, str], Judged] = {}
+    found: dict[tuple[str, str, str], SeriesVerdict] = {}
     for state in ("regression", "improvement"):
         for one in week.of(state) if week else []:
             found.setdefault((one.series.experiment, one.series.scale, one.series.platform), one)

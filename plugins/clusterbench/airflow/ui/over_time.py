@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from clusterbench.airflow.ui.chart import Break, Figure, figure
 from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
 from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.history import overview, read
@@ -18,12 +17,13 @@ from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.history.series_changes import POINTS
 from clusterbench.report import addresses
+from clusterbench.report.time_series import Break, Figure, history_figure
 from clusterbench.results.facts_compared import Difference, Side, differences
 
 RUNS = (26, 52, 104, 260)
 """Half a year, a year, two, five, where there is a run a week."""
 FACTS_MAX = 40
-"""Changes of facts that are told: the newest. Where they change at each run, nobody reads them all."""
+"""Changes of facts that are shown: the newest. Where they change at each run, nobody reads them all."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class FactsChanged:
 
 @dataclass(frozen=True)
 class Page:
-    """``change`` is what the weekly run ``told``, where the newest run is one of its own: it judged all results
-    together. Else this result is judged alone, and ``told`` is None."""
+    """``change`` is the verdict of the weekly run, where the newest run belongs to one, which
+    judged all results together. Else this result is judged alone, and ``weekly`` is None."""
 
     series: Series
     title: str
     points: list[Point]
     asked: int
     change: Change
-    told: overview.Told | None
+    weekly: overview.WeeklyVerdict | None
     change_points: list[ChangePoint]
     facts: list[FactsChanged]
     baselines: list[Baseline]
@@ -88,19 +88,19 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     policy, baseline = policy_of(series), baseline_of(accepted, judged)
     shown = {point.run_id for point in points}
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
-    told = _told(db, series, judged, accepted)
+    weekly = _weekly_verdict(db, series, judged, accepted)
     facts = _facts_changed(db, points)
     return Page(
         series,
         title_of(series),
         points,
         runs,
-        Change.from_json(told.change) if told else detect_change(judged, series.better, policy, baseline),
-        told,
+        Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline),
+        weekly,
         found,
         facts,
         accepted,
-        figure(
+        history_figure(
             points,
             series.unit,
             [Break(one.run_id, one.change_percent) for one in found],
@@ -111,10 +111,12 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     )
 
 
-def _told(db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]) -> overview.Told | None:
+def _weekly_verdict(
+    db: Database, series: Series, points: Sequence[Point], accepted: Sequence[Baseline]
+) -> overview.WeeklyVerdict | None:
     """Not where somebody has accepted a level since: it was judged against another one."""
-    told = overview.told(db, series, points[-1].run_id) if points else None
-    return told if told and all(one.accepted_at < told.started_at for one in accepted) else None
+    found = overview.weekly_verdict(db, series, points[-1].run_id) if points else None
+    return found if found and all(one.accepted_at < found.started_at for one in accepted) else None
 
 
 def warm() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
@@ -22,7 +22,7 @@ def environment() -> Environment:
     folders = [project_root() / "include" / name for name in ("ui", "report")]
     made.loader = FileSystemLoader(folders)
     made.filters |= {"day": day, "minute": minute, "plural": words.plural, "count": words.count}
-    made.filters |= {"sentence": sentence, "digits": digits, "percent": signed_percent}
+    made.filters |= {"sentence": sentence, "digits": digits, "percent": partial(words.percent, is_signed=True)}
     made.globals["to"] = addresses
     return made
 
@@ -48,11 +48,6 @@ def sentence(text: str) -> str:
 def digits(value: float | None) -> str:
     """Four significant: a change of a percent is seen."""
     return words.number(value, 4)
-
-
-def signed_percent(value: float) -> str:
-    sign = "+" if value > 0 else "\u2212" if value < 0 else ""
-    return f"{sign}{words.number(abs(value), 2)}{words.THIN_SPACE}%"
 
 
 def day(when: datetime | None) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clusterbench.base.words import short_count
+from clusterbench.report.run.chart_data import Chart, Line, PaperMark, axis_is_log
 from clusterbench.report.run.resources import Course
-from clusterbench.report.run.sweeps import Chart, Line, PaperMark, axis_is_log
 
 WIDTH_PX, HEIGHT_PX = 560, 330
 COURSE_WIDTH_PX = 860
@@ -145,16 +145,16 @@ def _axes(figure: Any, height_px: float, left_px: float, right_px: float) -> Any
 
 
 def _draw_numeric(figure: Any, chart: Chart) -> None:
-    labels = [line for series in chart.series for line in _wrapped(series.name, LINE_NAME_MAX).splitlines()]
+    labels = [line for series in chart.lines for line in _wrapped(series.name, LINE_NAME_MAX).splitlines()]
     axes = _axes(figure, HEIGHT_PX, 58, min(200, 14 + max(map(len, labels)) * CHARACTER_PX))
     axes.grid(axis="y")
     axes.text(-58 + 8, 9, _value_title(chart), transform=_pixels_from_corner(axes, 0, 1), ha="left", va="bottom")
     axes.set_xlabel(chart.x_title)
     _levels_along_x(axes, chart)
     _value_axis(axes.yaxis, chart.values, axes.set_yscale, axes.set_ylim)
-    for series in chart.series:
+    for series in chart.lines:
         _draw_line(axes, series)
-    _label_lines(axes, chart.series)
+    _label_lines(axes, chart.lines)
     for paper in chart.papers:
         _draw_paper(axes, paper.x, paper.y, paper)
 
@@ -162,7 +162,7 @@ def _draw_numeric(figure: Any, chart: Chart) -> None:
 def _draw_rows(figure: Any, chart: Chart) -> None:
     rows = [_wrapped(row, ROW_NAME_MAX) for row in chart.rows]
     left_px = 16 + max(len(line) for row in rows for line in row.splitlines()) * CHARACTER_PX
-    count = len(chart.series)
+    count = len(chart.lines)
     axes = _axes(figure, 46 + 26 + max(ROW_PX, 18 * count) * (len(chart.rows) + 0.4), left_px, 64)
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
@@ -173,7 +173,7 @@ def _draw_rows(figure: Any, chart: Chart) -> None:
     _value_axis(axes.xaxis, chart.values, axes.set_xscale, axes.set_xlim, chart.reference)
     if chart.reference is not None:
         axes.axvline(chart.reference, color=INK, linewidth=1, linestyle=(0, (4, 3)), alpha=0.6)
-    for number, series in enumerate(chart.series):
+    for number, series in enumerate(chart.lines):
         _draw_dots(axes, series, (number - (count - 1) / 2) * min(0.4, 0.8 / max(1, count)))
     for paper in chart.papers:
         _draw_paper(axes, paper.y, paper.x, paper)
@@ -201,7 +201,7 @@ def _levels_along_x(axes: Any, chart: Chart) -> None:
     """Ticks are the levels themselves, the paper's too; labels that would touch are left out."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    levels = sorted({m.x for s in chart.series for m in s.marks} | {paper.x for paper in chart.papers})
+    levels = sorted({m.x for s in chart.lines for m in s.marks} | {paper.x for paper in chart.papers})
     is_log = axis_is_log(levels)
     places = [math.log(level) for level in levels] if is_log else levels
     margin = 0.05 * ((places[-1] - places[0]) or 1)

@@ -12,7 +12,8 @@ from statistics import median
 from clusterbench.base.factors import Level
 from clusterbench.base.records import FINDINGS
 from clusterbench.base.words import ABSENT, change, count, duration, plural
-from clusterbench.report.run.sweeps import SweepView, state_of
+from clusterbench.report.run.cell_words import state_of
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
 from clusterbench.results.judgement import describe_ratio

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterbench.base.words import ABSENT, THIN_SPACE, change, number, plural
+from clusterbench.base.words import ABSENT, change, plural, quantity
 from clusterbench.report.run.density import REFERENCE, Column, DensityCell, DensityTable, Line
 from clusterbench.results.gather import Gathered
 from clusterbench.spec.scenarios import Scenario
@@ -86,4 +86,4 @@ def _steal(run: Gathered, column: Column, table: DensityTable) -> str:
         for seen in record.telemetry.values()
         for value in (seen.get("course") or {}).get("cpu_steal_percent", ())
     ]
-    return f"{number(round(max(points), 1))}{THIN_SPACE}%" if points else ABSENT
+    return quantity(round(max(points), 1), "%") if points else ABSENT

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.base.words import ratio_words
-from clusterbench.report.run.sweeps import SweepView, answer
+from clusterbench.report.run.cell_words import answer
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.judgement import compare_two
 from clusterbench.results.refused import refusal
@@ -43,7 +44,7 @@ def pairs(run: Gathered, views: Sequence[SweepView]) -> list[Pair]:
 
 def _pair(view: SweepView, ours: Result, first: Result) -> Pair:
     label = view.words(ours.levels, view.varied) or view.words(ours.levels, [TARGET])
-    utilisation = " and ".join(_percent(result) for result in (ours, first))
+    utilisation = " and ".join(_utilisation(result) for result in (ours, first))
     n_of_n = ours.n_of_n if ours.n_of_n == first.n_of_n else f"{ours.n_of_n} and {first.n_of_n}"
     named = (label, ours.platform, first.platform, n_of_n, utilisation)
     if empty := [result for result in (ours, first) if THROUGHPUT not in result.measurements]:
@@ -57,7 +58,7 @@ def _pair(view: SweepView, ours: Result, first: Result) -> Pair:
     )
 
 
-def _percent(result: Result) -> str:
+def _utilisation(result: Result) -> str:
     summary = result.measurements.get(TARGET)
     return f"{summary.median:.1f} %" if summary else "–"
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from clusterbench.base import words
 from clusterbench.base.archive import RunArchive
 from clusterbench.report.run import host_facts, tables
+from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.charts import draw, draw_course
 from clusterbench.report.run.concurrency_series import series_courses
 from clusterbench.report.run.concurrency_series_chart import draw_series
@@ -26,7 +27,7 @@ from clusterbench.report.run.queries import query_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.steadiness import steadiness
 from clusterbench.report.run.steadiness_chart import draw_steadiness
-from clusterbench.report.run.sweeps import Chart, SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView, sweep_views
 from clusterbench.report.run.system import printed_tables, system_tables
 from clusterbench.report.template import environment
 from clusterbench.results.gather import Gathered, gather
@@ -67,7 +68,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,
-            host_columns=tables.HOST_COLUMNS,
+            host_tables=tables.HOST_TABLES,
             host_rows=tables.host_rows(run),
             plans=tables.plans(run),
             facts=tables.facts(run),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.report.run.sweeps import Chart, Line, Mark, PaperMark, SweepView
+from clusterbench.report.run.chart_data import Chart, Line, Mark, PaperMark
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, Summary, ratio

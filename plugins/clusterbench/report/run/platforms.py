@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.words import THIN_SPACE, ratio_words
-from clusterbench.report.run.sweeps import Chart, Line, Mark, PaperMark, SweepView, paper_text, ratio_text
+from clusterbench.report.run.cell_words import paper_text, ratio_text
+from clusterbench.report.run.chart_data import Chart, Line, Mark, PaperMark
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.beside_paper import belongs, ratio_beside
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clusterbench.base.records import TrialRecord
-from clusterbench.base.words import THIN_SPACE, number, plural, without_sweep
+from clusterbench.base.words import number, percent, plural, without_sweep
 from clusterbench.report.run.per_type import types_of
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
@@ -75,7 +75,7 @@ def _of(best: TrialRecord, others: Sequence[TrialRecord], view: SweepView, cell:
         repetition=best.trial.repetition,
         part_s=part_s * together,
         lines={name: _merged(values, together, part_s) for name, values in counts.items()},
-        trend="trend not measured" if change is None else f"{_percent(change)} over the window",
+        trend="trend not measured" if change is None else f"{_signed(change)} over the window",
         word="" if change is None else "steady" if abs(change) <= STEADY_PERCENT else "not steady",
         others=_others(others),
     )
@@ -88,12 +88,13 @@ def _merged(counts: Sequence[float], together: int, part_s: float) -> list[float
 
 
 def _others(records: Sequence[TrialRecord]) -> str:
-    changes = ", ".join(_percent(record.measurements[CHANGE]) for record in records if CHANGE in record.measurements)
+    measured = [record.measurements[CHANGE] for record in records if CHANGE in record.measurements]
+    changes = ", ".join(map(_signed, measured))
     said = f"the {'other' if len(records) == 1 else 'others'} {changes}" if changes else ""
     return ", ".join(
         filter(None, [f"best of {plural(len(records) + 1, 'repetition')}" if records else "the only repetition", said])
     )
 
 
-def _percent(change: float) -> str:
-    return f"{change:+.1f}".replace("-", "\u2212") + f"{THIN_SPACE}%"
+def _signed(change: float) -> str:
+    return percent(change, is_signed=True, decimals=1)

@@ -10,13 +10,13 @@ from statistics import median
 from typing import Any
 
 from clusterbench.base.records import TrialRecord
-from clusterbench.base.words import ABSENT, named_counts, number, percent, plural, size, without_sweep
+from clusterbench.base.words import ABSENT, named_counts, number, plural, share, size, without_sweep
 from clusterbench.engines.instances import content_name
 from clusterbench.hosts.conformance import AS_DECLARED, Row, fold
 from clusterbench.hosts.resource_use import MEASUREMENTS
+from clusterbench.report.run.cell_words import state_of
 from clusterbench.report.run.host_facts import host_facts
 from clusterbench.report.run.per_type import is_of_a_type, types_of
-from clusterbench.report.run.sweeps import state_of
 from clusterbench.results.gather import Gathered, workload_or_none
 from clusterbench.results.verdicts import Verdict
 from clusterbench.workloads import Workload
@@ -143,24 +143,37 @@ def shared_machines(run: Gathered) -> list[str]:
 
 # What the hosts did.
 
-HOST_COLUMNS = [
-    ("CPU", "%", "cpu_percent"),
-    ("iowait", "%", "cpu_iowait_percent"),
-    ("steal", "%", "cpu_steal_percent"),
-    ("CPU pressure", "%", "pressure_cpu_percent"),
-    ("I/O pressure", "%", "pressure_io_percent"),
-    ("memory pressure", "%", "pressure_mem_percent"),
-    ("disk read", "MB/s", "disk_read_mb_per_s"),
-    ("disk write", "MB/s", "disk_write_mb_per_s"),
-    ("network in", "MB/s", "network_received_mb_per_s"),
-    ("network out", "MB/s", "network_sent_mb_per_s"),
-    ("loopback", "MB/s", "loopback_mb_per_s"),
-    ("context switches", "1/s", "context_switches_per_s"),
-    ("interrupts", "1/s", "interrupts_per_s"),
-    ("memory used", "MB", "memory_used_mb"),
-    ("at own CPU limit", "%", "cpu_throttled_percent"),
-    ("at server's limit", "%", "cpu_throttled_above_percent"),
-]
+HostColumn = tuple[str, str, str]
+"""Title, unit, name in the telemetry of a trial."""
+HOST_TABLES: tuple[tuple[str, tuple[HostColumn, ...]], ...] = (
+    (
+        "Processors",
+        (
+            ("CPU", "%", "cpu_percent"),
+            ("iowait", "%", "cpu_iowait_percent"),
+            ("steal", "%", "cpu_steal_percent"),
+            ("CPU pressure", "%", "pressure_cpu_percent"),
+            ("I/O pressure", "%", "pressure_io_percent"),
+            ("memory pressure", "%", "pressure_mem_percent"),
+            ("at own CPU limit", "%", "cpu_throttled_percent"),
+            ("at server's limit", "%", "cpu_throttled_above_percent"),
+        ),
+    ),
+    (
+        "Disks, network and memory",
+        (
+            ("disk read", "MB/s", "disk_read_mb_per_s"),
+            ("disk write", "MB/s", "disk_write_mb_per_s"),
+            ("network in", "MB/s", "network_received_mb_per_s"),
+            ("network out", "MB/s", "network_sent_mb_per_s"),
+            ("loopback", "MB/s", "loopback_mb_per_s"),
+            ("context switches", "1/s", "context_switches_per_s"),
+            ("interrupts", "1/s", "interrupts_per_s"),
+            ("memory used", "MB", "memory_used_mb"),
+        ),
+    ),
+)
+"""Two tables with the same rows: all of it in one is wider than a page."""
 
 
 def host_rows(run: Gathered) -> list[dict[str, Any]]:
@@ -183,9 +196,13 @@ def _host_row(key: tuple[str, str, str], seen: Sequence[Mapping[str, Any]]) -> d
         "host": host,
         "trials": len(seen),
         "samples": sum(int(entry["samples"]) for entry in seen),
-        "means": [_percent_like(_median((e.get("mean") or {}).get(name) for e in seen)) for _, _, name in HOST_COLUMNS],
+        "means": {
+            name: _percent_like(_median((entry.get("mean") or {}).get(name) for entry in seen))
+            for _, columns in HOST_TABLES
+            for _, _, name in columns
+        },
         "before": _percent_like(_median(entry.get("cpu_percent_before") for entry in seen)),
-        "collector": percent(_median(entry.get("collector_cpu_share") for entry in seen)),
+        "collector": share(_median(entry.get("collector_cpu_share") for entry in seen)),
     }
 
 
@@ -340,7 +357,7 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "started_at": record.started_at,
             "measurements": [record.measurements.get(name) for name, _ in columns],
             "caches": _caches(record),
-            "driver": percent(record.measurements.get("driver_cpu_share")),
+            "driver": share(record.measurements.get("driver_cpu_share")),
             "reason": "; ".join(filter(None, [record.reason, *_before_it(record), *_warnings(record)])),
         }
         for record in run.trials

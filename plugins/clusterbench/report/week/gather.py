@@ -14,7 +14,7 @@ from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import asked_at
 from clusterbench.report.run.labels import labelled
 from clusterbench.report.week.papers import beside
-from clusterbench.report.week.week import Judged, Ran, Week
+from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.spec import Experiment
 from clusterbench.spec.catalog import Catalog
@@ -85,17 +85,17 @@ def _experiments(catalog: Catalog, names: Sequence[str]) -> dict[str, Experiment
 
 def _gathered(
     store: Store, catalog: Catalog, told: Mapping[str, Any], known: Mapping[str, Experiment]
-) -> tuple[Ran, Gathered | None]:
+) -> tuple[ExperimentRun, Gathered | None]:
     """One experiment of the week: its line, and what its archive says, where there is one."""
     name, run_id = str(told["experiment"]), told.get("run_id")
     about: dict[str, Any] = {"dag_run_id": str(told.get("dag_run_id") or ""), "reason": str(told.get("reason") or "")}
     if run_id is None:
         title = known[name].title if name in known else name
-        return Ran(name, title, run_id=None, is_valid=None, **about), None
+        return ExperimentRun(name, title, run_id=None, is_valid=None, **about), None
     archive = RunArchive(store, name, str(run_id))
     run = labelled(gather(archive, catalog, []))
     planned = sum(map(len, run.plan.trials.values())) if run.plan else 0
-    return Ran(
+    return ExperimentRun(
         name,
         run.title,
         run_id=str(run_id),
@@ -109,8 +109,8 @@ def _gathered(
 
 
 def _judged(
-    entry: Mapping[str, Any], known: Mapping[str, Experiment], runs: Sequence[tuple[Ran, Gathered | None]]
-) -> Judged:
+    entry: Mapping[str, Any], known: Mapping[str, Experiment], runs: Sequence[tuple[ExperimentRun, Gathered | None]]
+) -> SeriesVerdict:
     """One of ``changes.json``. Where the number is missing, the week's own archive says why."""
     from clusterbench.history.series_changes import SeriesChange  # noqa: PLC0415  psycopg
 
@@ -119,7 +119,7 @@ def _judged(
     run = next((run for ran, run in runs if run and ran.experiment == series.experiment), None)
     cell = (series.platform, series.sweep, dict(series.levels))
     found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
-    return Judged(
+    return SeriesVerdict(
         series,
         measurement_title(known.get(series.experiment), series.sweep, series.measurement),
         told.change,

@@ -12,9 +12,9 @@ from clusterbench.history import read
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
 from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.time_series import RUNS_MAX
 from clusterbench.report.week.sentences import WORDS
-from clusterbench.report.week.sparkline import RUNS_MAX
-from clusterbench.report.week.week import SHOWN_MAX, Before, Judged, Ran, Week
+from clusterbench.report.week.week import SHOWN_MAX, Before, ExperimentRun, SeriesVerdict, Week
 
 
 def with_history(db: Database, week: Week) -> Week:
@@ -26,7 +26,7 @@ def with_history(db: Database, week: Week) -> Week:
         return replace(week, without_history=str(error).strip().partition("\n")[0])
 
 
-def _ran_before(db: Database, ran: Ran) -> Ran:
+def _ran_before(db: Database, ran: ExperimentRun) -> ExperimentRun:
     this = read.run(db, ran.experiment, ran.run_id) if ran.run_id else None
     if this is None:
         return ran
@@ -39,7 +39,7 @@ def _took_s(row: RunRow) -> float | None:
     return (row.ended_at - row.started_at).total_seconds() if row.ended_at else None
 
 
-def _with_points(db: Database, week: Week) -> list[Judged]:
+def _with_points(db: Database, week: Week) -> list[SeriesVerdict]:
     """Series have other ids after a rebuild, so they are found by what they are."""
     shown = [one for state in WORDS for one in week.of(state)[:SHOWN_MAX]]
     known = {
@@ -72,6 +72,6 @@ def _key(series: Series) -> tuple[str, ...]:
     return (series.experiment, series.scale, series.platform, series.sweep, levels, series.measurement)
 
 
-def _dag_run_id(db: Database, one: Judged) -> str:
+def _dag_run_id(db: Database, one: SeriesVerdict) -> str:
     row = read.run(db, one.series.experiment, one.change.at_run_id or "")
     return row.dag_run_id if row else ""

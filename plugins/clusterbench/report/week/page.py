@@ -8,10 +8,10 @@ from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history.change_test import FALSE_SHARE, State
 from clusterbench.report import addresses
 from clusterbench.report.template import environment
+from clusterbench.report.time_series import change_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.gather import gather_week, week_of
-from clusterbench.report.week.sparkline import sparkline
-from clusterbench.report.week.week import SHOWN_MAX, Judged, Ran, Week
+from clusterbench.report.week.week import SHOWN_MAX, ExperimentRun, SeriesVerdict, Week
 
 __all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
 
@@ -56,24 +56,15 @@ def _section(week: Week, state: State) -> dict[str, Any]:
         "state": state,
         "verb": said.verb(found, state),
         "entries": entries,
-        "has_lines": any(entry["line"] for entry in entries),
+        "has_pictures": any(entry["picture"] for entry in entries),
         "more": len(found) - len(entries),
         "counted": said.counted(found[SHOWN_MAX:]),
         "common": said.common(found),
     }
 
 
-def _changed(week: Week, one: Judged) -> dict[str, Any]:
-    change, ran = one.change, week.run_of(one.series.experiment)
-    line = sparkline(
-        one.points,
-        change.before,
-        change.after,
-        change.at_run_id or "",
-        change.runs_before,
-        one.series.unit,
-        one.series.better,
-    )
+def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
+    ran = week.run_of(one.series.experiment)
     return {
         "one": one,
         "what": said.what(one),
@@ -84,14 +75,14 @@ def _changed(week: Week, one: Judged) -> dict[str, Any]:
         "interval": said.interval(one),
         "chance": said.chance(one),
         "facts": said.facts_changed(one),
-        "line": line,
+        "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),
-        "run": f"{one.series.experiment}/{(ran.run_id if ran else None) or change.at_run_id}",
+        "run": f"{one.series.experiment}/{(ran.run_id if ran else None) or one.change.at_run_id}",
     }
 
 
-def _links(week: Week, one: Judged, ran: Ran | None) -> list[tuple[str, str]]:
+def _links(week: Week, one: SeriesVerdict, ran: ExperimentRun | None) -> list[tuple[str, str]]:
     experiment, run_id = one.series.experiment, (ran.run_id if ran else None) or ""
     found = [
         ("its history", week.results_link(addresses.series(one.series))),
@@ -111,7 +102,7 @@ def _missing(week: Week) -> dict[str, Any]:
     }
 
 
-def _run(week: Week, ran: Ran) -> dict[str, Any]:
+def _run(week: Week, ran: ExperimentRun) -> dict[str, Any]:
     return {
         "one": ran,
         "link": week.link(ran.experiment, ran.dag_run_id),

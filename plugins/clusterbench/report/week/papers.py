@@ -12,10 +12,11 @@ from itertools import islice
 
 from clusterbench.base.factors import Level
 from clusterbench.base.words import THIN_SPACE, number, quantity, ratio_words
+from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.density import density_table
 from clusterbench.report.run.paper_tables import paper_tables
 from clusterbench.report.run.platforms import comparisons
-from clusterbench.report.run.sweeps import Chart, SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView, sweep_views
 from clusterbench.results.beside_paper import belongs
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
@@ -157,13 +158,13 @@ def _tables(run: Gathered, views: Sequence[SweepView]) -> Iterator[PaperLine]:
 def _table(ratios: Chart) -> Iterator[PaperLine]:
     """``platforms`` of our lab stand for none of the paper's, so each ratio has all of the paper's beside it."""
     printed = list(zip(ratios.rows[-len(ratios.papers) :], ratios.papers, strict=True))
-    for series in ratios.series:
-        for mark in series.marks:
+    for line in ratios.lines:
+        for mark in line.marks:
             head = f"paper: {mark.label}, "
             papers = [f"{row.removeprefix(head)} {paper.label}" for row, paper in printed if row.startswith(head)]
             low, high = mark.interval_95 or (None, None)
             said = f"{mark.y:.2f}\u00d7" + (f" ({low:.2f} \u2013 {high:.2f})" if low and high else ", no interval")
-            yield PaperLine(f"{mark.label}, {series.name}", said, "; ".join(papers))
+            yield PaperLine(f"{mark.label}, {line.name}", said, "; ".join(papers))
 
 
 def _densities(run: Gathered, views: Sequence[SweepView]) -> Iterator[PaperLine]:

@@ -8,9 +8,9 @@ from datetime import date
 from typing import TypeVar
 
 from clusterbench.base.run_ids import asked_at
-from clusterbench.base.words import THIN_SPACE, number, plural, quantity
+from clusterbench.base.words import THIN_SPACE, number, percent, plural, quantity
 from clusterbench.history.change_test import State
-from clusterbench.report.week.week import Judged, Ran, Week
+from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.facts_compared import Difference
 
 T = TypeVar("T")
@@ -62,13 +62,13 @@ def _results(week: Week) -> str:
     return ", ".join([first, *parts[1:]])
 
 
-def _changed(found: Sequence[Judged], state: State) -> str:
+def _changed(found: Sequence[SeriesVerdict], state: State) -> str:
     known = sum(one.is_known for one in found)
     said = "" if not known else " (told last week, too)" if known == len(found) else f" ({known} told last week, too)"
     return f"{len(found)} got {verb(found, state)}{said}"
 
 
-def _experiments(ran: Sequence[Ran]) -> str:
+def _experiments(ran: Sequence[ExperimentRun]) -> str:
     unfinished = sum(one.is_valid is None for one in ran)
     invalid = sum(one.is_valid is False for one in ran)
     of_all = f"of {plural(len(ran), 'experiment')}"
@@ -84,7 +84,7 @@ def _experiments(ran: Sequence[Ran]) -> str:
     return ", ".join(said) or (f"all {plural(len(ran), 'experiment')} completed" if len(ran) > 1 else "it completed")
 
 
-def verb(found: Sequence[Judged], state: State) -> str:
+def verb(found: Sequence[SeriesVerdict], state: State) -> str:
     """ "slower" where all of them are times or rates, else "worse"."""
     return WORDS[state][0 if all(one.is_speed for one in found) else 1]
 
@@ -92,20 +92,20 @@ def verb(found: Sequence[Judged], state: State) -> str:
 # One result that changed.
 
 
-def what(one: Judged) -> str:
+def what(one: SeriesVerdict) -> str:
     """Where it was measured: "concurrency: 200 clients, warm"."""
     return one.series.label
 
 
-def amount(one: Judged) -> str:
+def amount(one: SeriesVerdict) -> str:
     """ "Throughput fell by 7.9 %"."""
-    percent = one.change.change_percent
-    if percent is None:
+    change = one.change.change_percent
+    if change is None:
         return f"{one.title} changed"
-    return f"{one.title} {'rose' if percent > 0 else 'fell'} by {number(abs(percent), 2)}{THIN_SPACE}%"
+    return f"{one.title} {'rose' if change > 0 else 'fell'} by {percent(abs(change))}"
 
 
-def levels(one: Judged) -> str:
+def levels(one: SeriesVerdict) -> str:
     """ "from 14 200 to 13 080 1/s"."""
     change = one.change
     if change.before is None or change.after is None:
@@ -113,7 +113,7 @@ def levels(one: Judged) -> str:
     return f"from {number(change.before, 4)} to {quantity(change.after, one.series.unit, 4)}"
 
 
-def interval(one: Judged) -> str:
+def interval(one: SeriesVerdict) -> str:
     """ "95 % interval: 6.1 to 9.8 %"; with signs where it may be either way."""
     bounds = one.change.interval_95_percent
     if bounds is None:
@@ -121,15 +121,12 @@ def interval(one: Judged) -> str:
     low, high = sorted(bounds)
     if low * high > 0:
         low, high = sorted((abs(low), abs(high)))
-        return f"95 % interval: {number(low, 2)} to {number(high, 2)}{THIN_SPACE}%"
-    return f"95 % interval: {_signed(low)} to {_signed(high)}{THIN_SPACE}%"
+        return f"95 % interval: {number(low, 2)} to {percent(high)}"
+    below = ("\u2212" if low < 0 else "") + number(abs(low), 2)
+    return f"95 % interval: {below} to {percent(high, is_signed=True)}"
 
 
-def _signed(value: float) -> str:
-    return ("+" if value > 0 else "\u2212" if value < 0 else "") + number(abs(value), 2)
-
-
-def since(one: Judged) -> str:
+def since(one: SeriesVerdict) -> str:
     """ "since the run of 7 November 2026, 3 runs ago"; the first run of the new level."""
     when = _day_since(one)
     said = f"since the run of {when}" if when else f"since run {one.change.at_run_id}"
@@ -139,7 +136,7 @@ def since(one: Judged) -> str:
     return f"{said} (told last week, too)" if one.is_known else said
 
 
-def certainty(one: Judged) -> str:
+def certainty(one: SeriesVerdict) -> str:
     """A p-value in words."""
     p = one.change.p_value
     if p is None:
@@ -147,7 +144,7 @@ def certainty(one: Judged) -> str:
     return next((words for limit, words in CERTAINTY if p < limit), "may be chance")
 
 
-def chance(one: Judged) -> str:
+def chance(one: SeriesVerdict) -> str:
     """What the p-value means: how often noise alone would do this."""
     p = one.change.p_value
     if p is None:
@@ -173,7 +170,7 @@ def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
 
 
-def facts_changed(one: Judged) -> str:
+def facts_changed(one: SeriesVerdict) -> str:
     """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
     if not one.facts:
         return "No fact of hosts or engine changed there."
@@ -189,13 +186,13 @@ def _fact(name: str) -> str:
     return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
 
 
-def counted(rest: Sequence[Judged]) -> str:
+def counted(rest: Sequence[SeriesVerdict]) -> str:
     """Those that are not told one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
     counts = Counter((one.series.experiment, one.series.platform) for one in rest)
     return ", ".join(f"{count} of {experiment} on {platform}" for (experiment, platform), count in counts.most_common())
 
 
-def common(found: Sequence[Judged]) -> str:
+def common(found: Sequence[SeriesVerdict]) -> str:
     """Where most of them have platform and date in common: they may have one cause."""
     seen = Counter((one.series.platform, _day_since(one)) for one in found if _day_since(one))
     if not seen:
@@ -207,7 +204,7 @@ def common(found: Sequence[Judged]) -> str:
     return f"{which} are on {platform} and began on {when}: look for one cause first."
 
 
-def _day_since(one: Judged) -> str:
+def _day_since(one: SeriesVerdict) -> str:
     when = asked_at(one.change.at_run_id or "")
     return day(when) if when else ""
 
@@ -226,7 +223,7 @@ def duration(seconds: float | None) -> str:
     )
 
 
-def state_of(ran: Ran) -> str:
+def state_of(ran: ExperimentRun) -> str:
     return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
 
 
@@ -236,7 +233,7 @@ def left_out(week: Week) -> str:
     return f"Left out this time: {said}." if said else ""
 
 
-def against(ran: Ran) -> str:
+def against(ran: ExperimentRun) -> str:
     """Beside the run before: "12 min, 75 of 75"."""
     before = ran.before
     if before is None:
@@ -249,7 +246,7 @@ def _be(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def missing_why(one: Judged) -> str:
+def missing_why(one: SeriesVerdict) -> str:
     """What regression detection says, and why nothing completed."""
     return f"{one.change.says.rstrip('.')}, because: {one.why}" if one.why else one.change.says
 
@@ -300,16 +297,16 @@ def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -
     return ["", f"{head}:", *(f"- {_short(say(one))}" for one in found[:most]), *more]
 
 
-def _line(one: Judged) -> str:
+def _line(one: SeriesVerdict) -> str:
     lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
     return f"{place(one)}: {', '.join(filter(None, lines))}"
 
 
-def place(one: Judged) -> str:
+def place(one: SeriesVerdict) -> str:
     return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
 
 
-def _failed(ran: Ran) -> str:
+def _failed(ran: ExperimentRun) -> str:
     return f"{ran.experiment}: {ran.reason or state_of(ran)}"
 
 

@@ -17,11 +17,11 @@ from clusterbench.results.judgement import is_speed
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
 RESULTS = "/bench"
-"""Below Airflow's address: where ``clusterbench_ui.py`` has the pages of results."""
+"""Below Airflow's address: where the UI plugin has the pages of results."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class SeriesVerdict:
     """One result of the week. ``title`` is that of its measurement; ``facts`` are those that changed with it.
 
     ``points`` are there for what the page draws, and where the history database was.
@@ -58,7 +58,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExperimentRun:
     """One experiment of the week. ``is_valid`` is None where no run was finished; ``reason`` then says why."""
 
     experiment: str
@@ -84,8 +84,8 @@ class Week:
     started_at: datetime
     url: str
     """In object storage."""
-    ran: Sequence[Ran]
-    judged: Sequence[Judged]
+    ran: Sequence[ExperimentRun]
+    judged: Sequence[SeriesVerdict]
     beside: Sequence[Beside] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Experiment -> why it was not wanted this time."""
@@ -98,17 +98,17 @@ class Week:
     """Whether this installation has a history database; without one no result is compared with earlier weeks."""
 
     @cached_property
-    def by_state(self) -> dict[str, list[Judged]]:
+    def by_state(self) -> dict[str, list[SeriesVerdict]]:
         """What last week's report did not tell first, and of these the largest change."""
-        found: dict[str, list[Judged]] = {}
+        found: dict[str, list[SeriesVerdict]] = {}
         for one in sorted(self.judged, key=lambda each: (each.is_known, -abs(each.change.change_percent or 0))):
             found.setdefault(one.change.state, []).append(one)
         return found
 
-    def of(self, state: State) -> list[Judged]:
+    def of(self, state: State) -> list[SeriesVerdict]:
         return self.by_state.get(state, [])
 
-    def run_of(self, experiment: str) -> Ran | None:
+    def run_of(self, experiment: str) -> ExperimentRun | None:
         return next((ran for ran in self.ran if ran.experiment == experiment), None)
 
     def results_link(self, path: str) -> str:

@@ -9,7 +9,7 @@ from clusterbench.history import overview, read
 from clusterbench.history.change_test import Change
 from clusterbench.history.database import Database
 from clusterbench.history.model import WeekRow
-from clusterbench.report.week.week import Judged, Ran, Week
+from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.facts_compared import Difference
 
 
@@ -20,16 +20,18 @@ def newest(db: Database) -> WeekRow | None:
 def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
     """Of these experiments."""
     judged = [
-        Judged(
+        SeriesVerdict(
             found.series,
             title_of(found.series),
             Change.from_json(found.entry["change"]),
             tuple(Difference(**one) for one in found.entry.get("differences") or ()),
         )
-        for found in overview.judged(db, row.run_id, experiments)
+        for found in overview.week_changes(db, row.run_id, experiments)
     ]
     ran = [
-        Ran(one.experiment, one.experiment, one.dag_run_id, one.run_id, one.reason, _is_valid(one.run_id, one.reason))
+        ExperimentRun(
+            one.experiment, one.experiment, one.dag_run_id, one.run_id, one.reason, _is_valid(one.run_id, one.reason)
+        )
         for one in row.runs
         if one.experiment in experiments
     ]
