@@ -5,7 +5,7 @@
 
 set +eu # an installation's own environment, where it has one; it may use variables that are not set
 for file in "$program"/../*_path.sh "$program"/../*-env.sh; do
-  # shellcheck source=/dev/null
+  # shellcheck source=/dev/null  # each installation has its own
   [ -e "$file" ] && . "$file" && break
 done
 set -eu

@@ -17,6 +17,7 @@ from clusterbench.history import database, read, rebuild
 from clusterbench.history.model import Series
 from clusterbench.results.facts_compared import differences
 from clusterbench_lab import Lab
+from clusterbench_lab.bench import history as bench_history
 from clusterbench_lab.bench.synthetic_history import EXPERIMENTS, INVALID_EVERY, PLATFORMS, SHIFT, shape_of
 from tests.history.conftest import PASSWORD, made
 
@@ -28,7 +29,7 @@ PAGE = (project_root() / "docs" / "history.md").read_text(encoding="utf-8")
 def years(lab: Lab) -> Iterator[database.Database]:
     history = made(lab, "history_years")
     with history.connect() as db:
-        history.fill(db, WEEKS, TRIALS)
+        bench_history.fill(db, WEEKS, TRIALS)
         yield db
 
 

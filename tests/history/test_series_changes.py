@@ -153,15 +153,15 @@ def told_by_the_week(db: database.Database, one: SeriesChange, change: Change) -
 def test_the_page_of_a_result_says_what_the_weekly_run_said(db: database.Database, filled: History) -> None:
     slower = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
     alone = over_time.gather(db, slower.series, 26)
-    assert (alone.told, alone.change.state) == (None, "regression")
+    assert (alone.weekly, alone.change.state) == (None, "regression")
     told = Change("no_change", "no change yet: but of 800 results some look like this by chance.")
     told_by_the_week(db, slower, told)
     page = over_time.gather(db, slower.series, 26)
     assert page.change == told
-    assert page.told is not None and page.told.judged == 1
+    assert page.weekly is not None and page.weekly.judged == 1
     accept(db, slower)
     page = over_time.gather(db, slower.series, 26)
-    assert (page.told, page.change.state) == (None, "no_change")
+    assert (page.weekly, page.change.state) == (None, "no_change")
     assert page.change.says != told.says
 
 
