@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 if "AIRFLOW_HOME" not in os.environ:  # before anything imports Airflow: there it would write its own settings
     os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="clusterbench-airflow-")
@@ -20,6 +21,7 @@ import pytest
 
 from clusterbench.base.connections import Connections, from_file
 from clusterbench_lab import Lab, temporary_lab
+from clusterbench_lab.temporary import remove_orphans
 from tests import BLOCK
 
 TOGETHER = {
@@ -39,20 +41,38 @@ LONGEST_FIRST = (
 """These begin before all others, so that none of them is still at work when everything else has ended."""
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of the same name
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Who runs the tests side by side ends what a process left that was killed, such as by Ctrl-C."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        remove_orphans()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A module's tests stay together, in their order, as they share servers and what was measured on them."""
-    for item in items:
-        module = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(module, module)))
     items.sort(key=_place)
 
 
 def _place(item: pytest.Item) -> tuple[int, bool]:
     """The long modules, then all that need servers, then the others."""
-    (group,) = (marker.args[0] for marker in item.iter_markers("xdist_group"))
+    group = _group(item.nodeid)
     place = LONGEST_FIRST.index(group) if group in LONGEST_FIRST else len(LONGEST_FIRST)
     return place, item.get_closest_marker("lab") is None
+
+
+def _group(nodeid: str) -> str:
+    """A module's tests stay together, in their order, as they share servers and what was measured on them."""
+    module = nodeid.partition("::")[0]
+    return TOGETHER.get(module, module)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """xdist's own groups (``--dist loadgroup``) do not work with pytest 9.2, which keeps a test's id elsewhere."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return ByGroup(config, log)
 
 
 AIRFLOW_ENVIRONMENT = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from clusterbench_lab.layout import DEFAULT_BLOCK, PROJECT_DIR, Layout
 
 _LENDER = PROJECT_DIR / ".lab"
 """The project's own lab, which need never have been up."""
+_PREFIX = "clusterbench-lab-"
 _PROGRAMS = {"s3proxy": ("lib",), "hadoop": ("lib", "classes")}
 
 
@@ -35,7 +37,7 @@ def temporary_lab(
     pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are copied from the
     project's own lab, into which they are fetched if it has none.
     """
-    lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))
+    lab_dir = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     lab = Lab(lab_dir, block=block, report=report, environment=environment)
     try:
         borrow_programs(lab_dir)
@@ -45,6 +47,18 @@ def temporary_lab(
         lab.down()
         if not keep:
             shutil.rmtree(lab_dir, ignore_errors=True)
+
+
+def remove_orphans() -> list[Path]:
+    """Take down the temporary labs whose makers were killed before they could do it. Returns where they were."""
+    found = []
+    for lab_dir in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        maker = lab_dir.name.removeprefix(_PREFIX).partition("-")[0]
+        if maker.isdigit() and lab_dir.stat().st_uid == os.geteuid() and not Path(f"/proc/{maker}").exists():
+            Lab(lab_dir).down()
+            shutil.rmtree(lab_dir, ignore_errors=True)
+            found.append(lab_dir)
+    return found
 
 
 def borrow_programs(lab_dir: Path) -> None:
