@@ -50,7 +50,7 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
 
 
 @contextmanager
-def testbed_on(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
+def on_testbed(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
     """A platform, connected; ``changes`` are made to the platform as declared."""
     with run.testbed(platform) as testbed:
         testbed.platform = testbed.platform.model_copy(update=changes)

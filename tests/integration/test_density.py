@@ -19,7 +19,7 @@ from clusterbench.workloads import load_workload
 from clusterbench_lab import Lab
 from clusterbench_lab.cgroups import PERIOD_US, SERVERS
 from clusterbench_lab.layout import NATIVE, VM64, VMS
-from tests.integration.helpers import new_run, testbed_on
+from tests.integration.helpers import new_run, on_testbed
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
 
@@ -40,7 +40,7 @@ awk -v start="$start" -v end="$end" -v ticks="$(getconf CLK_TCK)" \\
 def testbed(connections: Connections) -> Iterator[Testbed]:
     """Set up, with data, as a run has it; taken down after the test."""
     run = new_run(connections)
-    with testbed_on(run, PLATFORM) as testbed:
+    with on_testbed(run, PLATFORM) as testbed:
         for engine in testbed.engines.values():
             engine.set_up()
             engine.facts()
@@ -83,7 +83,7 @@ def test_limits_are_in_force_for_one_vm_and_for_all_at_once(testbed: Testbed, la
 def test_native_and_its_vm_have_the_limits_that_their_files_declare(
     connections: Connections, lab: Lab, host: str
 ) -> None:
-    with testbed_on(new_run(connections), f"lab_{host}") as testbed:
+    with on_testbed(new_run(connections), f"lab_{host}") as testbed:
         seen = facts.hosts(testbed.fleet)
         assert facts.unavailable(testbed.platform, seen) == {}
         (claim,) = facts.declared_hardware(testbed.platform, seen)

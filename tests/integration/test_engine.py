@@ -17,7 +17,7 @@ from clusterbench.spec.setup import Setup
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value.key_value import expected_checksum, index_of
-from tests.integration.helpers import changed, dataset, new_run, testbed_on
+from tests.integration.helpers import changed, dataset, new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 KEY_VALUE = load_workload("key_value")
@@ -25,7 +25,7 @@ KEY_VALUE = load_workload("key_value")
 
 @pytest.fixture
 def testbed(connections: Connections) -> Iterator[Testbed]:
-    with testbed_on(new_run(connections)) as testbed:
+    with on_testbed(new_run(connections)) as testbed:
         yield testbed
 
 
@@ -38,7 +38,7 @@ def relations(testbed: Testbed) -> list[str]:
 def test_the_same_seed_gives_the_same_rows_on_both_hosts(connections: Connections) -> None:
     sums = set()
     for platform in ("lab_db1", "lab_db2"):
-        with testbed_on(new_run(connections), platform) as testbed:
+        with on_testbed(new_run(connections), platform) as testbed:
             KEY_VALUE.generate(dataset(), testbed.engine)
             sums.add(KEY_VALUE.inspect(dataset(), testbed.engine)["checksum"])
     assert sums == {str(expected_checksum(dataset()))}
@@ -91,7 +91,7 @@ def test_a_whole_host_is_flushed_where_the_login_may_and_refused_in_words_where_
     connections: Connections, relations: list[str]
 ) -> None:
     """Root's lab logs in as an ordinary user without sudo, who may not; a developer's own login may be allowed to."""
-    with testbed_on(new_run(connections), page_cache="drop_caches") as testbed:
+    with on_testbed(new_run(connections), page_cache="drop_caches") as testbed:
         testbed.engine.facts()
         host = testbed.platform.database_hosts[0]
         if "yes" in testbed.fleet.run_on(host, "sudo -n true 2>/dev/null && echo yes || true").output:
@@ -112,7 +112,7 @@ def test_a_pooler_whose_port_is_taken_says_so(testbed: Testbed) -> None:
 
 def test_a_database_that_is_down_is_named_with_its_connection(connections: Connections) -> None:
     with (
-        testbed_on(new_run(changed(connections, "lab_db1_postgres", port=1))) as testbed,
+        on_testbed(new_run(changed(connections, "lab_db1_postgres", port=1))) as testbed,
         pytest.raises(EngineError) as e,
     ):
         testbed.engine.query("SELECT 1")
@@ -123,7 +123,7 @@ def test_a_database_that_is_down_is_named_with_its_connection(connections: Conne
 
 def test_a_wrong_password_is_explained_and_not_printed(connections: Connections) -> None:
     wrong = changed(connections, "lab_db1_postgres", password="wrong-4711")
-    with testbed_on(new_run(wrong)) as testbed, pytest.raises(EngineError, match="password authentication failed") as e:
+    with on_testbed(new_run(wrong)) as testbed, pytest.raises(EngineError, match="password authentication failed") as e:
         testbed.engine.query("SELECT 1")
     assert "wrong-4711" not in str(e.value)
 
@@ -159,7 +159,7 @@ def test_a_large_table_is_compared_with_that_of_the_first_run(
 def applied(connections: Connections, **settings: str) -> Iterator[Testbed]:
     """A platform that applies these settings."""
     setup = Setup.model_validate({"apply": ["engine"]})
-    with testbed_on(new_run(connections), setup=setup, settings=settings) as testbed:
+    with on_testbed(new_run(connections), setup=setup, settings=settings) as testbed:
         yield testbed
 
 

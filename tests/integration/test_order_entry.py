@@ -24,7 +24,7 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.order_entry import consistency, data, mix, rows, transactions
 from clusterbench_lab import Lab
-from tests.integration.helpers import new_run, testbed_on
+from tests.integration.helpers import new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 WAREHOUSES, SEED = 2, 20150312
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 @pytest.fixture(scope="module")
 def testbed(lab: Lab) -> Iterator[Testbed]:
     lab.up(airflow=False)
-    with testbed_on(new_run(from_file(lab.lab_dir / "connections.json"), "order_entry")) as testbed:
+    with on_testbed(new_run(from_file(lab.lab_dir / "connections.json"), "order_entry")) as testbed:
         data.generate(DATASET, testbed.engine)
         transactions.install(DATASET, testbed.engine)
         testbed.engine.facts()

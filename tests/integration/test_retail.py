@@ -21,7 +21,7 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import generation, load_workload
 from clusterbench.workloads.retail import load_files, order_lineitems
-from tests.integration.helpers import generated_run, new_run, testbed_on
+from tests.integration.helpers import generated_run, new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 ROWS, SEED = 20_000, 20060101
@@ -39,7 +39,7 @@ def run(connections: Connections) -> Iterator[Run]:
 
 @pytest.fixture
 def testbed(run: Run) -> Iterator[Testbed]:
-    with testbed_on(run) as made:
+    with on_testbed(run) as made:
         yield made
 
 
@@ -247,7 +247,7 @@ def test_at_full_scale_earlier_valid_runs_say_the_answer(
     remember_answers(run)
     later = new_run(connections, "retail")
     steps.open_run(later, {"scale": "smoke", "platforms": ["lab_db1"]}, {"by": "test"})
-    with testbed_on(later) as testbed:
+    with on_testbed(later) as testbed:
         again = measured(later, testbed, trial("partial_scan", "again"))
         assert again.outcome == "completed"
         assert later.archive.answers("partial_scan", TABLE)["source"] == "earlier valid runs"

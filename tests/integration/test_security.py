@@ -33,7 +33,7 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.setup import Setup
 from clusterbench.trial.protocol import run_trial
 from clusterbench_lab import Lab
-from tests.integration.helpers import changed, new_run, store_of, testbed_on, trial, wait_for
+from tests.integration.helpers import changed, new_run, on_testbed, store_of, trial, wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -172,7 +172,7 @@ def _pooled_trial(hostile: Connections) -> str:
     """Its outcome, with session settings that are hostile, too."""
     settings = {"application_name": f"'; DROP TABLE victim; $(touch {HACKED})"}
     made = trial(pooling="pgbouncer", rows=10_000)
-    with testbed_on(new_run(hostile)) as testbed:
+    with on_testbed(new_run(hostile)) as testbed:
         testbed.engine.facts()
         record = run_trial(replace(made, settings=settings), testbed)
     return record.reason or record.outcome
@@ -452,7 +452,7 @@ def test_hostile_settings_of_the_server_are_values_and_taken_back(connections: C
     """A backslash begins an escape in postgresql.conf, a quote ends the text: the server reads what was declared."""
     prefix = f"it's \\t \\\\ \\' $(touch {HACKED}) %m'; port = 1 # \\"
     declared = {"log_line_prefix": prefix, "cluster_name": 'lab"; x'}
-    with testbed_on(
+    with on_testbed(
         new_run(connections), settings=declared, setup=Setup.model_validate({"apply": ["engine"]})
     ) as testbed:
         before = testbed.engine.settings(declared)
@@ -466,7 +466,7 @@ def test_hostile_settings_of_the_server_are_values_and_taken_back(connections: C
 
 
 def test_a_server_s_setting_that_may_hold_a_password_is_not_archived(connections: Connections) -> None:
-    with testbed_on(new_run(connections)) as testbed:
+    with on_testbed(new_run(connections)) as testbed:
         name = testbed.engine.database.login  # type: ignore[attr-defined]
         alter = sql.SQL("ALTER ROLE {} SET {} = {}")
         private = {"app.jwt_secret": MARK, "app.password": MARK, "app.plain": "seen"}

@@ -12,7 +12,7 @@ from clusterbench.hosts import lease
 from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps
 from clusterbench.trial.protocol import job_of
-from tests.integration.helpers import changed, new_run, store_of, testbed_on, trial
+from tests.integration.helpers import changed, new_run, on_testbed, store_of, trial
 
 pytestmark = pytest.mark.lab
 ONE_SWEEP = {"sweeps": ["optimizer"]}
@@ -84,7 +84,7 @@ def test_a_database_too_small_for_the_data_is_refused_before_generation(connecti
 def test_a_full_disk_is_called_one(connections: Connections) -> None:
     full = psycopg.errors.DiskFull("could not extend file: No space left on device")
     with (
-        testbed_on(new_run(connections)) as testbed,
+        on_testbed(new_run(connections)) as testbed,
         pytest.raises(EngineError, match=r"disk is full.*free some space"),
         testbed.engine.connect(),  # type: ignore[attr-defined]
     ):

@@ -21,7 +21,7 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads.tpcds import queries as queries_module
 from clusterbench.workloads.tpcds import selection
 from clusterbench_lab import Lab
-from tests.integration.helpers import generated_run, testbed_on
+from tests.integration.helpers import generated_run, on_testbed
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_db1"
@@ -39,7 +39,7 @@ def run(lab: Lab) -> Iterator[Run]:
 
 @pytest.fixture
 def testbed(run: Run) -> Iterator[Testbed]:
-    with testbed_on(run, PLATFORM) as made:
+    with on_testbed(run, PLATFORM) as made:
         yield made
 
 

@@ -17,7 +17,7 @@ from clusterbench.engines import as_database
 from clusterbench.spec.catalog import Catalog
 from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference
 from clusterbench_lab import Lab
-from tests.integration.helpers import new_run, testbed_on
+from tests.integration.helpers import new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 SCALE_FACTOR, SEED = 0.1, 20160601
@@ -48,7 +48,7 @@ def sessions(lab: Lab) -> Iterator[list[Both]]:
     lab.up(airflow=False)
     settings = Catalog(project_root()).experiment("tpcds_density").settings["postgres"]
     settings = settings | {"search_path": DATASET.table, "statement_timeout": f"{TIMEOUT_S}s"}
-    with testbed_on(new_run(from_file(lab.lab_dir / "connections.json"))) as testbed, ExitStack() as closing:
+    with on_testbed(new_run(from_file(lab.lab_dir / "connections.json"))) as testbed, ExitStack() as closing:
         engine = as_database(testbed.engine)
         data.generate(DATASET, engine)
         duckdb = closing.enter_context(reference.database(SCALE_FACTOR))

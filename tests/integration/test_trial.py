@@ -17,14 +17,14 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from tests import BLOCK
-from tests.integration.helpers import ROWS, changed, dataset, new_run, store_of, testbed_on, trial
+from tests.integration.helpers import ROWS, changed, dataset, new_run, on_testbed, store_of, trial
 
 pytestmark = pytest.mark.lab
 
 
 @pytest.fixture
 def testbed(connections: Connections) -> Iterator[Testbed]:
-    with testbed_on(new_run(connections)) as testbed:
+    with on_testbed(new_run(connections)) as testbed:
         load_workload("key_value").generate(dataset(), testbed.engine)
         testbed.engine.facts()
         yield testbed
@@ -74,7 +74,7 @@ def test_a_worker_that_dies_while_the_driver_runs_is_followed_by_another(
     finally:
         type(job_of(slow, testbed)).wait = original  # type: ignore[method-assign]
     assert job_of(slow, testbed).state().phase == "running"
-    with testbed_on(new_run(connections)) as second:
+    with on_testbed(new_run(connections)) as second:
         second.archive = testbed.archive
         record = run_trial(slow, second)
     assert record.outcome == "completed" and record.samples == 40_000
@@ -122,7 +122,7 @@ def test_a_cold_trial_that_is_not_cold_is_invalid_never_warm(testbed: Testbed, m
 
 
 def test_where_caches_cannot_be_emptied_cold_is_not_applicable(connections: Connections) -> None:
-    with testbed_on(new_run(connections), page_cache="none") as testbed:
+    with on_testbed(new_run(connections), page_cache="none") as testbed:
         load_workload("key_value").generate(dataset(), testbed.engine)
         record = run_trial(trial(cache="cold"), testbed)
     assert record.outcome == "not_applicable"

@@ -25,7 +25,7 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads.key_value.key_value import KeyValue
 from clusterbench_lab.cgroups import SERVERS
-from tests.integration.helpers import new_run, testbed_on
+from tests.integration.helpers import new_run, on_testbed
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
 
@@ -82,7 +82,7 @@ class Waiting(Computing):
 
 @pytest.fixture
 def testbed(connections: Connections) -> Iterator[Testbed]:
-    with testbed_on(new_run(connections), PLATFORM) as testbed:
+    with on_testbed(new_run(connections), PLATFORM) as testbed:
         testbed.engine.facts()
         yield testbed
         steps.end_what_runs(testbed.fleet, testbed.platform, f"{testbed.archive.experiment}/{testbed.archive.run_id}")
