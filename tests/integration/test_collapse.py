@@ -18,8 +18,7 @@ from clusterbench.base.connections import Connection, Connections
 from clusterbench.base.errors import EngineError, NotYetError
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import FINDINGS, TrialRecord
-from clusterbench.engines import instances
-from clusterbench.engines.postgres import recovery
+from clusterbench.engines.postgres import processes, recovery
 from clusterbench.hosts import ssh
 from clusterbench.hosts.fleet import Address, Fleet
 from clusterbench.run import steps
@@ -67,7 +66,7 @@ def test_server_that_is_killed_is_started_for_the_next_level(on_db1: Callable[..
 def test_server_that_is_frozen_is_found_ended_and_started_and_its_series_given_up(
     on_db1: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instances, "READY_S", 3)
+    monkeypatch.setattr(processes, "READY_S", 3)
     with on_db1(repetitions=2, give_up_after=1) as series:
         assert series.measure(1, 1).outcome == "completed"
         begun = time.monotonic()
