@@ -27,7 +27,7 @@ from clusterbench.spec.host_settings import items
 from clusterbench_lab import processes
 from clusterbench_lab.many_hosts import ADDRESSES_PER_SSHD, ManyHosts, many_hosts
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]  # 640 hosts are all that this machine can do
 HOSTS = 640
 SESSION = "session=$(ps -o ppid= -p $PPID)"
 """Of the script: the sshd that serves it, above the one that ends it in time."""
@@ -107,7 +107,6 @@ def test_log_ins_at_once_are_bounded_and_a_host_is_logged_in_to_once(
     assert total == len(some)
 
 
-@pytest.mark.alone
 def test_the_flush_of_all_takes_less_than_half_a_minute(fleet: Fleet) -> None:
     """As in a trial, which is logged in by then. They share this machine's page cache: one drops it, all write it back.
 

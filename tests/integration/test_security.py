@@ -436,8 +436,8 @@ def test_a_run_by_steps_stops_at_another_host_key(connections: Connections) -> N
 def test_hostile_settings_of_hosts_are_words(connections: Connections) -> None:
     """Of a kernel setting that no kernel has, so that nothing of this machine is changed by whoever may."""
     value = f'1\'; touch {HACKED}; echo "$(touch {HACKED})" \\'
-    setup = Setup.model_validate({"apply": ["hosts"], "hosts": [{"sysctl": {"kernel.no_such_thing": value}}]})
-    declaring = PLATFORM.model_copy(update={"setup": setup})
+    declared = Setup.model_validate({"apply": ["hosts"], "hosts": [{"sysctl": {"kernel.no_such_thing": value}}]})
+    declaring = PLATFORM.model_copy(update={"setup": declared})
     with Fleet.of(PLATFORM, connections) as fleet:
         with pytest.raises(HostError) as caught:
             setup.set_up(declaring, fleet)

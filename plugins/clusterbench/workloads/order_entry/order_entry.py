@@ -17,6 +17,7 @@ from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import pgbench, pgbench_log
+from clusterbench.engines import DURABILITY_SETTINGS
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import (
     AS_SET,
@@ -29,7 +30,7 @@ from clusterbench.workloads.order_entry import consistency, data, mix, readings,
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import DURABILITY_SETTINGS, Database
+    from clusterbench.engines import Database
 
 PROBES = 16
 """About how many of its first, short steps a search for a utilisation lasts."""
