@@ -26,6 +26,7 @@ from clusterbench.base.archive import RunArchive, find_run
 from clusterbench.base.connections import Connections, from_file
 from clusterbench.base.errors import ArchiveError, HostError
 from clusterbench.base.paths import project_root
+from clusterbench.hosts import setup
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run import steps
 from clusterbench.run.run import Run
