@@ -105,6 +105,7 @@ MEASURE = """\
 import sys
 from pathlib import Path
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.base.connections import from_file
 run = Run("terasort", sys.argv[2], from_file(Path(sys.argv[1])))
 steps.measure(run, sys.argv[3], sys.argv[4])
