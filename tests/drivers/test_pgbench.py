@@ -132,7 +132,7 @@ def test_aborted_clients_give_errors_and_no_number() -> None:
 
 
 def test_aborted_clients_give_the_driver_s_own_words() -> None:
-    """They are the reason in the results table (``trial.py``), so they must not be lost when nothing was measured."""
+    """They are the reason in the results table (``trial/protocol.py``), so they must not be lost without a number."""
     details = pgbench.read(CAPTURED / "clients_aborted", 200).details
     assert 'undefined variable "prepared"' in str(details["driver_errors"])
     assert "0/200" in str(details["driver_said"])

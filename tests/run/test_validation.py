@@ -26,7 +26,7 @@ def trial(repetition: int = 1) -> Trial:
 
 
 def record(repetition: int = 1, **changed: Any) -> TrialRecord:
-    """A good trial, as ``trial.py`` writes it."""
+    """A good trial, as ``trial/protocol.py`` writes it."""
     parts: dict[str, Any] = {
         "outcome": "completed",
         "reason": "",

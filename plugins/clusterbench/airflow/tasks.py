@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
 DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=RETRY_DELAY_S)}
-"""Steps can be tried again; a trial's driver is never started again (see ``jobs.py``)."""
+"""Steps can be tried again; a trial's driver is never started again (see ``hosts/detached_job.py``)."""
 
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 """A full-scale run of another experiment may hold a cluster for days."""

@@ -72,7 +72,7 @@ class BulkLoad:
     """A bulk load, run on the host that has the files, in a directory where ``files/`` has them."""
 
     streams: Sequence[Sequence[str]]
-    """Statements of the sessions that are measured (``streams.Load``)."""
+    """Statements of the sessions that are measured (``psql_streams.Streams``)."""
     before: str = ""
     """Bash on that host, before the clock starts: file servers."""
     after: str = ""

@@ -1,6 +1,6 @@
 """What of changes.json people are told: each series that changed, in words. Pure.
 
-``regression.py`` finds the changes; here is what the notification, the question about baselines and the leaf of the
+``change_test.py`` finds the changes; here is what the notification, the question about baselines and the leaf of the
 weekly run read of them.
 """
 
@@ -22,7 +22,7 @@ QUESTION_DAYS = 6
 
 @dataclass(frozen=True)
 class ReportedChange:
-    """An entry of changes.json, as ``regressions.SeriesChange`` writes it."""
+    """An entry of changes.json, as ``series_changes.SeriesChange`` writes it."""
 
     experiment: str
     scale: str

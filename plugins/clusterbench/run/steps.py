@@ -218,7 +218,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
 
 
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
-    """One trial; see ``trial.py`` for its protocol. A finished run takes no more trials, only tells those it has.
+    """One trial, by the protocol of ``trial/protocol.py``. A finished run takes no more trials, it tells those it has.
 
     Raises NotYetError where an earlier step of its series has no record and this is not the ``last_try``.
     """
