@@ -82,7 +82,6 @@ AIRFLOW_ENVIRONMENT = {
     "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
-    "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "20",
 }
 """A platform of each kind: where all of an experiment's fail, one more costs half a minute and proves nothing more.
 What was killed is looked for more often."""
@@ -104,3 +103,13 @@ def lab_with_airflow() -> Iterator[Lab]:
 def connections(lab: Lab) -> Connections:
     lab.up(airflow=False)  # mends what another test took down
     return from_file(lab.lab_dir / "connections.json")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        found = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -51,16 +51,6 @@ def history(lab_with_airflow: Lab) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
 def asked() -> list[str]:
     """Every address that the browser asked for."""
     return []

@@ -20,7 +20,7 @@ from clusterbench.report.run.density import DensityCell, DensityTable, Line, den
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.page import render_report
 from clusterbench.report.run.queries import QueryTable, query_tables
-from clusterbench.report.run.sweeps import SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.statistics import GIVEN_UP as GIVEN_UP_PATTERN
 from clusterbench.trial.concurrency_series import given_up
@@ -36,7 +36,7 @@ def archive_in(folder: Path) -> RunArchive:
 
 def gathered(tmp_path: Path, found: list[TrialRecord] | None = None) -> tuple[Gathered, list[SweepView]]:
     run = gather(archive_in(write(tmp_path, found)), CATALOG)
-    return run, sweep_views(run)
+    return run, SweepView.of_run(run)
 
 
 def tabulated(tmp_path: Path, found: list[TrialRecord] | None = None) -> DensityTable:
@@ -134,7 +134,7 @@ def test_level_that_was_not_run_is_no_x(tmp_path: Path) -> None:
         for one in run.results
     ]
     run = dataclasses.replace(run, results=results)
-    table = density_table(run, sweep_views(run))
+    table = density_table(run, SweepView.of_run(run))
     assert table is not None
     assert (line(table, "lite", 1).cells[1].time, line(table, "lite", 1).cells[1].has_failed) == ("not run", False)
 
@@ -154,7 +154,7 @@ def test_warnings_are_counts_and_a_dash_where_none_are_counted(table: DensityTab
     run, _ = gathered(tmp_path)
     for result in run.results:
         result.measurements.pop("interconnect_warnings", None)
-    bare = density_table(run, sweep_views(run))
+    bare = density_table(run, SweepView.of_run(run))
     assert bare is not None
     assert [cell.warnings for cell in line(bare, "lite", 20).cells] == ["–"] * 3
     warned = next(one for one in findings(run, bare) if one.what == "warnings from")

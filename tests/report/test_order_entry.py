@@ -20,7 +20,7 @@ from clusterbench.report.run.page import render_report
 from clusterbench.report.run.per_type import is_of_a_type, type_table
 from clusterbench.report.run.platforms import comparisons
 from clusterbench.report.run.steadiness import Steadiness, steadiness
-from clusterbench.report.run.sweeps import SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import SystemTable, printed_tables, system_tables
 from clusterbench.results.gather import Gathered, gather
 from tests.order_entry_run import ALL_ON, NOTICE, PLATFORMS, SHARES, record, records, write
@@ -37,7 +37,7 @@ def archive_in(folder: Path) -> RunArchive:
 
 def gathered(folder: Path, found: Sequence[TrialRecord] | None = None) -> tuple[Gathered, list[SweepView]]:
     run = gather(archive_in(write(folder, found)), CATALOG)
-    return run, sweep_views(run)
+    return run, SweepView.of_run(run)
 
 
 @pytest.fixture(scope="module")

@@ -24,16 +24,6 @@ WIDER_THAN_SHOWN = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
 def captured(root: Path) -> Path:
     return CAPTURED / "key_value" / "s1"
 

@@ -13,7 +13,7 @@ import pytest
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.report.run.page import render_report
 from clusterbench.report.run.platforms import Comparison, comparisons
-from clusterbench.report.run.sweeps import sweep_views
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import gather
 from clusterbench.results.statistics import ratio
 from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
@@ -31,7 +31,7 @@ def archive_in(folder: Path) -> RunArchive:
 
 def compared(folder: Path) -> list[Comparison]:
     run = gather(archive_in(folder), CATALOG)
-    return comparisons(run, sweep_views(run))
+    return comparisons(run, SweepView.of_run(run))
 
 
 def results_of(folder: Path, sweep: str, platform: str) -> list[dict[str, Any]]:

@@ -56,10 +56,7 @@ class AirflowApi:
             raise AirflowAwayError(
                 f"Airflow at {self.url} cannot be reached: {error}; is it up? ('make up' starts the lab's)"
             ) from None
-        if answer.is_server_error:
-            raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
-        if answer.is_error:
-            raise AirflowApiError(f"Airflow at {self.url} refused: {_said(answer)}")
+        self._check(answer)
         return answer.json() if answer.content else None
 
     def ensure_pools(self, names: Mapping[str, str]) -> list[str]:
@@ -119,15 +116,19 @@ class AirflowApi:
             answer = httpx.post(
                 f"{self.url}/auth/token", json={"username": self.user, "password": self.password}, timeout=TIMEOUT_S
             )
-            if answer.is_server_error:
-                raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
-            if answer.is_error:
-                raise AirflowApiError(f"Airflow at {self.url} refused the login of {self.user!r}: {_said(answer)}")
+            self._check(answer, f" the login of {self.user!r}")
             token = answer.json()["access_token"]
             self._client = httpx.Client(
                 base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT_S
             )
         return self._client
+
+    def _check(self, answer: httpx.Response, asked: str = "") -> None:
+        """Raise what an answer that is an error means; ``asked``: what Airflow refuses then."""
+        if answer.is_server_error:
+            raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
+        if answer.is_error:
+            raise AirflowApiError(f"Airflow at {self.url} refused{asked}: {_said(answer)}")
 
 
 def _of_lab(path: Path) -> AirflowApi:

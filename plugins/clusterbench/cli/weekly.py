@@ -10,12 +10,11 @@ from typing import Any
 
 from clusterbench.airflow.api import AirflowApi
 from clusterbench.airflow.watch import Tasks, follow
-from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
-from clusterbench.base.connections import local_connections
+from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
-from clusterbench.cli.common import FAILED, OK
+from clusterbench.cli.common import FAILED, OK, store
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
@@ -39,8 +38,7 @@ def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bo
         return OK
     state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
     asked = datetime.fromisoformat(api.dag_run(WEEKLY, dag_run_id)["run_after"])
-    store = Store.of(local_connections(lab_dir())(CONNECTION_ID))
-    return show_end(RunArchive(store, WEEKLY, run_id_from(asked, dag_run_id)), state, show)
+    return show_end(RunArchive(store(), WEEKLY, run_id_from(asked, dag_run_id)), state, show)
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from clusterbench.results.compare import OneRun
 from clusterbench.results.facts_compared import AS_COMPARED, Side
 from clusterbench.results.gather import Gathered, gather, of_gathered
 from clusterbench.results.statistics import Result
-from clusterbench.results.sweep_results import sweep_results
+from clusterbench.results.sweep_results import SweepResults
 from clusterbench.spec.catalog import Catalog
 
 AT_ONCE = 256
@@ -237,7 +237,7 @@ def _result(position: int, result: Result) -> Row:
 
 def _measurements(run: Gathered, results: Iterable[Result]) -> list[list[Row]]:
     """Direction and what is plotted are the workload's and the experiment's, where this version still has them."""
-    views = {view.name: view for view in sweep_results(run)}
+    views = {view.name: view for view in SweepResults.of_run(run)}
     plotted = {name: set(view.plotted) for name, view in views.items()}
     return [
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Self
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
@@ -27,6 +28,19 @@ class SweepResults:
         self.levels = self._levels(found)
         self.varied = [name for name, levels in self.levels.items() if len(levels) > 1 or self._trades(name)]
         self.results = sorted(found, key=self._order)
+
+    @classmethod
+    def of_run(cls, run: Gathered) -> list[Self]:
+        """Every sweep that was planned, in the order of the experiment's file."""
+        workloads: dict[str, str] = {}
+        for record in run.trials:
+            workloads[record.trial.sweep] = record.trial.workload
+        for trials in run.plan.trials.values() if run.plan else []:
+            workloads.update({trial.sweep: trial.workload for trial in trials})
+        declared = list(run.experiment.sweeps) if run.experiment else []
+        found = list(dict.fromkeys(result.sweep for result in run.results))
+        names = [name for name in declared if name in found] + [name for name in found if name not in declared]
+        return [cls(run, n, [r for r in run.results if r.sweep == n], workloads.get(n, "")) for n in names]
 
     def _levels(self, found: Sequence[Result]) -> dict[str, list[Level]]:
         """Levels that occur, by factor; factors and levels in the order in which they were declared."""
@@ -112,27 +126,6 @@ class SweepResults:
 
     def words(self, levels: Mapping[str, Level], names: Iterable[str]) -> str:
         return ", ".join(say_level(self.workload, name, levels[name]) for name in names if name in levels)
-
-
-Parts = tuple[Gathered, str, list[Result], str]
-
-
-def sweep_results(run: Gathered) -> list[SweepResults]:
-    """Every sweep that was planned, in the order of the experiment's file."""
-    return [SweepResults(*parts) for parts in parts_of_sweeps(run)]
-
-
-def parts_of_sweeps(run: Gathered) -> list[Parts]:
-    """What each ``SweepResults`` is made of."""
-    workloads: dict[str, str] = {}
-    for record in run.trials:
-        workloads[record.trial.sweep] = record.trial.workload
-    for trials in run.plan.trials.values() if run.plan else []:
-        workloads.update({trial.sweep: trial.workload for trial in trials})
-    declared = list(run.experiment.sweeps) if run.experiment else []
-    found = list(dict.fromkeys(result.sweep for result in run.results))
-    names = [name for name in declared if name in found] + [name for name in found if name not in declared]
-    return [(run, n, [r for r in run.results if r.sweep == n], workloads.get(n, "")) for n in names]
 
 
 def _place(name: str, order: Sequence[str]) -> tuple[int, str]:

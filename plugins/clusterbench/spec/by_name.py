@@ -74,6 +74,7 @@ def _engine_part(name: str, part: str) -> ModuleType:
     return importlib.import_module(f"clusterbench.engines.{name}.{part}")
 
 
-def engine_names() -> list[str]:
+@lru_cache(maxsize=1)
+def engine_names() -> tuple[str, ...]:
     """Each engine is a folder of its name, with the modules ``engine`` and ``declaration``."""
-    return sorted(path.parent.name for path in (PACKAGE / "engines").glob("[a-z]*/engine.py"))
+    return tuple(sorted(path.parent.name for path in (PACKAGE / "engines").glob("[a-z]*/engine.py")))

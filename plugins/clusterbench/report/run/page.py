@@ -27,7 +27,7 @@ from clusterbench.report.run.queries import query_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.steadiness import steadiness
 from clusterbench.report.run.steadiness_chart import draw_steadiness
-from clusterbench.report.run.sweeps import SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import printed_tables, system_tables
 from clusterbench.report.template import environment
 from clusterbench.results.gather import Gathered, gather
@@ -40,7 +40,7 @@ TEMPLATE = "report.html.j2"
 def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
     run = labelled(gather(archive, catalog))
-    columns, views = tables.trial_columns(run), sweep_views(run)
+    columns, views = tables.trial_columns(run), SweepView.of_run(run)
     compared, equal = comparisons(run, views), pairs(run, views)
     return (
         _environment()

@@ -12,10 +12,9 @@ from clusterbench.report.run.cell_words import answer, paper_text, ratio_text, s
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.sweep_chart import sweep_chart
 from clusterbench.results.beside_paper import belongs
-from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, Summary
-from clusterbench.results.sweep_results import SweepResults, parts_of_sweeps
+from clusterbench.results.sweep_results import SweepResults
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.published import published_text
 
@@ -64,11 +63,6 @@ class SweepView(SweepResults):
     @property
     def plots(self) -> list[Plot]:
         return [_plot(self, name) for name in self.plotted]
-
-
-def sweep_views(run: Gathered) -> list[SweepView]:
-    """Every sweep that was planned, in the order of the experiment's file."""
-    return [SweepView(*parts) for parts in parts_of_sweeps(run)]
 
 
 # Published values.

@@ -16,7 +16,7 @@ from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.density import density_table
 from clusterbench.report.run.paper_tables import paper_tables
 from clusterbench.report.run.platforms import comparisons
-from clusterbench.report.run.sweeps import SweepView, sweep_views
+from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.beside_paper import belongs
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
@@ -53,7 +53,7 @@ def beside(run: Gathered) -> Beside | None:
     """None where the experiment has no paper, or nothing of this run stands beside it."""
     if run.published is None:
         return None
-    views = sweep_views(run)
+    views = SweepView.of_run(run)
     lines = [*_values(run, views), *_platforms(run, views), *_tables(run, views), *_densities(run, views)]
     if not lines:
         return None
