@@ -162,7 +162,7 @@ def until(end_s: float, clock: Clock, of_health: dict[str, Any], error: AirflowA
             return {"state": "success" if clock.at_s - begun >= end_s else "running"}
 
         def task_instances(self, _dag_id: str, _dag_run_id: str) -> list[dict[str, Any]]:
-            return []
+            return [task("open_run", "success")] if clock.at_s - begun >= 80 else []
 
         def health(self) -> dict[str, Any]:
             return of_health if 20 <= clock.at_s - begun < 80 else HEALTHY
@@ -174,9 +174,19 @@ def test_follower_asks_for_the_scheduler_every_few_seconds(monkeypatch: Any) -> 
     clock, out = Clock(monkeypatch), io.StringIO()
     api = until(120, clock, unhealthy("scheduler"))
     assert watch.follow(api, "smoke", "r1", out) == "success"
-    died, back = out.getvalue().splitlines()
+    died, back, step = out.getvalue().splitlines()
     assert died.startswith("[  0:20] no scheduler is alive in Airflow at http://airflow: its last heartbeat was at ")
     assert back == "[  1:20] a scheduler is alive again; the run goes on"
+    assert step == "[  1:20] open_run: done"
+
+
+def test_return_of_the_scheduler_is_said_although_the_run_has_ended_meanwhile(monkeypatch: Any) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    assert watch.follow(until(80, clock, unhealthy("scheduler")), "smoke", "r1", out) == "success"
+    assert [line[9:] for line in out.getvalue().splitlines()[1:]] == [
+        "a scheduler is alive again; the run goes on",
+        "open_run: done",
+    ]
 
 
 def test_run_that_is_over_is_told_although_no_scheduler_is_alive(monkeypatch: Any) -> None:
@@ -193,6 +203,7 @@ def test_follower_says_that_airflow_does_not_answer_and_goes_on_trying(monkeypat
         "[  0:30] no answer for 10 s; asking again for 10 minutes, and the run goes on without this command. "
         "Airflow at http://airflow cannot be reached: refused",
         "[  1:20] Airflow at http://airflow answers again",
+        "[  1:20] open_run: done",
     ]
 
 

@@ -156,6 +156,19 @@ def test_window_shorter_than_a_sample_is_described_by_the_one_that_holds_it() ->
     assert (found["samples"], found["mean"]["cpu_percent"]) == (1, 30.0)
 
 
+def test_sample_covers_the_seconds_that_the_collector_missed_before_it() -> None:
+    """A busy host: nothing was collected at 102 and 103."""
+    found = telemetry.summary(rows_at(101, 104, 105), 102.1, 102.17)
+    assert (found["samples"], found["mean"]["cpu_percent"]) == (1, 20.0)
+
+
+@pytest.mark.parametrize(("window", "samples"), [((104.1, 104.13), 1), ((104.6, 104.63), 0)])
+def test_window_between_the_last_sample_as_known_and_its_true_time_is_that_samples(
+    window: tuple[float, float], samples: int
+) -> None:
+    assert telemetry.summary(rows_at(102, 103, 104), *window)["samples"] == samples
+
+
 def test_window_on_the_edges_of_samples_takes_those_within() -> None:
     found = telemetry.summary(rows_at(101, 102, 103, 104), 101.0, 103.0)
     assert (found["samples"], found["mean"]["cpu_percent"]) == (2, 25.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import threading
 import uuid
@@ -66,8 +67,9 @@ class Watched:
             for name in ("cmdline", "environ"):
                 self._note(process / name, f"{name} of a process")
         for folder in self.work_dirs:
-            for path in folder.rglob("*"):
-                self._note_file(path)
+            for parent, _, names in os.walk(folder):  # which bears that folders vanish meanwhile
+                for name in names:
+                    self._note_file(Path(parent) / name)
         self.looks += 1
 
     def _note_file(self, path: Path) -> None:

@@ -40,6 +40,11 @@ class Liveness:
     url: str
     _dead: set[str] = field(default_factory=set)
 
+    @property
+    def is_any_dead(self) -> bool:
+        """A part was dead when it was last looked at."""
+        return bool(self._dead)
+
     def changes(self, health: Mapping[str, Any], now: datetime) -> list[str]:
         """Sentences about what died or came back since the last call. ``health``: the answer of /monitor/health."""
         return [line for part in _known(health) if (line := self._change(part, health[part.key], now))]

@@ -72,10 +72,10 @@ class _Follower:
             return ""
         self._is_back()
         self.over |= {(name, run_id) for name, run_id, found in within if _is_over(found)}
+        if state not in ("success", "failed") or self.liveness.is_any_dead:
+            self._say_liveness()
         for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
             self._say_steps(name, run_id, found)
-        if state not in ("success", "failed"):
-            self._say_liveness()
         return state
 
     def _say_steps(self, name: str, run_id: str, found: Tasks) -> None:
@@ -90,8 +90,11 @@ class _Follower:
                     print(f"         its log: {self.api.url}{log}", file=self.out, flush=True)
 
     def _say_liveness(self) -> None:
-        """Of scheduler and DAG processor, without which a run stands still and nothing in its steps says so."""
-        if time.monotonic() - self.health_asked < HEALTH_POLL_S:
+        """Of scheduler and DAG processor, without which a run stands still and nothing in its steps says so.
+
+        While one is dead Airflow is asked at every look, so that its return is said before the steps that follow it.
+        """
+        if not self.liveness.is_any_dead and time.monotonic() - self.health_asked < HEALTH_POLL_S:
             return
         self.health_asked = time.monotonic()
         try:

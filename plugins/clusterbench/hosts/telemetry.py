@@ -39,6 +39,7 @@ POINTS_MAX = 400
 POINTS_OF_ALL_MAX = 1200
 """Points of all courses of a trial together, so that records stay small with many hosts."""
 DRAWN_HOSTS_MAX = 16
+TIME_KNOWN_TO_S = 0.5
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
@@ -226,11 +227,12 @@ def summary(
 ) -> dict[str, Any]:
     """Means over the measured window, and how busy the host was in the sample before it, or before ``before_s``.
 
-    A sample covers the second before its time. A window shorter than a sample is described by the one that holds it.
+    A sample covers the time since the one before it: mostly a second, more where the host was too busy to collect.
+    A window shorter than a sample is described by the one that holds it.
     """
     if not rows or start_s is None or end_s is None:
         return {"samples": 0}
-    inside = [row for row in rows if row["time_s"] > start_s and row["time_s"] - 1 < end_s]
+    inside = _of_window(rows, start_s, end_s)
     before = [row for row in rows if row["time_s"] <= (start_s if before_s is None else min(before_s, start_s))]
     names = sorted({name for row in inside for name in row if name != "time_s"})
     means = {name: sum(row.get(name, 0.0) for row in inside) / len(inside) for name in names}
@@ -241,14 +243,29 @@ def summary(
     }
 
 
+def _of_window(rows: list[dict[str, float]], start_s: float, end_s: float) -> list[dict[str, float]]:
+    """The samples that cover a part of the window.
+
+    A sample's time is known to half a second (``samples``). A short window that lies between the last one's time, as
+    it is known, and the true one is that sample's.
+    """
+    covered = [row for begun, row in zip(_begins(rows), rows, strict=True) if row["time_s"] > start_s and begun < end_s]
+    return covered or [row for row in rows[-1:] if row["time_s"] > start_s - TIME_KNOWN_TO_S]
+
+
+def _begins(rows: Sequence[Mapping[str, float]]) -> list[float]:
+    """When the time begins that each sample covers: at the sample before it."""
+    return [rows[0]["time_s"] - 1, *(row["time_s"] for row in rows[:-1])] if rows else []
+
+
 def totals(rows: Sequence[Mapping[str, float]], start_s: float, end_s: float) -> dict[str, float]:
     """Bytes through disks and networks between two times.
 
     A sample is the mean since the one before it, mostly of a second, and counts as far as that lies between them.
     """
-    begins = [rows[0]["time_s"] - 1, *(row["time_s"] for row in rows)] if rows else []
     weights = [
-        max(0.0, min(row["time_s"], end_s) - max(begun, start_s)) for begun, row in zip(begins, rows, strict=False)
+        max(0.0, min(row["time_s"], end_s) - max(begun, start_s))
+        for begun, row in zip(_begins(rows), rows, strict=True)
     ]
     return {
         f"{name.removesuffix('_mb_per_s')}_bytes": sum(
