@@ -19,6 +19,7 @@ LIBRARIES = (
     "boto3",
     "duckdb",
     "psycopg",
+    "airflow.providers.standard.decorators.sensor",
 )
 
 if __name__ == "__main__":

@@ -63,13 +63,15 @@ class Catalog:
         offered = offered or [platform.platform for platform in known]
         return experiment.model_copy(update={"platforms": offered}) if offered else experiment
 
-    def experiments(self) -> list[tuple[Experiment, list[Platform]]]:
+    def experiments(self, name: str | None = None) -> list[tuple[Experiment, list[Platform]]]:
         """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``.
 
-        One without a platform that is offered here is left out.
+        With a name, that one alone. One without a platform that is offered here is left out.
         """
         found = []
         for file in self.experiment_files:
+            if name not in (None, file.stem):
+                continue
             try:
                 experiment = self.read_experiment(file)
                 platforms = self.platforms_for(experiment)
