@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock up down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
+.PHONY: help setup lock up fetch down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -30,6 +30,9 @@ lock:  ## write requirements.lock anew from pyproject.toml; versions stay where 
 up: setup  ## bring the lab up: hosts, PostgreSQL, S3, Airflow, all on this machine
 	@$(bin)/clusterbench lab up
 
+fetch: setup
+	@$(bin)/clusterbench lab fetch
+
 down:  ## stop the lab; its data stays
 	@$(bin)/clusterbench lab down
 
@@ -52,7 +55,8 @@ quick: setup  ## lint, types, and the tests that need no server: three minutes, 
 pure: setup
 	$(bin)/python -m pytest -q -n 2 -m "not lab"
 
-test: lint types  ## lint, types, and all tests, with real servers
+test: setup  ## lint, types, and all tests, with real servers
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types fetch
 	$(bin)/python -m pytest -n $(workers) -m "not alone" --durations=25
 	$(bin)/python -m pytest -m alone --durations=5
 

@@ -41,13 +41,21 @@ LONGEST_FIRST = (
 """These begin before all others, so that none of them is still at work when everything else has ended."""
 
 
+SERVERS = {"lab", "lab_with_airflow", "browser"}
+"""Who asks for one of these fixtures is marked as a test that needs it."""
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Who runs the tests side by side ends what a process left that was killed, such as by Ctrl-C."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         remove_orphans()
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that were not asked for are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVERS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("lab")
     items.sort(key=_place)
 
 
@@ -79,7 +87,6 @@ AIRFLOW_ENVIRONMENT = {
     "CLUSTERBENCH_PLATFORMS": "lab_db1,lab_db2,lab_hadoop1,lab_ideal,lab_native",
     "CLUSTERBENCH_RETRY_DELAY_S": "1",
     "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS": "0.01",
-    "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
 }

@@ -1,4 +1,4 @@
-"""`clusterbench lab up | status | down`."""
+"""`clusterbench lab up | status | down | fetch`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
+from clusterbench_lab import programs
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
 
@@ -22,6 +23,9 @@ def main(argv: list[str]) -> int:
             return _up(choices)
         if choices.action == "down":
             Lab(lab_dir(), report=_say).down()
+            return 0
+        if choices.action == "fetch":
+            programs.fetch(lab_dir())
             return 0
         return _status(as_json=choices.json)
     except LabError as error:
@@ -72,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
     status.add_argument("--json", action="store_true")
     actions.add_parser("down", help="stop what `up` started; the data stays")
+    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop, by Maven")
     return parser
 
 

@@ -6,9 +6,11 @@ a server is ours if its own postmaster.pid names a postgres that works in our da
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import subprocess
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ from clusterbench_lab.server import Server, template
 if TYPE_CHECKING:
     import psycopg
 
+_ONE_AT_A_TIME = threading.Lock()
 _READY_LINE = 7  # of postmaster.pid: "starting", "ready", "stopping"
 
 
@@ -139,11 +142,29 @@ class Postgres(Server):
             return []
 
     def _make_cluster(self) -> None:
-        """initdb beside the place and move it there, so that half a cluster never looks like a whole one."""
+        """Copied beside the place and moved there, so that half a cluster never looks like a whole one."""
         if (self.data_dir / "PG_VERSION").exists():
             self._check_version()
             return
         new = self.host_dir / f"pgdata.{secrets.token_hex(4)}"
+        done = self.account.run(["cp", "--archive", str(self._empty_cluster()), str(new)])
+        if done.returncode != 0:
+            raise LabError(f"{self.name}: its data folder could not be made:\n{done.stderr}")
+        new.rename(self.data_dir)
+
+    def _empty_cluster(self) -> Path:
+        """By initdb, once for all servers of a lab with the same role and password: it takes seconds of a processor."""
+        kept = self.layout.lab_dir / "postgres"
+        of = f"{binary_dir()}:{self.settings.role}:{self.password}"
+        made = kept / hashlib.sha256(of.encode()).hexdigest()[:8]
+        with _ONE_AT_A_TIME:
+            if not made.exists():
+                self.account.make_directory(kept)
+                self._initdb(new := kept / f"new.{secrets.token_hex(4)}")
+                new.rename(made)
+        return made
+
+    def _initdb(self, folder: Path) -> None:
         password_file = self.host_dir / "initdb_password"
         self.account.write(password_file, self.password + "\n")
         options = [
@@ -156,12 +177,11 @@ class Postgres(Server):
         ]
         options += ["--encoding", "UTF8", "--locale", "C.UTF-8", "--data-checksums", "--no-sync"]
         try:
-            done = self.account.run([str(binary_dir() / "initdb"), "-D", str(new), *options])
+            done = self.account.run([str(binary_dir() / "initdb"), "-D", str(folder), *options])
         finally:
             password_file.unlink()
         if done.returncode != 0:
-            raise LabError(f"{self.name}: initdb failed in {self.host_dir}:\n{done.stdout}{done.stderr}")
-        new.rename(self.data_dir)
+            raise LabError(f"{self.name}: initdb failed in {folder}:\n{done.stdout}{done.stderr}")
 
     def _check_version(self) -> None:
         made_with = (self.data_dir / "PG_VERSION").read_text().strip()

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from clusterbench_lab import s3
-from clusterbench_lab.account import server_account
-from clusterbench_lab.hadoop import HadoopJars
+from clusterbench_lab import programs
 from clusterbench_lab.lab import Lab, Report, silent
-from clusterbench_lab.layout import DEFAULT_BLOCK, PROJECT_DIR, Layout
+from clusterbench_lab.layout import PROJECT_DIR
 
 _LENDER = PROJECT_DIR / ".lab"
 """The project's own lab, which need never have been up."""
 _PREFIX = "clusterbench-lab-"
-_PROGRAMS = {"s3proxy": ("lib",), "hadoop": ("lib", "classes")}
 
 
 @contextlib.contextmanager
@@ -67,16 +63,5 @@ def borrow_programs(lab_dir: Path) -> None:
     If the project's own lab is another user's, this lab fetches them for itself.
     """
     with contextlib.suppress(OSError):
-        _LENDER.mkdir(exist_ok=True)
-        with (_LENDER / "programs.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side, and two Mavens would write to one place
-            _fetch_programs()
-        for program, parts in _PROGRAMS.items():
-            for part in parts:
-                shutil.copytree(_LENDER / program / part, lab_dir / program / part)
-
-
-def _fetch_programs() -> None:
-    account = server_account()
-    s3.install(account, _LENDER / "s3proxy")
-    HadoopJars(Layout(_LENDER, DEFAULT_BLOCK), account).up()
+        programs.fetch(_LENDER)
+        programs.copy(_LENDER, lab_dir)

@@ -19,8 +19,9 @@ from clusterbench.base.connections import Connections, from_file
 from clusterbench.base.errors import EngineError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
-from clusterbench.engines.hadoop import yarn
-from clusterbench.engines.hadoop.daemons import NAMENODE
+from clusterbench.engines.hadoop import daemons, yarn
+from clusterbench.engines.hadoop.configuration import Configuration
+from clusterbench.engines.hadoop.daemons import NAMENODE, NODEMANAGER
 from clusterbench.engines.hadoop.engine import HadoopCluster
 from clusterbench.engines.hadoop.fsck import placement
 from clusterbench.run import steps
@@ -57,6 +58,12 @@ def testbed(run: Run) -> Iterator[Testbed]:
     with run.testbed(PLATFORM) as made:
         made.engine.recover()
         yield made
+
+
+@pytest.fixture
+def two_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half as many tasks, where what is tested does not depend on their number: each is a Java of its own."""
+    monkeypatch.setattr(Configuration, "cluster_slots", 2)
 
 
 def cluster_of(testbed: Testbed) -> HadoopCluster:
@@ -190,19 +197,25 @@ def test_a_daemon_that_runs_with_another_value_is_named(testbed: Testbed) -> Non
     cluster = cluster_of(testbed)
     told = {**cluster.declared_settings()}
     directory = quote(cluster.configuration.directories["worker2"])
-    change = f"sed -i 's/<value>4194304</<value>1048576</' {directory}/conf/hdfs-site.xml"
-    testbed.fleet.run_on("worker2", f"{change}; kill $(cat {directory}/DataNode.pid)")
-    wait_for(lambda: any(not row["alive"] for row in cluster.state()), "the DataNode is down")
-    try:
+
+    def start_again_with(value: int, instead_of: int) -> None:
+        change = f"sed -i 's/<value>{instead_of}</<value>{value}</' {directory}/conf/hdfs-site.xml"
+        testbed.fleet.run_on("worker2", f"{change}; kill $(cat {directory}/DataNode.pid)")
+        wait_for(lambda: any(not row["alive"] for row in cluster.state()), "the DataNode is down")
         assert cluster.recover() == ["DataNode on worker2 was down and was started"]
+
+    start_again_with(1048576, instead_of=4194304)
+    try:
         found = cluster.settings(told)
         assert {name: value for name, value in found.items() if value != told[name]} == {
             "dfs.datanode.readahead.bytes": "1048576 (DataNode on worker2)"
         }
     finally:
-        cluster.set_up()
+        start_again_with(4194304, instead_of=1048576)
+    assert cluster.settings(told) == told
 
 
+@pytest.mark.usefixtures("two_slots")
 def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
     """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated.
 
@@ -232,6 +245,7 @@ def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
     assert "answer" not in record.evidence["driver"]
 
 
+@pytest.mark.usefixtures("two_slots")
 def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(testbed: Testbed) -> None:
     planned = trial("lost")
     pid_file = Path(cluster_of(testbed).configuration.directories["worker3"]) / "DataNode.pid"
@@ -279,6 +293,7 @@ def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) ->
     assert "end it with: hdfs dfsadmin -safemode leave" in record.reason
 
 
+@pytest.mark.usefixtures("two_slots")
 def test_a_full_hdfs_is_said(testbed: Testbed) -> None:
     planned = dataclasses.replace(trial("full"), settings={"mapreduce.map.maxattempts": "1"})
     on_hdfs(testbed, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
@@ -310,18 +325,28 @@ def test_more_replicas_than_hosts_are_not_applicable(testbed: Testbed) -> None:
     assert record.reason == "5 replicas cannot be kept apart: the workers are on 4 machines"
 
 
+def written_by(host: str, cluster: HadoopCluster) -> str:
+    """The script by which a host writes a file of its own to HDFS."""
+    environment = daemons.environment(cluster.configuration, host)
+    return f"{environment}head -c 1000000 /dev/urandom | run org.apache.hadoop.fs.FsShell -put - /{host}\n"
+
+
 def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: Run, there: Connections) -> None:
-    """On a real HDFS with two DataNodes on each of three hosts: TeraGen, then fsck. The last: it takes the hosts."""
+    """On a real HDFS with two DataNodes on each of three hosts. The last: it takes the hosts.
+
+    Each worker writes a file, as a task of TeraGen's does there; then fsck.
+    """
     assert run.archive.need_json("plan.json")
     other = new_run(there, "terasort")
     with other.testbed("lab_hadoop2") as testbed:
         cluster = cluster_of(testbed)
+        cluster.daemons = [daemon for daemon in cluster.daemons if daemon.kind != NODEMANAGER]  # nothing runs on YARN
         try:
             cluster.set_up()
-            teragen = "org.apache.hadoop.examples.ExampleDriver teragen"
-            script = f"{cluster.environment()}run {teragen} -Dmapreduce.job.maps=6 {ROWS} /placed 2>&1\n"
-            testbed.fleet.run_on("client", script, timeout_s=300)
-            url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/placed&files=1&blocks=1&racks=1"
+            testbed.fleet.run_each(
+                {host: written_by(host, cluster) for host in cluster.configuration.workers}, timeout_s=120
+            )
+            url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/&files=1&blocks=1&racks=1"
             said = testbed.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
         finally:
             cluster.tear_down()

@@ -19,7 +19,10 @@ from clusterbench_lab.account import server_account
 
 from .namespaces import NamespaceHost, namespace_hosts
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network and mount namespaces need root")
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network and mount namespaces need root"),
+]
 
 APPENDIX_A = {
     "kernel.shmmax": 500000000,

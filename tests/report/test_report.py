@@ -265,6 +265,7 @@ def test_a_run_with_nothing_but_errors_says_them_first(run: Run) -> None:
     assert seen.index("cannot be reached") < seen.index("How far to trust it")
 
 
+@pytest.mark.lab
 def test_it_opens_in_a_browser_without_a_request_or_a_complaint(run: Run, tmp_path: Path) -> None:
     """Real Chromium: the figures are drawn, and its log holds no error of the page."""
     page = tmp_path / "report.html"
