@@ -49,7 +49,7 @@ endif
 bench: setup  ## measure clusterbench itself
 	$(bin)/clusterbench bench
 
-quick: setup  ## lint, types, and the tests that need no server: three minutes, for the person who edits
+quick: setup  ## lint, types, and the tests that need no server: two minutes, for the person who edits
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types pure
 
 pure: setup
