@@ -89,9 +89,10 @@ AIRFLOW_ENVIRONMENT = {
     "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS": "0.01",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
+    "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
 }
 """A platform of each kind: where all of an experiment's fail, one more costs half a minute and proves nothing more.
-What was killed is looked for more often."""
+What was killed is looked for more often; DAGs are seldom read again, as none of these tests changes one."""
 
 
 @pytest.fixture(scope="session")
