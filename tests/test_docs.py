@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.paths import project_root
-from clusterbench.report.run.tables import CHECKS
+from clusterbench.report.run.trust import CHECKS
 from clusterbench.spec import (
     Experiment,
     Part,

@@ -13,11 +13,6 @@ end_sessions() {
   local pids
   mapfile -t pids < <(sessions "$1")
   [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
-  for _ in $(seq 100); do
-    [ -n "$(sessions "$1")" ] || return 0
-    sleep 0.1
-  done
-  echo "$1: these sessions cannot be ended: $(sessions "$1" | tr '\n' ' ')" >&2
-  return 1
+  wait_until_gone "$1" 10 sessions sessions
 }
 all end_sessions

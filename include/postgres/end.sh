@@ -10,11 +10,6 @@ end() {
   ! alive "$1" || "$program/pg_ctl" -D "$1" -m immediate -w -t 20 stop >/dev/null 2>&1 || true
   mapfile -t pids < <(processes_of "$1")
   [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null || true
-  for _ in $(seq 50); do
-    [ -n "$(processes_of "$1")" ] || return 0
-    sleep 0.1
-  done
-  echo "$1: these processes cannot be ended: $(processes_of "$1" | tr '\n' ' ')" >&2
-  return 1
+  wait_until_gone "$1" 5 processes processes_of
 }
 all end

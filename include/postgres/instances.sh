@@ -30,3 +30,16 @@ processes_of() {
     [ "$(readlink "/proc/$pid/cwd")" != "$(readlink -f "$1")" ] || echo "$pid"
   done
 }
+
+# wait_until_gone DIRECTORY SECONDS WHAT LISTER: until the function LISTER has no process of it any more. WHAT they are is
+# said where some are left.
+wait_until_gone() {
+  local left
+  for _ in $(seq "${2}0"); do
+    left=$("$4" "$1")
+    [ -n "$left" ] || return 0
+    sleep 0.1
+  done
+  echo "$1: these $3 cannot be ended: $(echo "$left" | tr '\n' ' ')" >&2
+  return 1
+}

@@ -12,7 +12,7 @@ import pytest
 
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.records import TrialRecord
-from clusterbench.report.run import tables
+from clusterbench.report.run import trial_tables
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
@@ -22,7 +22,7 @@ from clusterbench.report.run.platforms import comparisons
 from clusterbench.report.run.steadiness import Steadiness, steadiness
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import SystemTable, printed_tables, system_tables
-from clusterbench.results.gather import Gathered, gather
+from clusterbench.results.gather import Gathered, gather, workload_or_none
 from tests.order_entry_run import ALL_ON, NOTICE, PLATFORMS, SHARES, record, records, write
 from tests.report.test_report import CATALOG, Folder, text_of
 
@@ -244,15 +244,15 @@ def test_types_have_a_group_each_with_medians(made: Made) -> None:
 
 
 def test_tables_of_everything_leave_out_what_has_its_own(made: Made) -> None:
-    matrix = tables.measurement_matrix(view_of(made, "clients"))
+    matrix = trial_tables.measurement_matrix(view_of(made, "clients"))
     assert len(matrix["columns"]) <= 12
-    names = [name for name, _ in tables.trial_columns(made[0])]
+    names = [name for name, _ in trial_tables.trial_columns(made[0])]
     assert "throughput_per_s" in names
     assert not [name for name in names if is_of_a_type(view_of(made, "clients").workload, name)]
 
 
 def test_other_workloads_have_no_types() -> None:
-    assert not is_of_a_type(tables.workload_or_none("key_value"), "latency_ms_p99")
+    assert not is_of_a_type(workload_or_none("key_value"), "latency_ms_p99")
 
 
 # The load found.

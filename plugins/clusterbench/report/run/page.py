@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from clusterbench.base import words
 from clusterbench.base.archive import RunArchive
-from clusterbench.report.run import host_facts, tables
+from clusterbench.report.run import host_facts, platform_tables, trial_tables, trust
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.charts import draw, draw_course
 from clusterbench.report.run.concurrency_series import series_courses
@@ -40,24 +40,24 @@ TEMPLATE = "report.html.j2"
 def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
     run = labelled(gather(archive, catalog))
-    columns, views = tables.trial_columns(run), SweepView.of_run(run)
+    columns, views = trial_tables.trial_columns(run), SweepView.of_run(run)
     compared, equal = comparisons(run, views), pairs(run, views)
     return (
         _environment()
         .get_template(TEMPLATE)
         .render(
             run=run,
-            badge=tables.badge(run),
-            summary=tables.summary(run),
-            broken=tables.broken(run),
-            failed_cells=tables.failed_cells(run),
-            logs_of_faults=tables.logs_of_faults(run),
-            not_run=tables.not_run(run),
+            badge=trust.badge(run),
+            summary=trust.summary(run),
+            broken=trust.broken(run),
+            failed_cells=trust.failed_cells(run),
+            logs_of_faults=trust.logs_of_faults(run),
+            not_run=trust.not_run(run),
             head=_head(run),
             not_durable=not_durable(run),
-            checks=tables.checks(run.verdicts),
+            checks=trust.checks(run.verdicts),
             platform_differences=host_facts.platform_differences(run),
-            shared_machines=tables.shared_machines(run),
+            shared_machines=trust.shared_machines(run),
             comparisons=[_comparison(entry) for entry in compared if not (equal and entry.name == THROUGHPUT)],
             equal=_equal(run, equal, compared) if equal else None,
             system=_system(run, views),
@@ -68,19 +68,19 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,
-            host_tables=tables.HOST_TABLES,
-            host_rows=tables.host_rows(run),
-            plans=tables.plans(run),
-            facts=tables.facts(run),
+            host_tables=platform_tables.HOST_TABLES,
+            host_rows=platform_tables.host_rows(run),
+            plans=platform_tables.plans(run),
+            facts=platform_tables.facts(run),
             trial_columns=columns,
-            trial_rows=tables.trial_rows(run, columns),
+            trial_rows=trial_tables.trial_rows(run, columns),
         )
     )
 
 
 def _environment() -> Environment:
     made = environment()
-    made.filters["state"] = tables.state_of_verdict
+    made.filters["state"] = trust.state_of_verdict
     return made
 
 
@@ -126,7 +126,7 @@ def _sweep(run: Gathered, view: SweepView) -> dict[str, Any]:
     return {
         "view": view,
         "plots": plots,
-        "matrix": tables.measurement_matrix(view),
+        "matrix": trial_tables.measurement_matrix(view),
         "queries": query_tables(run, view),
         "types": type_table(view),
         "searches": searches(run, view),
@@ -148,7 +148,7 @@ def _equal(run: Gathered, found: Sequence[Pair], compared: Sequence[Comparison])
 
 
 def _system(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
-    shared = tables.shared_machines(run)
+    shared = trust.shared_machines(run)
     found = system_tables(run, views, is_one_machine=bool(shared))
     return {"tables": found, "printed": printed_tables(run), "is_shared": bool(shared)} if found else None
 

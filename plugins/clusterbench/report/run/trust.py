@@ -1,0 +1,136 @@
+"""How far to trust a run: its verdict in words, the checks, what failed and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterbench.base.words import named_counts, plural
+from clusterbench.results.gather import Gathered
+from clusterbench.results.verdicts import Verdict
+
+CHECKS = {
+    1: "The data is right",
+    2: "The answers are right",
+    3: "The caches were as said",
+    4: "The load driver was not the bottleneck",
+    5: "The hosts were quiet",
+    6: "Repetitions, in random order",
+    7: "Nothing is dropped",
+    8: "The platform is what it claims to be",
+}
+"""The list "How a number earns trust" of the README; a verdict carries the number of its check."""
+
+
+@dataclass(frozen=True)
+class Check:
+    number: int
+    title: str
+    state: str
+    """pass, warning, fail or not measured."""
+    verdicts: list[Verdict]
+
+
+def checks(verdicts: Sequence[Verdict]) -> list[Check]:
+    """The eight checks, and any that a suite numbers otherwise, so that no verdict is left out."""
+    numbers = [*CHECKS, *sorted({verdict.check for verdict in verdicts} - set(CHECKS))]
+    return [_check(number, [verdict for verdict in verdicts if verdict.check == number]) for number in numbers]
+
+
+def _check(number_of_check: int, verdicts: Sequence[Verdict]) -> Check:
+    merged = list(dict.fromkeys(verdicts))  # two platforms with the same finding
+    ordered = sorted(merged, key=lambda verdict: (verdict.passed, not verdict.critical))
+    title = CHECKS.get(number_of_check, "Other expectations")
+    if not ordered:
+        return Check(number_of_check, title, "not measured", [])
+    states = {state_of_verdict(verdict) for verdict in ordered}
+    worst = next(state for state in ("fail", "warning", "pass") if state in states)
+    return Check(number_of_check, title, worst, ordered)
+
+
+def state_of_verdict(verdict: Verdict) -> str:
+    if verdict.passed:
+        return "pass"
+    return "fail" if verdict.critical else "warning"
+
+
+@dataclass(frozen=True)
+class Badge:
+    words: str
+    css: str
+    meaning: str
+
+
+def badge(run: Gathered) -> Badge:
+    """May these numbers be used? In words, because a colour alone says nothing to some readers."""
+    if run.valid is None:
+        return Badge("NO VERDICT", "none", "The run was never judged, so its numbers must not be used.")
+    if not run.valid:
+        return Badge("INVALID", "fail", "At least one critical check failed, so its numbers must not be used.")
+    warnings = sum(not verdict.passed for verdict in run.verdicts)
+    if warnings or run.errors:
+        said = [plural(warnings, "warning")] if warnings else []
+        said += [plural(len(run.errors), "error")] if run.errors else []
+        return Badge("VALID WITH WARNINGS", "warning", f"Every critical check passed, with {' and '.join(said)}.")
+    return Badge("VALID", "pass", "Every check passed.")
+
+
+def broken(run: Gathered) -> list[str]:
+    """Critical checks that failed, each with what was found."""
+    return [f"{verdict.says}: {verdict.found}" for verdict in run.verdicts if verdict.critical and not verdict.passed]
+
+
+def summary(run: Gathered) -> str:
+    """The run in one sentence."""
+    if run.plan is None:
+        return "The run ended before its trials were planned."
+    planned = sum(map(len, run.plan.trials.values()))
+    outcomes: dict[str, int] = {}
+    for record in run.trials:
+        outcomes[record.outcome] = outcomes.get(record.outcome, 0) + 1
+    outcomes |= {"not_run": planned - len(run.trials)} if planned > len(run.trials) else {}
+    cells = sum(bool(result.completed) for result in run.results)
+    ended = named_counts(dict(sorted(outcomes.items(), key=lambda item: item[0] != "completed")))
+    return f"{cells} of {plural(len(run.results), 'cell')} have numbers; of {plural(planned, 'trial')}, {ended}."
+
+
+def failed_cells(run: Gathered) -> list[dict[str, Any]]:
+    """Cells with a trial that failed, by reason, so that one cause reads as one."""
+    grouped: dict[str, list[str]] = {}
+    for result in run.results:
+        bad = {name: n for name, n in result.outcomes.items() if name not in ("completed", "not_applicable", "not_run")}
+        if bad:
+            cell = f"{result.label}: {result.n_of_n} completed, {named_counts(bad)}"
+            several = f"{result.platform}, " if run.names_platforms else ""
+            grouped.setdefault("; ".join(result.reasons) or "no reason was recorded", []).append(several + cell)
+    return [{"reason": reason, "cells": cells} for reason, cells in grouped.items()]
+
+
+def not_run(run: Gathered) -> int:
+    return sum(result.outcomes.get("not_run", 0) for result in run.results)
+
+
+def shared_machines(run: Gathered) -> list[str]:
+    """Sentences about hosts that are one machine, by boot id: their figures prove the pipeline, no platform."""
+    by_boot: dict[str, list[str]] = {}
+    for platform, facts in run.facts.items():
+        for host, found in (facts.get("hosts") or {}).items():
+            several = f"{platform}/" if run.names_platforms else ""
+            by_boot.setdefault(str(found.get("boot_id") or f"unknown {platform} {host}"), []).append(several + host)
+    shared = [hosts for hosts in by_boot.values() if len(hosts) > 1]
+    if len(by_boot) == 1 and shared:
+        return [
+            f"All {len(shared[0])} hosts are one machine ({', '.join(shared[0])} have the same boot id): clients, "
+            "servers and everything else share its processors, memory and disk. The figures prove that the pipeline "
+            "works; they say nothing about a platform."
+        ]
+    return [
+        f"{', '.join(hosts)} are one machine (they have the same boot id) and share its resources." for hosts in shared
+    ]
+
+
+def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:
+    """(trial, last lines of the servers' logs) of trials during which an instance went down or was restarted."""
+    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in run.trials)
+    return [(f"{record.trial.platform}, {record.trial.label}", str(log)) for record, log in found if log]
