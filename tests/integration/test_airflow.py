@@ -323,18 +323,21 @@ def test_no_token_is_given_without_a_password(api: AirflowApi) -> None:
     assert not answer.is_success and "access_token" not in answer.text
 
 
+CLIENTS = 20
+"""A trial runs for some seconds, in which it can be met."""
+
+
 def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:
     """Wait until a trial's driver runs on the client host; then its task instance."""
+    jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
-        for task in api.task_instances(dag_id, dag_run_id):
+        drivers = [started.parent for started in jobs.rglob("started") if not (started.parent / "status").exists()]
+        for task in api.task_instances(dag_id, dag_run_id) if drivers else []:
             if task["task_id"].endswith(".trials") and task["state"] == "running" and task["pid"]:
-                jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
-                for started in jobs.rglob("started"):
-                    if not (started.parent / "status").exists():
-                        return {**task, "job": str(started.parent)}
-        assert api.dag_run(dag_id, dag_run_id)["state"] != "failed"
-        time.sleep(0.1)
+                return {**task, "job": str(drivers[0])}
+        assert drivers or api.dag_run(dag_id, dag_run_id)["state"] != "failed"
+        time.sleep(0.1 if drivers else 0.3)
     raise AssertionError("no driver was seen running")
 
 
@@ -342,7 +345,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
     """kill -9 in the middle of a trial: of the task's process, then of the scheduler, which the lab brings back."""
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [CLIENTS], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     first = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     os.kill(int(str(first["pid"])), signal.SIGKILL)
@@ -366,7 +369,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     records = archive.trials()
     assert [record.outcome for record in records] == ["completed"] * 3
     for record in records:
-        assert record.samples == 50 * 2000
+        assert record.samples == CLIENTS * 2000
         assert record.driver_starts == 1
         folder = f"trials/lab_db1/{record.trial.id}/log."
         assert len({key[len(folder) :].split(".")[0] for key in archive.keys(folder)}) == 1, (
@@ -410,7 +413,7 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
 
 
 def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, lab_with_airflow: Lab) -> None:
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [CLIENTS], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     task = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     driver = int((Path(str(task["job"])) / "pid").read_text())
