@@ -344,15 +344,22 @@ def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(testbe
     slow = trial("crash", clients=2, lookups_per_client=100_000, rows=data.rows)
     victim = last_primary(testbed)
 
+    ended = threading.Event()
+
     def crash() -> None:
-        while job_of(slow, testbed).state().phase == "new":
-            pass
-        kill_instance(testbed, victim)
+        """When the driver runs; never, where the trial ends before."""
+        while not ended.wait(0.1):
+            if job_of(slow, testbed).state().phase != "new":
+                kill_instance(testbed, victim)
+                return
 
     killer = threading.Thread(target=crash)
     killer.start()
-    record = run_trial(slow, testbed)
-    killer.join()
+    try:
+        record = run_trial(slow, testbed)
+    finally:
+        ended.set()
+        killer.join()
     assert record.outcome == "failed", record
     assert f"{victim} went down" in record.reason
     assert record.measurements == {} and record.driver_starts == 1
