@@ -323,10 +323,6 @@ def test_no_token_is_given_without_a_password(api: AirflowApi) -> None:
     assert not answer.is_success and "access_token" not in answer.text
 
 
-CLIENTS = 20
-"""A trial runs for some seconds, in which it can be met."""
-
-
 def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:
     """Wait until a trial's driver runs on the client host; then its task instance."""
     jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
@@ -345,7 +341,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
     """kill -9 in the middle of a trial: of the task's process, then of the scheduler, which the lab brings back."""
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [CLIENTS], "repetitions": 1}
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     first = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     os.kill(int(str(first["pid"])), signal.SIGKILL)
@@ -369,7 +365,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     records = archive.trials()
     assert [record.outcome for record in records] == ["completed"] * 3
     for record in records:
-        assert record.samples == CLIENTS * 2000
+        assert record.samples == 50 * 2000
         assert record.driver_starts == 1
         folder = f"trials/lab_db1/{record.trial.id}/log."
         assert len({key[len(folder) :].split(".")[0] for key in archive.keys(folder)}) == 1, (
@@ -413,7 +409,6 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
 
 
 def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, lab_with_airflow: Lab) -> None:
-    # Longer than Airflow takes to tell the task what was marked.
     chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     task = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
