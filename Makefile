@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock up fetch down status run bench quick pure test test-engine test-compose compose-build compose-up compose-down lint types clean
+.PHONY: help setup lock up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -30,8 +30,9 @@ lock:  ## write requirements.lock anew from pyproject.toml; versions stay where 
 up: setup  ## bring the lab up: hosts, PostgreSQL, S3, Airflow, all on this machine
 	@$(bin)/clusterbench lab up
 
+# What the labs of the tests copy. Where it fails, they fetch for themselves, and say why they cannot.
 fetch: setup
-	@$(bin)/clusterbench lab fetch
+	-@$(bin)/clusterbench lab fetch
 
 down:  ## stop the lab; its data stays
 	@$(bin)/clusterbench lab down
@@ -57,15 +58,21 @@ pure: setup
 
 test: setup  ## lint, types, and all tests, with real servers
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types fetch
-	$(bin)/python -m pytest -n $(workers) -m "not alone" --durations=25
+	$(bin)/python -m pytest -n $(workers) -m "not alone and not long" --durations=25
 	$(bin)/python -m pytest -m alone --durations=5
 
 test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
 	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }
 	CLUSTERBENCH_TEST_PLATFORM=$(abspath $(PLATFORM)) $(bin)/python -m pytest tests/integration/test_engine_contract.py
 
+test-field: setup  ## every experiment's part, and every version of PostgreSQL, in the field: a cluster that is not kind
+	$(bin)/python -m pytest -n 2 -m long --durations=0
+
 test-compose: setup  ## all of it as containers, built and run for real; needs a Docker engine
 	$(bin)/python -m pytest tests/compose --durations=0
+
+chaos: setup fetch  ## kill, freeze and cut off every part of a run in every phase; hours: ONLY="archive" PATIENCE=1
+	$(bin)/python -m clusterbench_lab.chaos --patience-minutes $(or $(PATIENCE),1) $(foreach word,$(ONLY),--only $(word))
 
 compose-build:  ## build the images, and the base image where no registry can be reached
 	@include/compose/secrets.sh

@@ -1,7 +1,8 @@
 """Questions: a result got worse; is the new level to be the baseline that later weeks are compared with?
 
 The weekly run starts this DAG when it finds a regression. Each question is one mapped task, answered in the UI under
-*Required Actions*; without an answer within six days nothing is accepted. Who said what and when is archived.
+*Required Actions* by whoever may edit this DAG (of Airflow's four simple roles user, op and admin); without an answer
+within six days nothing is accepted. Who said what and when is archived.
 """
 
 from __future__ import annotations

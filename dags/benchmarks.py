@@ -46,7 +46,11 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
                 generate = tasks.step("generate_data", name, pool=pool)
                 validate = tasks.validate_data.override(pool=pool)(name)
                 trials = tasks.MeasureTrial.partial(
-                    task_id="trials", platform=name, pool=pool, map_index_template="{{ task.trial_label }}"
+                    task_id="trials",
+                    retries=tasks.TRIAL_TRIES - 1,
+                    platform=name,
+                    pool=pool,
+                    map_index_template="{{ task.trial_label }}",
                 ).expand_kwargs(validate)
                 release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
 
@@ -54,7 +58,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
             if released is not None:
                 released >> take
             released = release
-            trials >> summary
+            [trials, release] >> summary
 
         report = tasks.step("write_report")
         seal = tasks.seal_archive()

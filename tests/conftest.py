@@ -26,6 +26,7 @@ from tests import BLOCK
 
 TOGETHER = {
     "tests/integration/test_ui.py": "tests/integration/test_airflow.py",
+    "tests/integration/test_ui_roles.py": "tests/integration/test_airflow.py",
     "tests/lab/test_airflow.py": "tests/integration/test_airflow.py",
 }
 """Modules that share the lab with Airflow: one process has it, and runs them one after the other."""
@@ -37,6 +38,7 @@ LONGEST_FIRST = (
     "tests/integration/test_tpcds_queries.py",
     "tests/integration/test_collapse.py",
     "tests/integration/test_tpcds_density.py",
+    "tests/field/test_experiments.py",
 )
 """These begin before all others, so that none of them is still at work when everything else has ended."""
 
@@ -86,13 +88,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 AIRFLOW_ENVIRONMENT = {
     "CLUSTERBENCH_PLATFORMS": "lab_db1,lab_db2,lab_hadoop1,lab_ideal,lab_native",
     "CLUSTERBENCH_RETRY_DELAY_S": "1",
+    "CLUSTERBENCH_PATIENCE_MINUTES": "0.2",
     "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS": "0.01",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
     "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
 }
 """A platform of each kind: where all of an experiment's fail, one more costs half a minute and proves nothing more.
-What was killed is looked for more often; DAGs are seldom read again, as none of these tests changes one."""
+Hosts that these tests take down stay down, so nobody is patient. What was killed is looked for more often; DAGs are
+seldom read again, as none of these tests changes one."""
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,17 @@
 # shellcheck shell=bash
 # Drives streams of statements: so many sessions of psql at once, in the job's folder; stream n runs stream.n.sql.
-# The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after a failure.
+# After programs.sh. The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after
+# a failure.
 # Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
 # keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not.
 : "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
+find_program psql 12
+# shellcheck disable=SC2154  # find_program sets found
+psql=$found
 
 ask() {
-  psql "${where[@]}" --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"
+  "$psql" "${where[@]}" --no-psqlrc --quiet --no-align --tuples-only --field-separator=' ' --set=ON_ERROR_STOP=1 "$@"
 }
 
 # shellcheck disable=SC1091  # written by the job
@@ -17,6 +21,7 @@ trap 'trap "" TERM; exit 143' TERM  # it may come twice: to this shell, and to i
 trap 'status=$?; trap - EXIT; [ "$status" = 0 ] || ask --file=on_failure.sql >&2 || true; finish; exit "$status"' EXIT
 # shellcheck disable=SC1091  # written by the job
 . ./before.sh
+ask --command='\conninfo' >session.txt
 threads=$(nproc)
 [ "$threads" -le "$streams" ] || threads=$streams
 echo "threads $threads" >driver_cpu.txt
@@ -32,7 +37,7 @@ connect() {
   exec 8<>go  # the streams wait for its end, which comes when all of them are connected
   local n
   for n in $(seq "$streams"); do
-    psql "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP="$stop" --file="stream.$n.sql" \
+    "$psql" "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP="$stop" --file="stream.$n.sql" \
       >"times.$n" 2>"errors.$n" </dev/null 8>&- &
     pids+=($!)
   done
@@ -44,23 +49,33 @@ connect() {
     awk '{ s += $1 } END { print "connecting_s", s / 1e9 }' >>driver_cpu.txt
 }
 
+# How each ended is asked by its process: "wait -n" also fails where nothing is left to wait for, and says nothing of whom.
 run() {
   exec 8>&-
-  local status=0
-  for _ in "${pids[@]}"; do
-    if wait -n; then continue; fi
-    status=1
-    if [ "$stop" = 1 ]; then
-      kill "${pids[@]}" 2>/dev/null
+  local n ended status=0 stopped=
+  if [ "$stop" = 1 ]; then  # the first that fails ends the others
+    for _ in "${pids[@]}"; do
+      wait -n && continue
+      if [ $? != 127 ]; then stopped=143; kill "${pids[@]}" 2>/dev/null || true; fi
       break
-    fi
+    done
+  fi
+  for n in "${!pids[@]}"; do
+    ended=0
+    wait "${pids[n]}" || ended=$?
+    case $ended in
+      0 | "$stopped") continue ;;
+      127) echo "stream $((n + 1)): nobody knows how psql ended" >>ended.txt; continue ;;
+      129 | 1[3-9]? | 2??) echo "stream $((n + 1)): psql was ended by signal $((ended - 128))" >>ended.txt ;;
+      *) echo "stream $((n + 1)): psql ended with status $ended" >>ended.txt ;;
+    esac
+    status=1
   done
-  wait
   return "$status"
 }
 
 connect
-{ time run ; } 2>>driver_cpu.txt || { head -n 3 -q errors.* >&2; exit 1; }
+{ time run ; } 2>>driver_cpu.txt || { head -n 3 -q errors.* ended.txt >&2; exit 1; }
 
 # Of every answer its rows and the checksum of its sorted lines; of the first also its lines.
 checksums() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What this host is: kernel files as they are, and what a few programs say. Read by clusterbench.hosts.facts_read.
-# After cgroups.sh. Given: folders, whose file systems are told; the first is the work folder.
+# After cgroups.sh and drivers/programs.sh. Given: folders, whose file systems are told; the first is the work folder.
 #
 # "@FILE" or "@$NAME", then its lines, each behind a space. No root; what is not there is left out. Every program costs
 # a fork on each of many hosts, so what bash can read itself it reads itself.
@@ -140,8 +140,10 @@ ask glibc getconf GNU_LIBC_VERSION
 ask coreutils df --version
 ask util_linux fincore --version
 ask openssl openssl version
-ask psql psql --version
-ask pgbench pgbench --version
+for wanted in psql:12 pgbench:15; do # those that drivers use; else what there is
+  if find_program "${wanted%:*}" "${wanted#*:}" 2>/dev/null; then told "\$${wanted%:*}" "$said"
+  else ask "${wanted%:*}" "${wanted%:*}" --version; fi
+done
 ask pgbouncer pgbouncer --version
 ask sysstat sadf -V
 if type -P gpfdist >/dev/null; then

@@ -1,9 +1,14 @@
 # shellcheck shell=bash
-# Gives a cluster back where its holder is the one that is named, and says "released" then.
-# Given: directory, the work folder; lease, a folder in it; holder, as the lease's note has it: quoted.
-: "${directory?}" "${lease?}" "${holder?}"
-cd "$directory" 2>/dev/null || exit 0
-if grep -qF "$holder" "$lease/holder" 2>/dev/null; then
-  rm -rf "$lease"
-  echo released
-fi
+# Removes the notes whose holder is the one that is named, and says their names.
+# Given: folder; notes, their names; holder, as a note has it: quoted; empty for whoever it is.
+: "${folder?}" "${notes[@]?}" "${holder?}"
+cd "$folder" || exit
+for name in "${notes[@]}"; do
+  [ -e "$name" ] || continue
+  [ -z "$holder" ] || grep -qF -- "$holder" "$name" || continue
+  rm -f -- "$name" 2>/dev/null || {
+    echo "$folder/$name belongs to $(stat -c %U -- "$name"), who must remove it; or root" >&2
+    exit 1
+  }
+  echo "$name"
+done

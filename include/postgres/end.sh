@@ -3,7 +3,9 @@
 : "${program:?}"
 
 end() {
-  local pids
+  local pids unit
+  unit=$(owner_of "$1")
+  [ -z "$unit" ] || { echo "$1: belongs to the unit $unit, and is not ended behind its back" >&2; return 1; }
   mapfile -t pids < <(processes_of "$1")
   [ ${#pids[@]} -gt 0 ] || return 0
   kill -CONT "${pids[@]}" 2>/dev/null || true

@@ -23,6 +23,18 @@ alive() {
       "/proc/$pid/status" 2>/dev/null
 }
 
+# unit_of PROCESS: the unit of the service manager that a process belongs to, as its control group names it.
+unit_of() {
+  grep -E '^(0:|[0-9]+:name=systemd):' "/proc/$1/cgroup" 2>/dev/null | tr / '\n' | grep '[.]service$' | tail -n 1 || true
+}
+
+# owner_of DIRECTORY: the unit that the server belongs to, where that is not this login's own.
+owner_of() {
+  local unit
+  unit=$(unit_of "$(head -n 1 "$1/postmaster.pid" 2>/dev/null || echo none)")
+  [ "$unit" = "$(unit_of self)" ] || echo "$unit"
+}
+
 # processes_of DIRECTORY: numbers of all processes of its server, which all work in its data directory.
 processes_of() {
   local pid
@@ -35,7 +47,7 @@ processes_of() {
 # said where some are left.
 wait_until_gone() {
   local left
-  for _ in $(seq "${2}0"); do
+  for _ in $(seq $((10 * $2))); do
     left=$("$4" "$1")
     [ -n "$left" ] || return 0
     sleep 0.1

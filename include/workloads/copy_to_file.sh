@@ -1,7 +1,10 @@
 # shellcheck shell=bash
-# Makes one load file of what psql is told to copy. After make_file.sh.
+# Makes one load file of what psql is told to copy. After make_file.sh and drivers/programs.sh.
 # Given: directory, where the files are; name, of the file and of its SQL; where, options of psql.
 : "${directory?}" "${name?}" "${where[@]?}"
 cd "$directory" || exit
 export PGPASSFILE=pgpass
-make "$name" psql "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file="$name.sql"
+find_program psql 12
+# shellcheck disable=SC2154  # find_program sets found
+psql=$found
+make "$name" "$psql" "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file="$name.sql"

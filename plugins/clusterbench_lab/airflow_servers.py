@@ -25,14 +25,15 @@ from typing import Any
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import myself, write_private
-from clusterbench_lab.credentials import Credentials
+from clusterbench_lab.credentials import AIRFLOW_USERS, Credentials
 from clusterbench_lab.layout import PROJECT_DIR, TEMPLATES_DIR, Layout
 from clusterbench_lab.postgres import Postgres
 from clusterbench_lab.processes import Record
 from clusterbench_lab.server import RecordedServer, ServerStatus, fingerprint, tail, template
 
 ADDRESS = "127.0.0.1"
-ADMIN = "admin"
+PASSWORDS = "simple_auth_manager_passwords.json.generated"
+"""Of all users, in the folder of Airflow."""
 _MIGRATION_LIMIT_SECONDS = 300
 KEEP_RUNNING = TEMPLATES_DIR / "keep_running.sh"
 
@@ -92,6 +93,8 @@ class Airflow:
             "dags_dir": PROJECT_DIR / "dags",
             "plugins_dir": PROJECT_DIR / "plugins",
             "airflow_dir": self.dir,
+            "users": ",".join(f"{user}:{user}" for user in AIRFLOW_USERS),
+            "passwords": PASSWORDS,
             "connections_file": self.layout.connections_file,
             "port": self.layout.port(API_SERVER),
             "fernet_key": own.airflow_fernet_key,
@@ -110,8 +113,7 @@ class Airflow:
             api_server.clear_remains()
             self.layout.claim_port(API_SERVER, "airflow", ADDRESS)
         write_private(self.dir / "airflow.cfg", self.configuration())
-        passwords = json.dumps({ADMIN: self.credentials.airflow_admin_password})
-        write_private(self.dir / "simple_auth_manager_passwords.json.generated", passwords + "\n")
+        write_private(self.dir / PASSWORDS, json.dumps(self.credentials.airflow_passwords) + "\n")
         self._migrate()
 
     def health(self) -> dict[str, Any]:

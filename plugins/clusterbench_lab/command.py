@@ -10,7 +10,8 @@ from dataclasses import asdict
 
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
-from clusterbench_lab import programs
+from clusterbench_lab.airflow_servers import PASSWORDS
+from clusterbench_lab.credentials import ADMIN, AIRFLOW_USERS
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
 
@@ -25,7 +26,7 @@ def main(argv: list[str]) -> int:
             Lab(lab_dir(), report=_say).down()
             return 0
         if choices.action == "fetch":
-            programs.fetch(lab_dir())
+            Lab(lab_dir()).fetch()
             return 0
         return _status(as_json=choices.json)
     except LabError as error:
@@ -39,8 +40,9 @@ def _up(choices: argparse.Namespace) -> int:
     lab.up(airflow=choices.airflow)
     _say(f"The lab is up after {time.monotonic() - started:.1f} s, in {lab.lab_dir}")
     if choices.airflow:
-        passwords = lab.layout.airflow_dir / "simple_auth_manager_passwords.json.generated"
-        _say(f"Airflow: {lab.airflow_url()} (user admin, password in {passwords})")
+        others = ", ".join(user for user in AIRFLOW_USERS if user != ADMIN)
+        passwords = lab.layout.airflow_dir / PASSWORDS
+        _say(f"Airflow: {lab.airflow_url()} (user {ADMIN}, or with fewer rights {others}; passwords in {passwords})")
     return 0
 
 

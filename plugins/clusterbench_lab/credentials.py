@@ -6,11 +6,18 @@ import base64
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from clusterbench.base.errors import LabError
 from clusterbench_lab.account import write_private
+
+ADMIN = "admin"
+AIRFLOW_USERS = (ADMIN, "op", "user", "viewer")
+"""Of Airflow in the lab, each named as the role of SimpleAuthManager that it has."""
+_LATER = ("history_password", *(f"airflow_{user}_password" for user in AIRFLOW_USERS if user != ADMIN))
+"""What a lab of earlier days lacks. It is made when that lab is up again: nothing there was made with it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,9 @@ class Credentials:
     s3_access_key: str
     s3_secret_key: str
     airflow_admin_password: str
+    airflow_op_password: str
+    airflow_user_password: str
+    airflow_viewer_password: str
     airflow_fernet_key: str
     airflow_jwt_secret: str
     airflow_api_secret_key: str
@@ -36,8 +46,9 @@ class Credentials:
             return made
         try:
             kept = json.loads(path.read_text())
-            if "history_password" not in kept:  # a lab of before there was a history
-                kept["history_password"] = cls._make().history_password
+            if missing := [name for name in _LATER if name not in kept]:
+                fresh = asdict(cls._make())
+                kept |= {name: fresh[name] for name in missing}
                 write_private(path, json.dumps(kept, indent=2) + "\n")
             return cls(**kept)
         except (ValueError, TypeError) as error:
@@ -45,6 +56,10 @@ class Credentials:
                 f"{path}: not readable as the lab's passwords ({error}). The databases were made with them.\n"
                 f"Begin anew with: clusterbench lab down; make clean; make up"
             ) from error
+
+    @property
+    def airflow_passwords(self) -> Mapping[str, str]:
+        return {user: getattr(self, f"airflow_{user}_password") for user in AIRFLOW_USERS}
 
     @classmethod
     def _make(cls) -> Credentials:

@@ -14,12 +14,12 @@ from pathlib import Path
 from clusterbench.airflow.api import LAB_FILE as AIRFLOW_FILE
 from clusterbench.base.errors import LabError
 from clusterbench_lab import account as accounts
-from clusterbench_lab import processes
+from clusterbench_lab import processes, programs
 from clusterbench_lab.account import write_private
 from clusterbench_lab.airflow_servers import Airflow
 from clusterbench_lab.cgroups import CpuLimits
 from clusterbench_lab.connections import write_connections
-from clusterbench_lab.credentials import Credentials
+from clusterbench_lab.credentials import ADMIN, Credentials
 from clusterbench_lab.hadoop import HadoopJars
 from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, VM64, Layout
 from clusterbench_lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, Postgres
@@ -83,6 +83,11 @@ class Lab:
                 parts.hadoop.link(host.work_dir)
             self._write_connections()
             self._history_up()
+
+    def fetch(self) -> None:
+        """The Java programs that `up` would fetch; nothing is started."""
+        self._make_lab_dir()
+        programs.fetch(self.lab_dir)
 
     def _hadoop_up(self) -> None:
         started = time.monotonic()
@@ -151,6 +156,11 @@ class Lab:
         """The main process of a server, if it is alive."""
         return self._server(name).pid()
 
+    def place(self, name: str) -> tuple[str, int]:
+        """Address and port of a server."""
+        server = self._server(name)
+        return server.address, server.port
+
     def environment(self) -> dict[str, str]:
         """What to add to the environment of anything that imports Airflow or talks to the lab.
 
@@ -162,9 +172,9 @@ class Lab:
         """Without a slash at its end."""
         return self.parts.airflow.url()
 
-    def airflow_login(self) -> tuple[str, str]:
+    def airflow_login(self, user: str = ADMIN) -> tuple[str, str]:
         """User and password for the API and the UI."""
-        return "admin", self.parts.credentials.airflow_admin_password
+        return user, self.parts.credentials.airflow_passwords[user]
 
     def _step(self, server: Server) -> Callable[[], None]:
         def step() -> None:

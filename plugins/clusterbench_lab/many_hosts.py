@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clusterbench.base.errors import LabError
-from clusterbench.hosts.ssh import Address
+from clusterbench.hosts.address import Address
 from clusterbench_lab import processes
 from clusterbench_lab.account import Account, myself
 from clusterbench_lab.layout import is_free
@@ -78,7 +78,9 @@ def _start(made: ManyHosts, account: Account, count: int) -> None:
             name = f"host{index:03d}"
             work_dir = str(made.folder / "work" / name)
             key_file = str(made.folder / "client_key")
-            made.addresses.append(Address(name, place, port, account.name, key_file, host_key, work_dir))
+            made.addresses.append(
+                Address(name, place, port, account.name, host_key=host_key, key_file=key_file, work_dir=work_dir)
+            )
     _wait_until_ready(made)
 
 

@@ -6,7 +6,6 @@ a server is ours if its own postmaster.pid names a postgres that works in our da
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import subprocess
@@ -20,12 +19,13 @@ from clusterbench_lab import processes
 from clusterbench_lab.account import Account
 from clusterbench_lab.cgroups import CpuLimits
 from clusterbench_lab.layout import DATABASE, Layout
-from clusterbench_lab.server import Server, template
+from clusterbench_lab.server import Server, fingerprint, template
 
 if TYPE_CHECKING:
     import psycopg
 
 _ONE_AT_A_TIME = threading.Lock()
+"""Servers that want the same empty cluster wait for the first of them to make it."""
 _READY_LINE = 7  # of postmaster.pid: "starting", "ready", "stopping"
 
 
@@ -155,8 +155,7 @@ class Postgres(Server):
     def _empty_cluster(self) -> Path:
         """By initdb, once for all servers of a lab with the same role and password: it takes seconds of a processor."""
         kept = self.layout.lab_dir / "postgres"
-        of = f"{binary_dir()}:{self.settings.role}:{self.password}"
-        made = kept / hashlib.sha256(of.encode()).hexdigest()[:8]
+        made = kept / fingerprint(str(binary_dir()), self.settings.role, self.password)[:8]
         with _ONE_AT_A_TIME:
             if not made.exists():
                 self.account.make_directory(kept)

@@ -11,6 +11,7 @@ import pytest
 from clusterbench.airflow import watch
 from clusterbench.airflow.api import AirflowApi
 from clusterbench.airflow.liveness import Liveness
+from clusterbench.airflow.standing import Standstill, Unmoved, pools_waited_for
 from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 
 
@@ -30,6 +31,12 @@ class Told:
 
     def health(self) -> dict[str, Any]:
         return HEALTHY
+
+    def xcoms(self, _dag_id: str, _dag_run_id: str, _key: str) -> list[dict[str, Any]]:
+        return []
+
+    def holders(self, _pool: str) -> list[dict[str, Any]]:
+        return []
 
 
 # Captured from Airflow 3.3.2.
@@ -128,15 +135,73 @@ def test_scheduler_that_never_was_is_told_as_that() -> None:
     assert "no scheduler is alive in Airflow at http://airflow: there never was one; no step is started" in line
 
 
-def test_dead_dag_processor_is_told_and_a_dead_triggerer_is_nobodys_concern() -> None:
+def test_dead_dag_processor_and_a_dead_triggerer_are_told() -> None:
     liveness = Liveness("http://airflow")
     (line,) = liveness.changes(unhealthy("dag_processor"), NOW)
     assert line.startswith("no DAG processor is alive in Airflow at http://airflow: its last heartbeat was at ")
     assert "DAGs that are new or were changed are not read until one is" in line
-    assert liveness.changes({**unhealthy("triggerer"), "dag_processor": {"status": None}}, NOW) == []
-    assert liveness.changes(HEALTHY, NOW) == ["a DAG processor is alive again; the run goes on"]
+    (line,) = liveness.changes({**unhealthy("triggerer"), "dag_processor": {"status": None}}, NOW)
+    assert line.startswith("no triggerer is alive in Airflow at http://airflow: its last heartbeat was at ")
+    assert liveness.changes(HEALTHY, NOW) == [
+        "a triggerer is alive again; the run goes on",
+        "a DAG processor is alive again; the run goes on",
+    ]
     without = {key: value for key, value in HEALTHY.items() if key != "dag_processor"}
     assert liveness.changes(without, NOW) == [], "an Airflow that does not tell of it"
+
+
+SCHEDULED = {
+    **task("db1.trials", "scheduled", 7),
+    "dag_run_id": "r2",
+    "pool": "cluster_db1",
+    "scheduled_when": "2026-11-22T21:38:28+00:00",
+}
+
+
+def test_who_is_waited_for_is_said_once_and_so_is_that_they_are_back() -> None:
+    standstill = Standstill()
+    waiting = {"value": {"text": "waiting for the archive since 2026-11-22 21:40:00 UTC: object storage at s3", "n": 1}}
+    assert standstill.outages([waiting]) == [waiting["value"]["text"]]
+    assert standstill.outages([waiting]) == []
+    back = {"value": {"text": "the archive was waited for, 0:03:00 from 2026-11-22 21:40:00 UTC: object storage"}}
+    assert standstill.outages([back]) == [back["value"]["text"]]
+
+
+def test_task_that_no_worker_takes_is_told() -> None:
+    queued = {**SCHEDULED, "state": "queued", "queued_when": "2026-11-22T21:39:28+00:00"}
+    standstill = Standstill()
+    (line,) = standstill.queued([queued], NOW)
+    assert line.startswith("db1.trials 7 has been queued for 60 s, and no worker has begun it: is one alive")
+    assert standstill.queued([queued], NOW) == []
+    soon = {**queued, "queued_when": "2026-11-22T21:40:20+00:00"}
+    assert Standstill().queued([soon], NOW) == []
+
+
+def test_slot_that_another_run_holds_is_told_with_that_run() -> None:
+    assert pools_waited_for([SCHEDULED, task("a", "success")], NOW) == {"cluster_db1"}
+    other = {**task("db1.set_up_cluster", "running"), "dag_id": "retail", "dag_run_id": "r1"}
+    own = {**task("db1.trials", "running", 6), "dag_id": "retail", "dag_run_id": "r2"}
+    standstill = Standstill()
+    (line,) = standstill.pools([SCHEDULED], {"cluster_db1": [own, other]}, NOW)
+    assert line == (
+        "db1.trials 7 has waited for 120 s for a slot of pool 'cluster_db1', held by retail r1 (db1.set_up_cluster, "
+        "running). If that run is gone, mark its task as failed in the UI"
+    )
+    assert standstill.pools([SCHEDULED], {"cluster_db1": [other]}, NOW) == []
+    assert Standstill().pools([SCHEDULED], {"cluster_db1": [own]}, NOW) == [], "it waits for its own run's trials"
+    (nobody,) = Standstill().pools([SCHEDULED], {"cluster_db1": []}, NOW)
+    assert nobody.endswith(
+        "and nobody has one: is there such a pool? 'clusterbench pools' makes the pools of all clusters"
+    )
+
+
+def test_run_stands_still_while_nothing_runs_and_nothing_changes() -> None:
+    unmoved = Unmoved(100.0)
+    queued = {"open_run": "success", "db1.trials_0": "queued"}
+    assert unmoved.for_s(queued, 110.0) == 0
+    assert unmoved.for_s(queued, 170.0) == 60
+    assert unmoved.for_s({**queued, "db1.trials_0": "running"}, 500.0) == 0
+    assert unmoved.for_s({**queued, "db1.trials_0": "running"}, 9000.0) == 0, "a trial may take hours"
 
 
 class Clock:

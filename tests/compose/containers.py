@@ -32,7 +32,7 @@ class Containers:
             "CLUSTERBENCH_SECRETS": str(self.secrets_dir),
             "AIRFLOW_PORT": str(self.port),
             "DB1_CPUS": "0.75",
-            "WAIT_FOR_HOSTS_S": "30",  # a host that is killed here stays dead
+            "PATIENCE_MINUTES": "0.5",  # a host that is killed here stays dead
         }
         self._compose = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
 

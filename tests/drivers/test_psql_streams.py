@@ -12,21 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from clusterbench.base.connections import Connection
 from clusterbench.base.job import Job
 from clusterbench.drivers import psql_streams
 from clusterbench.drivers.psql_streams import BEGIN_LINES, LINES_PER_STATEMENT, Streams, Timed
 from clusterbench.engines import Endpoint
+from tests.drivers.stand_in import stand_in
 
-ENDPOINT = Endpoint("db.example", 5432, "bench", "data")
-DATABASE = Connection("lab_db1", "db.example", 5432, "bench", "s3cr\\et:word", "data", {})
+ENDPOINT = Endpoint("db.example", 5432, "bench", "data", "s3cr\\et:word")
 COPY = "COPY (SELECT * FROM t) TO STDOUT"
 BEGIN = "\\! { : >connected.1; read _; exec date +%s.%N >clock.1; } <go\n\\timing on\n"
 END = "\\o\n\\! exec date +%s.%N >>clock.1\n"
 
 
 def job(load: Streams, endpoint: Endpoint = ENDPOINT) -> Job:
-    return psql_streams.job(load, endpoint, DATABASE)
+    return psql_streams.job(load, endpoint)
 
 
 # The job's files.
@@ -85,13 +84,13 @@ def test_command_is_bash(count: int) -> None:
 def test_command_says_where_to_connect() -> None:
     kept = "application_name=clusterbench_driver keepalives_idle=30 keepalives_interval=10 keepalives_count=3"
     where = f"where=(--host=db.example --port=5432 --username=bench '--dbname=dbname=data {kept}')\n"
-    assert job(Streams([[COPY]])).command.startswith(where)
+    assert f"\n{where}" in job(Streams([[COPY]])).command
 
 
 # The job's bash, run with a psql that reads the scripts and notes what it does.
 
-PSQL = r"""#!/bin/bash
-for word; do case $word in --file=*) file=${word#--file=};; esac; done
+PSQL = r"""
+for word; do case $word in --file=*) file=${word#--file=};; --command=*) exit;; esac; done
 echo "$file: $PGPASSFILE $*" >>psql.said
 [ ! -e "late.$file" ] || sleep 0.3
 [ ! -e "absent.$file" ] || { echo "psql: error: connection refused" >&2; exit 2; }
@@ -120,8 +119,7 @@ class Ran:
     ) -> None:
         self.folder = folder
         (folder / "bin").mkdir()
-        (folder / "bin" / "psql").write_text(PSQL)
-        (folder / "bin" / "psql").chmod(0o755)
+        stand_in(folder / "bin", "psql", PSQL)
         made = job(load, endpoint)
         files = {**made.files, **made.secrets, "command.sh": f"set -euo pipefail\n{made.command}"}  # as jobs.py has it
         for name, text in files.items():
@@ -221,9 +219,11 @@ def test_one_that_fails_ends_the_others_and_is_undone(tmp_path: Path) -> None:
     ran = Ran(tmp_path, load(["SELECT long"], ["SELECT short", "SELECT short", "SELECT wrong"], ["SELECT long"]))
     undone(ran)
     assert sorted(path.name for path in tmp_path.glob("began.*")) == ["began.stream.1.sql", "began.stream.3.sql"]
-    assert ran.error.splitlines()[0] == "psql:stream.2.sql: ERROR:  refused"
+    assert ran.error.splitlines()[:2] == ["psql:stream.2.sql: ERROR:  refused", "stream 2: psql ended with status 3"]
     assert psql_streams.read(tmp_path, 5)[0].errors == 3
-    assert psql_streams.read(tmp_path, 5)[0].details["driver_errors"] == "psql:stream.2.sql: ERROR:  refused"
+    assert psql_streams.read(tmp_path, 5)[0].details["driver_errors"] == (
+        "psql:stream.2.sql: ERROR:  refused\nstream 2: psql ended with status 3"
+    )
 
 
 def test_one_that_fails_after_others_have_ended_is_undone(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_one_that_fails_after_others_have_ended_is_undone(tmp_path: Path) -> Non
 def test_one_that_cannot_connect_ends_the_others(tmp_path: Path, flags: list[str]) -> None:
     ran = Ran(tmp_path, load(["SELECT long"], ["SELECT long"], ["SELECT long"]), ["absent.stream.2.sql", *flags])
     undone(ran)
-    assert ran.error.splitlines()[0] == "psql: error: connection refused"
+    assert ran.error.splitlines()[:2] == ["psql: error: connection refused", "stream 2: psql ended with status 2"]
 
 
 def test_no_session_is_opened_where_the_preparation_fails(tmp_path: Path) -> None:
@@ -370,7 +370,8 @@ def test_fewer_statements_than_asked_for_are_errors(tmp_path: Path) -> None:
     reading, timed = psql_streams.read(tmp_path, 8)
     assert [one.error for one in timed] == ["", "", "", "ERROR:  out of memory", ""]
     assert (reading.errors, reading.samples) == (4, 4), "psql tells the time of the statement that failed, too"
-    assert reading.details == {"driver_errors": "psql:stream.2.sql:6: ERROR:  out of memory"}
+    said = "psql:stream.2.sql:6: ERROR:  out of memory"
+    assert reading.details == {"driver_errors": said, "session": {"tls": "unknown"}}
 
 
 def test_statement_that_began_and_never_ended_is_an_error_and_no_time(tmp_path: Path) -> None:
@@ -387,7 +388,7 @@ def test_time_without_a_start_is_an_error(tmp_path: Path) -> None:
 def test_no_output_at_all_is_as_many_errors_as_were_asked_for(tmp_path: Path) -> None:
     reading, timed = psql_streams.read(tmp_path, 4)
     assert (reading.measurements, reading.errors, reading.samples, timed) == ({}, 4, 0, [])
-    assert (reading.window_start_s, reading.details) == (None, {"driver_errors": ""})
+    assert (reading.window_start_s, reading.details) == (None, {"driver_errors": "", "session": {"tls": "unknown"}})
 
 
 def test_driver_s_own_words_are_kept_where_nothing_was_measured(tmp_path: Path) -> None:

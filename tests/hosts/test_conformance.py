@@ -176,33 +176,37 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
 
 
 @pytest.mark.parametrize(
-    ("each", "apply", "said"),
+    ("each", "may", "said"),
     [
         (row("db1"), [], "as declared"),
         (row("db1", "accepted", "60", reason="shared"), [], "accepted: shared"),
-        (row("db1", "different", "60"), ["hosts"], "set-up will change it"),
-        (row("db1", "different", "60"), ["engine"], "stops a run: 'hosts' is not in setup.apply"),
-        (row(ENGINE, "different", "off", setting="fsync"), ["engine"], "set-up will change it"),
+        (row("db1", "different", "60"), ["host_settings"], "set-up will change it"),
+        (row("db1", "different", "60"), ["engine_settings"], "stops a run: 'host_settings' is not in 'may'"),
+        (row(ENGINE, "different", "off", setting="fsync"), ["engine_settings"], "set-up will change it"),
         (
             row(ENGINE, "different", "off", setting="fsync"),
-            ["hosts"],
-            "stops a run: 'engine' is not in setup.apply",
+            ["host_settings"],
+            "stops a run: 'engine_settings' is not in 'may'",
         ),
         (
             row("db1", "different", "ext4", setting="mount_type /data1"),
-            ["hosts"],
+            ["host_settings"],
             "a file system is made by mkfs, by hand",
         ),
         (
             row("db1", "different", "+9.0 ± 0.1", setting="clock_offset_ms"),
-            ["hosts"],
+            ["host_settings"],
             "see that the hosts' clocks follow the same servers",
         ),
-        (row("db1", "different", "8", setting="cpus"), ["hosts"], "stops a run: it is what the host is made of"),
+        (
+            row("db1", "different", "8", setting="cpus"),
+            ["host_settings"],
+            "stops a run: it is what the host is made of",
+        ),
     ],
 )
-def test_what_set_up_will_do_is_said(each: Row, apply: list[str], said: str) -> None:
-    assert _will(platform(apply=apply), Folded(each, [each.host])) == said
+def test_what_set_up_will_do_is_said(each: Row, may: list[str], said: str) -> None:
+    assert _will(platform().model_copy(update={"may": may}), Folded(each, [each.host])) == said
 
 
 def test_a_hadoop_is_always_configured() -> None:
@@ -224,16 +228,26 @@ def test_size_that_only_a_placement_states_is_compared_with_the_host() -> None:
 
 def test_program_that_is_missing_on_a_host_is_told_before_any_trial() -> None:
     platform = Catalog(project_root()).platform("lab_db1")
-    there = {"sysstat": "sysstat version 12.6.1", "psql": "psql (PostgreSQL) 15", "pgbench": "pgbench (PostgreSQL) 15"}
-    hosts = {"client": {"version": there}, "etl": {"version": {"psql": "15"}}, "db1": {"version": {"sysstat": "12"}}}
+    there = {"bash": "5.2.15(1)-release", "sysstat": "sysstat version 12.6.1"}
+    there |= {"psql": "psql (PostgreSQL) 15", "pgbench": "pgbench (PostgreSQL) 15"}
+    old = there | {"sysstat": "sysstat version 11.7.3", "psql": "psql (PostgreSQL) 9.4.26"}
+    hosts = {"client": {"version": there}, "etl": {"version": old}, "db1": {"version": {"bash": "4.2.46(2)-release"}}}
     found = facts.programs(platform, hosts)
-    assert [(host, what) for host, what, *_, holds in found if not holds] == [("etl", "program sysstat")]
-    assert ("client", "program pgbench", "installed", "pgbench (PostgreSQL) 15", True) in found
-    rows = of_claims(platform, found)
-    assert "  etl: program sysstat: declared 'installed', found 'not there'" in problem(platform, rows)
+    assert [(host, what) for host, what, *_, holds in found if not holds] == [
+        ("etl", "program sysstat"),
+        ("etl", "program psql"),
+        ("db1", "program bash"),
+        ("db1", "program sysstat"),
+    ]
+    assert ("client", "program pgbench", "15 or newer", "pgbench (PostgreSQL) 15", True) in found
+    said = problem(platform, of_claims(platform, found))
+    assert "  db1: program sysstat: declared '12.3.3 or newer', found 'not there'" in said
+    assert "  etl: program psql: declared '12 or newer', found 'psql (PostgreSQL) 9.4.26'" in said
 
 
-@pytest.mark.parametrize(("role", "needed"), [("client", {"sysstat", "java"}), ("worker", {"sysstat", "java"})])
+@pytest.mark.parametrize(
+    ("role", "needed"), [("client", {"bash", "sysstat", "java"}), ("worker", {"bash", "sysstat", "java"})]
+)
 def test_hosts_of_a_hadoop_need_java(role: str, needed: set[str]) -> None:
     platform = Catalog(project_root()).platform("lab_hadoop1")
     name = platform.hosts_with(role)[0]

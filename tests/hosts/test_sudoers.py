@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from clusterbench.spec.setup import Setup
 LAB_DB1 = Catalog(project_root()).platform("lab_db1")
 
 
-def platform(page_cache: str = "none", **setup: Any) -> Platform:
-    return LAB_DB1.model_copy(update={"page_cache": page_cache, "setup": Setup.model_validate(setup)})
+def platform(page_cache: str = "none", may: Sequence[str] = (), **setup: Any) -> Platform:
+    return LAB_DB1.model_copy(update={"page_cache": page_cache, "may": may, "setup": Setup.model_validate(setup)})
 
 
 def lines(of: Platform, *logins: str) -> list[str]:
@@ -31,7 +32,7 @@ def lines(of: Platform, *logins: str) -> list[str]:
 
 
 def applied(group: dict[str, Any]) -> Platform:
-    return platform(apply=["hosts"], hosts=[group])
+    return platform(may=["host_settings"], hosts=[group])
 
 
 EVERYTHING = applied(
@@ -51,18 +52,17 @@ EVERYTHING = applied(
 def test_nothing_is_needed_where_nothing_is_changed() -> None:
     only_compared = platform(hosts=[{"sysctl": {"vm.swappiness": 0}}])
     assert lines(only_compared) == []
-    assert "# Nothing: no page cache is dropped, and 'setup.apply' does not name 'hosts'." in sudoers(
-        only_compared, ["pg"]
-    )
+    assert "# Nothing: 'may' of its file names nothing that needs root." in sudoers(only_compared, ["pg"])
 
 
 def test_page_cache_alone_is_one_file() -> None:
-    dropping = platform("drop_caches", hosts=[{"sysctl": {"vm.swappiness": 0}}])
+    assert lines(platform("drop_caches")) == []
+    dropping = platform("drop_caches", ["drop_caches"], hosts=[{"sysctl": {"vm.swappiness": 0}}])
     assert lines(dropping) == ["pg ALL=(root) NOPASSWD: /usr/bin/tee /proc/sys/vm/drop_caches"]
 
 
 def test_the_engine_s_own_settings_need_no_root() -> None:
-    assert lines(platform(apply=["engine"], hosts=[{"sysctl": {"vm.swappiness": 0}}])) == []
+    assert lines(platform(may=["engine_settings"], hosts=[{"sysctl": {"vm.swappiness": 0}}])) == []
 
 
 def test_every_setting_is_a_line_of_its_own_and_the_same_one_stands_once() -> None:
@@ -85,12 +85,14 @@ def test_every_setting_is_a_line_of_its_own_and_the_same_one_stands_once() -> No
 def test_of_a_disk_known_by_its_mount_point_each_bracket_is_one_character() -> None:
     found = lines(applied({"disks": {"/data1": {"scheduler": "none"}}}))
     patterns = [re.sub(r".*/sys/block/(.*)/queue/scheduler$", r"\1", line) for line in found]
-    assert patterns == ["sd[a-z]", "sd[a-z][a-z]", "vd[a-z]", "nvme[0-9]n[0-9]"]
+    names = ["sd[a-z]", "sd[a-z][a-z]", "vd[a-z]", "nvme[0-9]n[0-9]", "nvme[0-9][0-9]n[0-9]"]
+    assert patterns == [*names, "dm-[0-9]", "dm-[0-9][0-9]"]
 
 
 def test_an_interface_s_mtu_is_one_of_the_usual_names() -> None:
     found = lines(applied({"mtu": 9000}))
-    assert "pg ALL=(root) NOPASSWD: /usr/bin/tee /sys/class/net/eth[0-9]/mtu" in found
+    for name in ("eth[0-9]", "ens[0-9]", "ens[0-9]f[0-9]np[0-9]", "enp[0-9][0-9]s[0-9]f[0-9]", "bond[0-9]"):
+        assert f"pg ALL=(root) NOPASSWD: /usr/bin/tee /sys/class/net/{name}/mtu" in found
     assert all(line.endswith("/mtu") for line in found)
 
 
@@ -107,8 +109,18 @@ def test_how_to_put_a_remount_back_is_told_only_where_one_is_made() -> None:
     assert "findmnt" not in sudoers(applied({"mtu": 9000}), ["pg"])
 
 
+@pytest.mark.parametrize("leave", ["restart", "recover", "engine_settings"])
+def test_a_service_is_started_and_stopped_by_its_name_alone(leave: str) -> None:
+    of = platform(may=[leave]).model_copy(update={"service": "postgresql@16-main"})
+    assert [line.removeprefix("pg ALL=(root) NOPASSWD: ") for line in lines(of)] == [
+        "/usr/bin/systemctl start postgresql@16-main",
+        "/usr/bin/systemctl stop postgresql@16-main",
+    ]
+    assert lines(of.model_copy(update={"may": ["evict"]})) == []
+
+
 def test_every_login_has_its_lines_once() -> None:
-    dropping = platform("drop_caches")
+    dropping = platform("drop_caches", ["drop_caches"])
     assert [line.split()[0] for line in lines(dropping, "pg", "gpadmin", "pg")] == ["gpadmin", "pg"]
 
 

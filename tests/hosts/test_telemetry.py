@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clusterbench.base.measurements import Phase
 from clusterbench.hosts import telemetry
 from tests import FIXTURES
 
@@ -198,8 +199,9 @@ def test_no_samples_have_no_summary() -> None:
     assert telemetry.summary([], 100.0, 101.0) == {"samples": 0}
 
 
-def test_window_outside_the_samples_has_no_mean() -> None:
-    found = telemetry.summary(rows_at(101, 102), 110.0, 111.0)
+@pytest.mark.parametrize("window", [(110.0, 111.0), (90.0, 91.0)], ids=["after", "before"])
+def test_window_outside_the_samples_has_no_mean(window: tuple[float, float]) -> None:
+    found = telemetry.summary(rows_at(101, 102), *window)
     assert (found["samples"], found["mean"]) == (0, {})
 
 
@@ -227,6 +229,21 @@ def test_short_trial_is_covered_and_has_a_second_before(case: str, start: float,
     found = telemetry.read(CAPTURED / case, start, end)
     assert found["samples"] >= 1
     assert found["cpu_percent_before"] is not None
+
+
+@pytest.mark.parametrize("ahead_s", [-3.0, 3.0])
+def test_host_whose_clock_is_off_that_of_the_driver_is_seen_in_the_same_seconds(ahead_s: float) -> None:
+    start, end = 1795247903.192489, 1795247914.136051
+    phases = [Phase("first", start, start + 5)]
+    found = telemetry.read(CAPTURED / "fourteen_seconds", start, end, phases, drawn=1, before_s=start)
+    told = [Phase("first", start - ahead_s, start + 5 - ahead_s)]
+    as_told = (start - ahead_s, end - ahead_s, told)
+    shifted = telemetry.read(
+        CAPTURED / "fourteen_seconds", *as_told, drawn=1, before_s=start - ahead_s, ahead_s=ahead_s
+    )
+    assert shifted["samples"] == found["samples"] and shifted["mean"] == found["mean"]
+    assert shifted["phases"]["first"] == pytest.approx(found["phases"]["first"])
+    assert shifted["course"] == found["course"]
 
 
 def test_host_that_collected_nothing_has_no_samples(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,9 +13,10 @@ from typing import Any
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.connections import Connection, Connections
 from clusterbench.base.datasets import Dataset
-from clusterbench.base.records import Trial
+from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.run import steps
 from clusterbench.run.run import Run
+from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 
@@ -49,12 +51,23 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
         steps.release_cluster(made, platform)
 
 
+def measured_whole(run: Run, platform: str) -> list[TrialRecord]:
+    """All that an opened run does on one platform, as ``dags/benchmarks.py`` has it; the cluster is given back."""
+    steps.take_cluster(run, platform)
+    try:
+        steps.set_up_cluster(run, platform)
+        steps.generate_data(run, platform)
+        return [steps.measure(run, platform, trial.id) for trial in steps.validate_data(run, platform)]
+    finally:
+        steps.release_cluster(run, platform)
+
+
 @contextmanager
 def on_testbed(run: Run, platform: str = "lab_db1", **changes: Any) -> Iterator[Testbed]:
     """A platform, connected; ``changes`` are made to the platform as declared."""
     with run.testbed(platform) as testbed:
         testbed.platform = testbed.platform.model_copy(update=changes)
-        testbed.engine.platform = testbed.platform  # type: ignore[attr-defined]
+        testbed.engine.platform = testbed.platform
         yield testbed
 
 
@@ -91,3 +104,22 @@ def store_of(connections: Connections) -> Store:
 
 def archive_of(connections: Connections, experiment: str, run_id: str) -> RunArchive:
     return RunArchive(store_of(connections), experiment, run_id)
+
+
+def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: Trial, testbed: Testbed) -> TrialRecord:
+    """The trial's record, ``act`` being done to it as soon as ``when`` is true; never, where the trial ends before."""
+    ended = threading.Event()
+
+    def wait_and_act() -> None:
+        while not ended.wait(0.05):
+            if when():
+                act()
+                return
+
+    thread = threading.Thread(target=wait_and_act)
+    thread.start()
+    try:
+        return run_trial(planned, testbed)
+    finally:
+        ended.set()
+        thread.join()

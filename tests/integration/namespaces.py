@@ -11,8 +11,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterbench.base.connections import Connection
+import pytest
 
+from clusterbench.base.connections import Connection
+from clusterbench.hosts.address import Address
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="a network that can be cut needs a namespace, which needs root"
+)
 PORT = 2290
 INSIDE = """\
 set -e
@@ -56,6 +62,9 @@ class NamespaceHost:
             "work_dir": str(self.folder / f"work_{login}"),
         }
         return Connection(self.name, self.address, PORT, login, "", "", extra)
+
+    def address_of(self, login: str = "root") -> Address:
+        return Address.of(self.name, self.connection(login), {}.__getitem__)
 
     def run(self, command: str) -> str:
         pid = (self.folder / "sshd.pid").read_text().strip()

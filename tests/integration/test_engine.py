@@ -13,7 +13,6 @@ from clusterbench.base.errors import DatasetError, EngineError
 from clusterbench.engines import caches
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.run import steps, validation
-from clusterbench.spec.setup import Setup
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value.key_value import expected_checksum, index_of
@@ -91,7 +90,7 @@ def test_a_whole_host_is_flushed_where_the_login_may_and_refused_in_words_where_
     connections: Connections, relations: list[str]
 ) -> None:
     """Root's lab logs in as an ordinary user without sudo, who may not; a developer's own login may be allowed to."""
-    with on_testbed(new_run(connections), page_cache="drop_caches") as testbed:
+    with on_testbed(new_run(connections), page_cache="drop_caches", may=["restart", "drop_caches"]) as testbed:
         testbed.engine.facts()
         host = testbed.platform.database_hosts[0]
         if "yes" in testbed.fleet.run_on(host, "sudo -n true 2>/dev/null && echo yes || true").output:
@@ -158,8 +157,7 @@ def test_a_large_table_is_compared_with_that_of_the_first_run(
 @contextmanager
 def applied(connections: Connections, **settings: str) -> Iterator[Testbed]:
     """A platform that applies these settings."""
-    setup = Setup.model_validate({"apply": ["engine"]})
-    with on_testbed(new_run(connections), setup=setup, settings=settings) as testbed:
+    with on_testbed(new_run(connections), settings=settings, may=["restart", "engine_settings"]) as testbed:
         yield testbed
 
 

@@ -39,7 +39,7 @@ from clusterbench.workloads import etl_files, load_workload
 from clusterbench.workloads.key_value.key_value import expected_checksum, index_of, insert
 from clusterbench.workloads.retail import load_files, order_lineitems
 from clusterbench_lab import Lab
-from tests.integration.helpers import SEED, new_run, trial
+from tests.integration.helpers import SEED, measured_while, new_run, trial
 
 pytestmark = pytest.mark.lab
 KEY_VALUE = load_workload("key_value")
@@ -343,23 +343,12 @@ def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(testbed
 def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(testbed: Testbed, data: Dataset) -> None:
     slow = trial("crash", clients=2, lookups_per_client=100_000, rows=data.rows)
     victim = last_primary(testbed)
-
-    ended = threading.Event()
-
-    def crash() -> None:
-        """When the driver runs; never, where the trial ends before."""
-        while not ended.wait(0.1):
-            if job_of(slow, testbed).state().phase != "new":
-                kill_instance(testbed, victim)
-                return
-
-    killer = threading.Thread(target=crash)
-    killer.start()
-    try:
-        record = run_trial(slow, testbed)
-    finally:
-        ended.set()
-        killer.join()
+    record = measured_while(
+        lambda: kill_instance(testbed, victim),
+        lambda: job_of(slow, testbed).state().phase != "new",
+        slow,
+        testbed,
+    )
     assert record.outcome == "failed", record
     assert f"{victim} went down" in record.reason
     assert record.measurements == {} and record.driver_starts == 1
@@ -503,7 +492,6 @@ def test_a_table_of_a_schema_is_as_any_other(testbed: Testbed, distributed_by: s
         load = psql_streams.job(
             psql_streams.Streams(how.streams, before=before, after=how.after),
             engine.endpoint(pooled=False),
-            engine.database,
         )
         etl_files.run(testbed.fleet, host, "contract_load", load)
         if how.drop:

@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Any, cast
@@ -32,7 +32,7 @@ from clusterbench.workloads import load_workload
 from clusterbench.workloads.terasort.teragen import checksum
 from clusterbench.workloads.terasort.terasort import path_of, tag_of
 from clusterbench_lab import Lab
-from tests.integration.helpers import generated_run, new_run, wait_for
+from tests.integration.helpers import generated_run, measured_while, new_run, wait_for
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_hadoop1"
@@ -79,25 +79,6 @@ def trial(name: str, **levels: Any) -> Trial:
 
 def doing(testbed: Testbed, planned: Trial) -> str:
     return job_of(planned, testbed).doing()
-
-
-def measured_while(act: Callable[[], None], when: Callable[[], bool], planned: Trial, testbed: Testbed) -> TrialRecord:
-    """The trial's record, ``act`` being done to it as soon as ``when`` is true; never, where the trial ends before."""
-    ended = threading.Event()
-
-    def wait_and_act() -> None:
-        while not ended.wait(0.05):
-            if when():
-                act()
-                return
-
-    thread = threading.Thread(target=wait_and_act)
-    thread.start()
-    try:
-        return run_trial(planned, testbed)
-    finally:
-        ended.set()
-        thread.join()
 
 
 def on_hdfs(testbed: Testbed, *arguments: str) -> str:
@@ -331,6 +312,24 @@ def written_by(host: str, cluster: HadoopCluster) -> str:
     return f"{environment}head -c 1000000 /dev/urandom | run org.apache.hadoop.fs.FsShell -put - /{host}\n"
 
 
+def machines_of(cluster: HadoopCluster) -> dict[str, str]:
+    """Address of a worker -> its physical host."""
+    configuration = cluster.configuration
+    return {configuration.addresses[host]: configuration.machine_of(host) for host in configuration.workers}
+
+
+def once_all_replicas_are_there(testbed: Testbed, cluster: HadoopCluster, within_s: float = 90) -> str:
+    """What fsck says then. HDFS may write fewer while a DataNode is busy, and makes the others afterwards."""
+    url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/&files=1&blocks=1&racks=1"
+    until = time.monotonic() + within_s
+    while True:
+        said = testbed.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
+        short = placement(said.splitlines(), machines_of(cluster)).blocks_short_of_replicas
+        if not short or time.monotonic() > until:
+            return said
+        time.sleep(1)
+
+
 def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: Run, there: Connections) -> None:
     """On a real HDFS with two DataNodes on each of three hosts. The last: it takes the hosts.
 
@@ -346,12 +345,10 @@ def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: Run, there
             testbed.fleet.run_each(
                 {host: written_by(host, cluster) for host in cluster.configuration.workers}, timeout_s=120
             )
-            url = f"{cluster.url(NAMENODE)}/fsck?ugi=x&path=/&files=1&blocks=1&racks=1"
-            said = testbed.fleet.run_on("master", f"curl -sS --fail {quote(url)}").output
+            said = once_all_replicas_are_there(testbed, cluster)
         finally:
             cluster.tear_down()
-    configuration = cluster.configuration
-    machines = {configuration.addresses[host]: configuration.machine_of(host) for host in configuration.workers}
+    machines = machines_of(cluster)
     found = placement(said.splitlines(), machines)
     assert (found.blocks, found.replicas, found.blocks_sharing_a_machine) == (6, 18, 0), said
     assert len(set(machines.values())) == 3

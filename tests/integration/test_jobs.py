@@ -12,7 +12,7 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.base.job import Job
 from clusterbench.base.paths import project_root
-from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob
+from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.catalog import Catalog
 
@@ -81,9 +81,35 @@ def test_it_outlives_its_starter_and_another_one_reattaches(job: DetachedJob, co
     assert said(job, "stdout") == "done\n"
 
 
-def test_a_time_limit_ends_it_with_a_status_of_its_own(job: DetachedJob) -> None:
-    job.start(Job({}, {}, "sleep 60\n"), 1)
-    assert job.wait().exit_status in TIMED_OUT_STATUSES
+@pytest.mark.parametrize("command", ["sleep 60\n", "trap : TERM; sleep 60 & wait; sleep 60\n"])
+def test_a_time_limit_ends_it_and_is_told(job: DetachedJob, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbench.hosts.detached_job.END_S", 1)
+    job.start(Job({}, {}, command), 1)
+    state = job.wait()
+    assert state.timed_out and state.reached_limit
+
+
+@pytest.mark.parametrize(
+    ("command", "how"),
+    [
+        ("kill -KILL $$\n", "was ended by signal 9 (SIGKILL)"),
+        ("bash -c 'kill -SEGV $$'\n", "was ended by signal 11 (SIGSEGV)"),
+        ("exit 3\n", "ended with status 3"),
+    ],
+)
+def test_how_it_ended_is_told_and_a_kill_is_no_time_limit(job: DetachedJob, command: str, how: str) -> None:
+    job.start(Job({}, {}, command), 600)
+    state = job.wait()
+    assert not state.timed_out
+    assert state.how_it_ended.startswith(how)
+
+
+def test_the_kernel_s_kills_for_want_of_memory_are_told() -> None:
+    state = JobState("ended", 137, oom_kills=1, host="client")
+    assert state.how_it_ended == (
+        "was ended by signal 9 (SIGKILL); meanwhile the kernel's OOM killer has struck on host 'client', 1 time"
+    )
+    assert not state.timed_out
 
 
 def test_killing_ends_everything_it_started(job: DetachedJob) -> None:

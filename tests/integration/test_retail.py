@@ -21,7 +21,7 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import generation, load_workload
 from clusterbench.workloads.retail import load_files, order_lineitems
-from tests.integration.helpers import generated_run, new_run, on_testbed
+from tests.integration.helpers import generated_run, measured_whole, new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 ROWS, SEED = 20_000, 20060101
@@ -346,14 +346,7 @@ def test_the_report_compares_both_platforms_with_the_paper(connections: Connecti
     choices = {"scale": "smoke", "concurrency": [1], "repetitions": 1, "sweeps": ["full_scan", "data_load"]}
     steps.open_run(run, choices, {"by": "test"})
     for platform in run.plan().trials:
-        steps.take_cluster(run, platform)
-        try:
-            steps.set_up_cluster(run, platform)
-            steps.generate_data(run, platform)
-            for planned in steps.validate_data(run, platform):
-                steps.measure(run, platform, planned.id)
-        finally:
-            steps.release_cluster(run, platform)
+        measured_whole(run, platform)
     steps.summarise(run)
     verdicts = run.archive.need_json("verdicts.json")
     assert verdicts["valid"], [v for v in verdicts["verdicts"] if v["critical"] and not v["passed"]]

@@ -439,8 +439,8 @@ def test_a_run_by_steps_stops_at_another_host_key(connections: Connections) -> N
 def test_hostile_settings_of_hosts_are_words(connections: Connections) -> None:
     """Of a kernel setting that no kernel has, so that nothing of this machine is changed by whoever may."""
     value = f'1\'; touch {HACKED}; echo "$(touch {HACKED})" \\'
-    declared = Setup.model_validate({"apply": ["hosts"], "hosts": [{"sysctl": {"kernel.no_such_thing": value}}]})
-    declaring = PLATFORM.model_copy(update={"setup": declared})
+    declared = Setup.model_validate({"hosts": [{"sysctl": {"kernel.no_such_thing": value}}]})
+    declaring = PLATFORM.model_copy(update={"setup": declared, "may": ["host_settings"]})
     with Fleet.of(PLATFORM, connections) as fleet:
         with pytest.raises(HostError) as caught:
             setup.set_up(declaring, fleet)
@@ -455,9 +455,7 @@ def test_hostile_settings_of_the_server_are_values_and_taken_back(connections: C
     """A backslash begins an escape in postgresql.conf, a quote ends the text: the server reads what was declared."""
     prefix = f"it's \\t \\\\ \\' $(touch {HACKED}) %m'; port = 1 # \\"
     declared = {"log_line_prefix": prefix, "cluster_name": 'lab"; x'}
-    with on_testbed(
-        new_run(connections), settings=declared, setup=Setup.model_validate({"apply": ["engine"]})
-    ) as testbed:
+    with on_testbed(new_run(connections), settings=declared, may=["restart", "engine_settings"]) as testbed:
         before = testbed.engine.settings(declared)
         try:
             testbed.engine.set_up()

@@ -11,7 +11,7 @@ import pytest
 
 from clusterbench.base.errors import HostError
 from clusterbench.hosts import conformance, setup
-from clusterbench.hosts.fleet import Address, Fleet
+from clusterbench.hosts.fleet import Fleet
 from clusterbench.hosts.sudoers import sudoers
 from clusterbench.spec import Platform
 from clusterbench.spec.host_settings import items
@@ -50,11 +50,11 @@ def hosts() -> Iterator[list[NamespaceHost]]:
 
 @pytest.fixture
 def fleet(hosts: list[NamespaceHost]) -> Iterator[Fleet]:
-    with Fleet(Address.of(host.name, host.connection()) for host in hosts) as made:
+    with Fleet(host.address_of() for host in hosts) as made:
         yield made
 
 
-def platform(on: list[NamespaceHost], name: str = "one", **setup: Any) -> Platform:
+def platform(on: list[NamespaceHost], name: str = "one", *, applied: bool = True, **setup: Any) -> Platform:
     roles = [["client", "coordinator"], ["segment"]]
     return Platform.model_validate(
         {
@@ -63,7 +63,8 @@ def platform(on: list[NamespaceHost], name: str = "one", **setup: Any) -> Platfo
             "engine": "postgres",
             "cluster": "tests",
             "hosts": {host.name: {"ssh": host.name, "roles": own} for host, own in zip(on, roles, strict=True)},
-            "setup": {"apply": ["hosts"], **setup},
+            "may": ["host_settings", "drop_caches"] if applied else [],
+            "setup": setup,
         }
     )
 
@@ -112,7 +113,7 @@ def test_all_of_an_appendix_is_applied_read_back_and_put_back(hosts: list[Namesp
 def test_without_leave_nothing_is_changed_and_the_difference_is_told_by_host(
     hosts: list[NamespaceHost], fleet: Fleet
 ) -> None:
-    declared = platform(hosts, apply=[], hosts=[{"sysctl": {"net.core.somaxconn": 778}}])
+    declared = platform(hosts, applied=False, hosts=[{"sysctl": {"net.core.somaxconn": 778}}])
     setup.set_up(declared, fleet)
     said = conformance.problem(declared, rows(declared, fleet))
     assert "  2 hosts: host0, host1: net.core.somaxconn: declared '778', found '4096'" in said
@@ -183,7 +184,7 @@ def test_login_that_may_do_what_sudoers_says_can_set_up_and_nothing_else(hosts: 
         check = subprocess.run(["visudo", "-cf", "-"], input=allowed, capture_output=True, text=True, check=False)
         assert check.returncode == 0, check.stderr
         host.run(f"cat >/etc/sudoers.d/clusterbench <<'EOF'\n{allowed}EOF\nchmod 440 /etc/sudoers.d/clusterbench")
-    with Fleet(Address.of(host.name, host.connection(login)) for host in hosts) as fleet:
+    with Fleet(host.address_of(login) for host in hosts) as fleet:
         setup.set_up(declared, fleet)
         assert conformance.problem(declared, rows(declared, fleet)) == ""
         setup.put_back(declared, fleet)

@@ -143,9 +143,9 @@ def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
     with pytest.raises(LeaseError):
         steps.release_cluster(second, "lab_db1")  # what another run holds is not touched
     with first.testbed("lab_db1") as testbed:
-        assert str(lease.holder(testbed.fleet, testbed.platform)).startswith(f"smoke/{first.run_id} since 20")
+        assert str(lease.holder_of(testbed.fleet, testbed.platform)).startswith(f"smoke/{first.run_id} since 20")
         steps.release_cluster(first, "lab_db1")
-        assert lease.holder(testbed.fleet, testbed.platform) is None
+        assert lease.holder_of(testbed.fleet, testbed.platform) is None
     steps.take_cluster(second, "lab_db2")
     steps.release_cluster(second, "lab_db2")
 
@@ -155,6 +155,7 @@ def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connectio
     run = new_run(connections)
     steps.open_run(run, ONE_SWEEP, {})
     steps.take_cluster(run, "lab_db1")
+    run.archive.put_json("platforms/lab_db1/begun.json", {"begun": True})
     with run.testbed("lab_db1") as testbed:
         from clusterbench.base.job import Job
         from clusterbench.hosts import telemetry

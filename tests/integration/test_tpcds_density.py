@@ -59,6 +59,7 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: Run) -> None:
         record = steps.measure(run, PLATFORM, trial.id)
         assert record.outcome == "completed", record.reason
         assert {one["stream"] for one in queries(record)} == set(range(1, int(trial.levels["streams"]) + 1))
+    steps.release_cluster(run, PLATFORM)
     steps.summarise(run)
     verdicts = run.archive.need_json("verdicts.json")
     assert verdicts["valid"], [verdict for verdict in verdicts["verdicts"] if not verdict["passed"]]

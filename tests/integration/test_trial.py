@@ -17,7 +17,7 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from tests import BLOCK
-from tests.integration.helpers import ROWS, changed, dataset, new_run, on_testbed, store_of, trial
+from tests.integration.helpers import ROWS, changed, dataset, measured_while, new_run, on_testbed, store_of, trial
 
 pytestmark = pytest.mark.lab
 
@@ -175,6 +175,22 @@ def test_telemetry_that_is_started_twice_runs_once(testbed: Testbed) -> None:
     assert collectors(testbed) == len(testbed.fleet.names)
     telemetry.stop(testbed.fleet, "telemetry/twice")
     assert collectors(testbed) == 0
+
+
+def test_a_trial_that_one_of_its_hosts_did_not_watch_is_invalid_and_says_of_whom(testbed: Testbed) -> None:
+    planned = trial(clients=2, lookups_per_client=20_000)
+    folder = f"{testbed.fleet.work_dir('db1')}/telemetry/{testbed.archive.name}/lab_db1/{planned.id}"
+    lose = f"cd {folder}; kill $(cat telemetry.pid telemetry.follower 2>/dev/null) || true; rm -f telemetry.*"
+    record = measured_while(
+        lambda: testbed.fleet.run_each({"db1": lose}) and None,
+        lambda: job_of(planned, testbed).state().phase == "running",
+        planned,
+        testbed,
+    )
+    assert record.outcome == "invalid"
+    assert record.reason == "there is no telemetry of db1, so nobody can say what else ran there"
+    assert record.evidence["unwatched"] == ["db1"]
+    assert [line for line in record.evidence["telemetry_missing"] if "db1" in line]
 
 
 def test_a_trial_that_fails_before_its_driver_leaves_no_collector(

@@ -14,7 +14,7 @@ from clusterbench.history import database
 from clusterbench_lab import Lab
 from clusterbench_lab.bench.history import fill
 from tests.airflow.ui import made_up
-from tests.integration.test_ui_pages import made_up_history
+from tests.integration.browsing import log_in, made_up_history, shown_history
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -34,8 +34,7 @@ UNCHANGED = {"change": {"state": "no_change", "says": "no change shown", "interv
 def history(lab_with_airflow: Lab) -> Iterator[None]:
     """A database of these tests' own, to which the connection leads for as long as they run."""
     lab_with_airflow.up()
-    file = lab_with_airflow.layout.connections_file
-    own, kept = made_up_history(lab_with_airflow, "ui_browser"), file.read_text()
+    own = made_up_history(lab_with_airflow, "ui_browser")
     database.migrate(own)
     with database.connect(own) as db:
         fill(db, weeks=50, trials=2000)
@@ -43,11 +42,8 @@ def history(lab_with_airflow: Lab) -> Iterator[None]:
         db.execute(NO_CHANGE, [json.dumps(UNCHANGED), made_up.week_run_id()])
         many = db.execute("SELECT count(*) FROM trials").fetchone()
         assert many is not None and many[0] >= 100_000
-    changed = json.loads(kept)
-    changed[database.CONNECTION_ID] |= {"login": own.login, "password": own.password, "schema": own.schema}
-    file.write_text(json.dumps(changed))
-    yield
-    file.write_text(kept)
+    with shown_history(lab_with_airflow, own):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +58,7 @@ def context(browser: Any, lab_with_airflow: Lab, history: None, asked: list[str]
     found = browser.new_context(viewport={"width": 1400, "height": 900}, base_url=lab_with_airflow.airflow_url())
     found.set_default_timeout(60_000)
     found.on("request", lambda request: asked.append(request.url))
-    page = found.new_page()
-    page.goto("/bench/experiments/key_value")
-    page.wait_for_url("**/auth/login**")
-    user, password = lab_with_airflow.airflow_login()
-    page.fill("input[name=username]", user)
-    page.fill("input[name=password]", password)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/bench/experiments/key_value")
-    page.close()
+    log_in(found, "/bench/experiments/key_value", *lab_with_airflow.airflow_login())
     yield found
     found.close()
 

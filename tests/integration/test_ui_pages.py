@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator
 from html import unescape
 from typing import Any
@@ -22,6 +21,7 @@ from clusterbench.base.errors import ClusterbenchError
 from clusterbench.history import database
 from clusterbench_lab import Lab
 from tests.airflow.ui import made_up
+from tests.integration.browsing import links, made_up_history, walk
 from tests.integration.helpers import archive_of
 
 pytestmark = pytest.mark.lab
@@ -29,14 +29,6 @@ pytestmark = pytest.mark.lab
 LOGIN = "/api/v2/auth/login"
 RUN = made_up.run_id_of("key_value", made_up.LAST)
 WEEK = made_up.week_run_id()
-
-
-def made_up_history(lab: Lab, name: str) -> Connection:
-    """A database of that name on the lab's metadata server."""
-    connections = from_file(lab.lab_dir / "connections.json")
-    lab.parts.metadata.make_database_of(name, "of-the-tests")
-    known = connections(database.CONNECTION_ID)
-    return dataclasses.replace(known, login=name, password="of-the-tests", schema=name)
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +66,6 @@ def everybody(kept: Connections) -> Iterator[TestClient]:
         yield made
 
 
-def links(page: str, beginning: str) -> list[str]:
-    return [unescape(link) for link in re.findall(r'(?:href|src)="([^"]+)"', page) if link.startswith(beginning)]
-
-
 def test_nobody_sees_anything_without_a_login(kept: Connections) -> None:
     """All routes there are, by walking them: one that is added later is in here, too."""
     stranger = client(kept)
@@ -105,21 +93,15 @@ def test_the_pages_only_read(everybody: TestClient) -> None:
 
 def test_every_link_of_every_page_leads_to_a_page(everybody: TestClient) -> None:
     """Three of each kind. Reports of made-up runs are not in the archive."""
-    seen: dict[str, int] = {}
-    kinds: Counter[tuple[str, int]] = Counter()
-    todo = ["/bench/"]
-    for address in todo:
+
+    def get(address: str) -> tuple[int, str, str]:
         answer = everybody.get(address)
-        seen[address] = answer.status_code
-        for link in links(answer.text, "/bench"):
-            path = link.partition("#")[0]
-            kind = (path.partition("?")[0].split("/")[2], path.count("/"))
-            if path not in todo and kinds[kind] < 3:
-                kinds[kind] += 1
-                todo.append(path)
+        return answer.status_code, answer.headers["content-type"], answer.text
+
+    seen, kinds = walk(["/bench/"], get)
     lost = {address for address, status in seen.items() if status != 200}
     assert all(re.search(r"/report(\.html)?$|/weeks/[^/]+$", address) for address in lost), lost
-    assert kinds.keys() >= {("experiments", 3), ("runs", 4), ("series", 7), ("series", 8), ("weeks", 3), ("compare", 2)}
+    assert kinds >= {("experiments", 3), ("runs", 4), ("series", 7), ("series", 8), ("weeks", 3), ("compare", 2)}
 
 
 def test_no_page_asks_for_anything_from_elsewhere(everybody: TestClient) -> None:
@@ -228,6 +210,8 @@ def test_without_a_history_a_newcomer_is_told_what_to_do(kept: Connections, lab:
     database.migrate(empty)
     newcomer = client(lambda _: empty).get("/bench/")
     assert newcomer.status_code == 200 and "There are no results yet" in newcomer.text
+    for address in ("/bench/", "/bench/weeks"):  # Airflow shows the button that they tell of to everybody
+        assert "roles user, op and admin, not viewer" in client(lambda _: empty).get(address).text
     for connections, said in ((none, "Admin, Connections"), (away, "cannot be reached")):
         answer = client(connections).get("/bench/")
         assert answer.status_code == 503 and said in answer.text and "Traceback" not in answer.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
@@ -60,11 +61,11 @@ class Computing(KeyValue):
         at, levels = engine.endpoint(pooled=False), trial.levels
         rate = f"--rate={levels['rate_per_s']}" if levels["rate_per_s"] else ""
         command = (
-            f'export PGPASSFILE="$PWD/pgpass"\npgbench {at.options} --no-vacuum --file=script.sql {rate} --log '
-            f"--log-prefix=log --client={levels['clients']} --time={levels['ramp_up_s'] + levels['window_s']} "
+            f'export PGPASSFILE="$PWD/pgpass"\npgbench {shlex.join(at.options)} --no-vacuum --file=script.sql {rate} '
+            f"--log --log-prefix=log --client={levels['clients']} --time={levels['ramp_up_s'] + levels['window_s']} "
             f"{quote(at.dbname)} >driver.txt 2>driver_errors.txt\n"
         )
-        secrets = {"pgpass": at.password_file(engine.database.password)}
+        secrets = at.secrets
         return Job({"script.sql": self.statement + ";\n"}, secrets, command)
 
     def read(self, output: Path, trial: Trial, expected: Any) -> Reading:

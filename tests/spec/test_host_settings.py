@@ -134,11 +134,11 @@ def test_what_is_accepted_must_be_declared_and_its_host_must_exist() -> None:
     accepted = {"vm.swapiness": "x", "db2: vm.swappiness": "x", "db1: mtu": "x"}
     assert check_platform(platform({"hosts": hosts, "accepted": accepted}, settings={"fsync": "on"})) == [
         "setup.accepted: 'vm.swapiness' is declared nowhere; did you mean 'vm.swappiness'? Allowed: clock_offset_ms, "
-        "cpu_limit, cpus, data_disks, fsync, memory_gb, memory_gib, program pgbench, program psql, program sysstat, "
-        "vm.swappiness",
+        "cpu_limit, cpus, data_disks, fsync, memory_gb, memory_gib, program bash, program pgbench, program psql, "
+        "program sysstat, vm.swappiness",
         "setup.accepted: unknown host 'db2'; did you mean 'db1'? Allowed: client, db1, etl",
         "setup.accepted: 'mtu' is declared nowhere; Allowed: clock_offset_ms, cpu_limit, cpus, data_disks, fsync, "
-        "memory_gb, memory_gib, program pgbench, program psql, program sysstat, vm.swappiness",
+        "memory_gb, memory_gib, program bash, program pgbench, program psql, program sysstat, vm.swappiness",
     ]
 
 
@@ -149,8 +149,8 @@ def test_settings_of_hosts_and_engine_and_hardware_may_be_accepted() -> None:
 
 def test_an_engine_whose_hosts_are_unknown_cannot_be_configured() -> None:
     client_only = {"client": LAB_DB1.hosts["client"]}
-    assert check_platform(platform({"apply": ["engine"]}, hosts=client_only)) == [
-        "setup.apply: 'engine' needs a host with the role 'coordinator' or 'segment': settings are written into the "
-        "server's own files; name its hosts, or take 'engine' out to compare only"
+    assert check_platform(platform({}, hosts=client_only, may=["engine_settings"])) == [
+        "may: 'engine_settings' needs a host with the role 'coordinator' or 'segment': settings are written into the "
+        "server's own files; name its hosts, or take it out to compare only"
     ]
-    assert check_platform(platform({"apply": ["engine", "hosts"]})) == []
+    assert check_platform(platform({}, may=["engine_settings", "host_settings"])) == []

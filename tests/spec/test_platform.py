@@ -39,3 +39,16 @@ def test_what_is_said_holds(every_key: Platform) -> None:
     assert (every_key.page_cache, every_key.pooler_port, every_key.template) == ("drop_caches", 6432, True)
     assert every_key.settings == {"fsync": "on"}
     assert every_key.hosts["client"].ssh == "c.example"
+
+
+@pytest.mark.parametrize(("segments", "telling"), [(3, ["client", "db", "s1", "s2", "s3"]), (4, ["client", "db"])])
+def test_a_number_cannot_do_without_the_telemetry_of_client_coordinator_and_one_of_few(
+    every_key: Platform, segments: int, telling: list[str]
+) -> None:
+    client = every_key.hosts["client"].model_copy(update={"roles": ["client"]})
+    many = {f"s{n}": client.model_copy(update={"roles": ["segment"]}) for n in range(1, segments + 1)}
+    both = client.model_copy(update={"roles": ["coordinator", "segment"]})
+    platform = every_key.model_copy(update={"hosts": {"client": client, "db": both, **many}})
+    assert platform.telling_hosts[:2] == ["client", "db"]
+    few = every_key.model_copy(update={"hosts": {"client": client, "db": client, **many}})
+    assert few.telling_hosts == telling

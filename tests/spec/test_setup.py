@@ -29,7 +29,7 @@ def refusal(tmp_path: Path, setup: str) -> list[str]:
 
 
 def test_nothing_is_declared_or_changed_unless_it_is_said() -> None:
-    assert Setup() == Setup(apply=[], keep=False, accepted={}, hosts=[])
+    assert Setup() == Setup(keep=False, accepted={}, hosts=[])
     assert Setup().declared({"a": ["client"]}) == {"a": []}
 
 
@@ -130,12 +130,10 @@ def test_what_is_refused_is_told_with_its_place_and_what_is_allowed(
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("apply: hosts", ":12: setup.apply: must be a list, found 'hosts'"),
-        ("apply: [disks]", ":12: setup.apply.0: 'disks' is not allowed; Allowed: engine, hosts"),
         ("keep: 1", ":12: setup.keep: must be true or false, found 1"),
         (
             "acept: {}",
-            ":12: setup.acept: unknown key; did you mean 'accepted'? Allowed: accepted, apply, hosts, keep",
+            ":12: setup.acept: unknown key; did you mean 'accepted'? Allowed: accepted, hosts, keep",
         ),
     ],
 )

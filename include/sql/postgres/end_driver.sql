@@ -1,1 +1,1 @@
-SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE application_name = $driver AND usename = current_user
+SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE application_name = $driver AND usename = $login

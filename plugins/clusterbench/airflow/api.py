@@ -104,6 +104,20 @@ class AirflowApi:
             str(line.get("event", line)) if isinstance(line, dict) else str(line) for line in page["content"]
         )
 
+    def xcoms(self, dag_id: str, dag_run_id: str, key: str) -> list[dict[str, Any]]:
+        """What tasks of a run have told under ``key``: entries with their values."""
+        tasks = f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances"
+        found = self.call("GET", f"{tasks}/~/xcomEntries", params={"xcom_key": key, "limit": 100})["xcom_entries"]
+        return [
+            self.call("GET", f"{tasks}/{one['task_id']}/xcomEntries/{key}", params={"map_index": one["map_index"]})
+            for one in found
+        ]
+
+    def holders(self, pool: str) -> list[dict[str, Any]]:
+        """Task instances of all runs that have a slot of a pool."""
+        asked = {"pool": [pool], "state": ["queued", "running", "deferred"], "limit": 10}
+        return list(self.call("GET", "/dags/~/dagRuns/~/taskInstances", params=asked)["task_instances"])
+
     def health(self) -> dict[str, Any]:
         """Of Airflow's parts, each with its status and last heartbeat."""
         return dict(self.call("GET", "/monitor/health"))

@@ -29,6 +29,7 @@ class Part:
 
 PARTS = (
     Part("scheduler", "scheduler", "no step is started until one is"),
+    Part("triggerer", "triggerer", "no deferred task goes on, such as a question about a baseline, until one is"),
     Part("dag_processor", "DAG processor", "DAGs that are new or were changed are not read until one is"),
 )
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from clusterbench.airflow.standing import WAITING
 from clusterbench.base.connections import Connection, from_airflow, why_no_history
 from clusterbench.base.errors import (
     ArchiveError,
@@ -29,12 +30,14 @@ from clusterbench.base.errors import (
     suggest,
 )
 from clusterbench.base.factors import say_count
+from clusterbench.base.patience import CLUSTER
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Scale
 
 if TYPE_CHECKING:
+    from clusterbench.base.patience import Outage
     from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
@@ -43,6 +46,11 @@ RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
 DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=RETRY_DELAY_S)}
 """Steps can be tried again; a trial's driver is never started again (see ``hosts/detached_job.py``)."""
 
+TRIAL_TRIES = 6
+"""Each time that Airflow loses sight of a task for longer than its heartbeat may be late, a try is gone. They cost a
+trial nothing: its driver starts at most once."""
+MARKED = ("failed", "success", "skipped", "removed", "upstream_failed")
+"""States that a running task is in only because a person said so."""
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 """A full-scale run of another experiment may hold a cluster for days."""
 
@@ -73,15 +81,20 @@ def run_step(
     act: Callable[[Run], Any],
     platform: str = "run",
     of: Callable[[Mapping[str, Any]], Run] = current_run,
+    trial: str = "",
 ) -> Any:
-    """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not."""
+    """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not.
+
+    Who is away is waited for meanwhile, which takes no try; ``trial`` says before which.
+    """
     context = get_current_context()
     try:
         run = of(context)
     except ClusterbenchError as error:
         raise AirflowFailException(str(error)) from None
+    run.wait_for_who_is_away(lambda outage: _tell(context, outage), name, platform, trial)
     try:
-        return act(run)
+        return run.patience.insist(lambda: act(run), CLUSTER)
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
         log.error("%s", error)
@@ -93,6 +106,14 @@ def run_step(
     except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
         run.note_error(name, ClusterbenchError(f"{type(fault).__name__}: {fault}; the task's log has more"), platform)
         raise
+
+
+def _tell(context: Mapping[str, Any], outage: Outage) -> None:
+    """In the UI; that Airflow cannot be told does not end the waiting."""
+    try:
+        context["ti"].xcom_push(key=WAITING, value={"text": str(outage), **outage.as_json()})
+    except Exception as error:
+        log.warning("the UI could not be told: %s", error)
 
 
 def _opened(run: Run) -> Run:
@@ -189,18 +210,19 @@ class MeasureTrial(BaseOperator):
         super().__init__(**kwargs)
         self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
         self._run: Run | None = None
+        self._ti: Any = None
 
     def execute(self, context: Context) -> str:
         from clusterbench.run import steps  # noqa: PLC0415
 
         def measure(run: Run) -> Any:
             self._run = run
-            ti = context["ti"]
+            self._ti = ti = context["ti"]
             last_try = ti.try_number > ti.max_tries
             return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
 
         print(f"{self.trial_label} on {self.platform}")
-        record = run_step("trial", measure, self.platform)
+        record = run_step("trial", measure, self.platform, trial=self.trial_label)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
         if record.outcome == "not_applicable":
@@ -210,11 +232,29 @@ class MeasureTrial(BaseOperator):
         return str(record.outcome)
 
     def on_kill(self) -> None:
-        """Somebody marked the task: the driver on the client host is ended too."""
+        """A person has marked the task, or deleted its run: the driver on the client host is ended too.
+
+        Where Airflow has only lost sight of the task, because its API or database was away, the driver goes on, and the
+        task's next try collects what it measures.
+        """
         from clusterbench.run import steps  # noqa: PLC0415
 
-        if self._run is not None:
-            steps.cancel(self._run, self.platform, self.trial_id)
+        if self._run is None:
+            return
+        if why_not := _why_nobody_ended(self._ti):
+            log.warning("this try ends, and its driver goes on: %s", why_not)
+            return
+        steps.cancel(self._run, self.platform, self.trial_id)
+
+
+def _why_nobody_ended(ti: Any) -> str:
+    """Why it was no person that ended this task instance; empty where it was marked, or its run deleted."""
+    try:
+        found = ti.get_task_states(dag_id=ti.dag_id, map_index=ti.map_index, task_ids=[ti.task_id], run_ids=[ti.run_id])
+    except Exception as error:
+        return f"Airflow does not tell whether anybody marked the task ({error})"
+    states = list((found.get(ti.run_id) or {}).values())
+    return "" if not states or states[0] in MARKED else f"Airflow says that the task is {states[0] or 'cleared'}"
 
 
 @task(trigger_rule="all_done")

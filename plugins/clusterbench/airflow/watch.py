@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from clusterbench.airflow import standing
 from clusterbench.airflow.api import AirflowApi
 from clusterbench.airflow.liveness import Liveness
+from clusterbench.airflow.standing import Standstill, pools_waited_for
 from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 from clusterbench.report import addresses
 
@@ -57,6 +59,7 @@ class _Follower:
         self.seen: set[tuple[str, str, int, str]] = set()
         self.over: set[tuple[str, str]] = set()
         self.liveness = Liveness(api.url)
+        self.standstill = Standstill()
         self.health_asked = self.begun
         self.away_since: float | None = None
         self.away_said = False
@@ -72,8 +75,12 @@ class _Follower:
             return ""
         self._is_back()
         self.over |= {(name, run_id) for name, run_id, found in within if _is_over(found)}
-        if state not in ("success", "failed") or self.liveness.is_any_dead:
+        is_due = time.monotonic() - self.health_asked >= HEALTH_POLL_S and state not in ("success", "failed")
+        if is_due or self.liveness.is_any_dead:  # while one is dead always: its return is said before what it does
             self._say_liveness()
+        if is_due:
+            for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
+                self._say_standstill(name, run_id, found)
         for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
             self._say_steps(name, run_id, found)
         return state
@@ -90,12 +97,7 @@ class _Follower:
                     print(f"         its log: {self.api.url}{log}", file=self.out, flush=True)
 
     def _say_liveness(self) -> None:
-        """Of scheduler and DAG processor, without which a run stands still and nothing in its steps says so.
-
-        While one is dead Airflow is asked at every look, so that its return is said before the steps that follow it.
-        """
-        if not self.liveness.is_any_dead and time.monotonic() - self.health_asked < HEALTH_POLL_S:
-            return
+        """Of scheduler and DAG processor, without which a run stands still and nothing in its steps says so."""
         self.health_asked = time.monotonic()
         try:
             health = self.api.health()
@@ -103,6 +105,21 @@ class _Follower:
             return  # a proxy may keep it to itself; whether Airflow answers at all is seen by the next look
         for line in self.liveness.changes(health, datetime.now(UTC)):
             self._say(f" {line}")
+
+    def _say_standstill(self, name: str, run_id: str, tasks: Tasks) -> None:
+        """Of a run whose tasks wait: for whom."""
+        if _is_over(tasks):
+            return
+        now = datetime.now(UTC)
+        try:
+            entries = self.api.xcoms(name, run_id, standing.WAITING)
+            holders = {pool: self.api.holders(pool) for pool in pools_waited_for(tasks, now)}
+        except AirflowApiError:
+            return  # as above
+        said = [*self.standstill.outages(entries), *self.standstill.queued(tasks, now)]
+        prefix = "" if name == self.dag_id else f"{name}: "
+        for line in [*said, *self.standstill.pools(tasks, holders, now)]:
+            self._say(f" {prefix}{line}")
 
     def _is_away(self, error: AirflowApiError) -> None:
         if self.away_since is None:

@@ -16,9 +16,11 @@ from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from clusterbench.airflow.standing import WAITING, Unmoved
 from clusterbench.airflow.tasks import current_run, run_step, skip_without_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
 from clusterbench.base.paths import project_root
+from clusterbench.base.patience import Outage
 from clusterbench.base.run_ids import WEEKLY, run_started_by
 from clusterbench.report import addresses
 from clusterbench.spec import EXTENTS, SCALES
@@ -33,6 +35,9 @@ log = logging.getLogger(__name__)
 POLL_S = 2
 ENDED = ("success", "failed")
 FAILED = ("failed", "upstream_failed")
+STANDSTILL_MINUTES = "CLUSTERBENCH_STANDSTILL_MINUTES"
+LOOK_S = 30
+"""Between two looks whether an experiment's run stands still."""
 DEADLINE_HOURS = "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS"
 
 
@@ -62,11 +67,73 @@ def finished(experiment: str) -> None:
     """Waits for the experiment's run to end, and fails where that failed."""
     context = get_current_context()
     run_id = run_started_by(context["dag_run"].run_id)
+    standstill = _Standstill(context, experiment, run_id)
     while (state := _state(context["ti"], experiment, run_id)) not in ENDED:
         time.sleep(POLL_S)
+        standstill.look()
     if state == "failed":
         log.error("%s: its run failed: %s", experiment, _address(experiment, run_id))
         raise AirflowFailException(f"{experiment}: its run failed")
+
+
+class _Standstill:
+    """Tells people once when an experiment's run stands still, long before the deadline does."""
+
+    def __init__(self, context: Context, experiment: str, run_id: str) -> None:
+        self.context, self.experiment, self.run_id = context, experiment, run_id
+        self.unmoved = Unmoved(time.monotonic())
+        self.looked_s = time.monotonic()
+        self.was_told = False
+
+    def look(self) -> None:
+        now_s = time.monotonic()
+        if self.was_told or now_s - self.looked_s < LOOK_S:
+            return
+        self.looked_s = now_s
+        ti = self.context["ti"]
+        states = ti.get_task_states(self.experiment, run_ids=[self.run_id]).get(self.run_id) or {}
+        stood_s, why = self._waits_for(states)
+        if not why:
+            stood_s = self.unmoved.for_s({name: _word(state) for name, state in states.items()}, now_s)
+            why = f"No task of it runs: {_counted(states)}. Is a worker alive, and is the cluster free?"
+        if stood_s >= 60 * float(os.environ.get(STANDSTILL_MINUTES, "15")):
+            self.was_told = True
+            self._tell(stood_s / 60, why)
+
+    def _waits_for(self, states: Mapping[str, Any]) -> tuple[float, str]:
+        """How long the task that runs has waited for somebody who is away, and for whom; nothing where it does not."""
+        for name in (name for name, state in states.items() if _word(state) == "running"):
+            task_id, _, number = name.rpartition("_")
+            is_mapped = number.isdigit() and task_id.endswith(".trials")
+            told = self.context["ti"].xcom_pull(
+                dag_id=self.experiment,
+                run_id=self.run_id,
+                task_ids=task_id if is_mapped else name,
+                map_indexes=int(number) if is_mapped else -1,
+                key=WAITING,
+            )
+            if told and not told["until"]:
+                outage = Outage.from_json(told)
+                return outage.waited_s, f"{outage}."
+        return 0.0, ""
+
+    def _tell(self, minutes: float, why: str) -> None:
+        from clusterbench.airflow.notifier import NotificationError, PeopleNotifier  # noqa: PLC0415
+        from clusterbench.run import weekly_mail  # noqa: PLC0415
+
+        url = _address(self.experiment, self.run_id)
+        message = weekly_mail.of_standstill(self.context["dag_run"].run_id, self.experiment, minutes, why, url)
+        log.warning("%s", message.text)
+        try:
+            PeopleNotifier(message)(self.context)
+        except NotificationError as error:
+            log.warning("%s", error)
+
+
+def _counted(states: Mapping[str, Any]) -> str:
+    """Such as "3 success, 1 queued"."""
+    words = [_word(state) if state else "not yet scheduled" for state in states.values()]
+    return ", ".join(f"{words.count(word)} {word.replace('_', ' ')}" for word in dict.fromkeys(words)) or "it has none"
 
 
 def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

@@ -13,16 +13,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clusterbench.base.connections import Connection
-from clusterbench.base.errors import ArchiveError
-from clusterbench.base.records import TrialRecord
+from clusterbench.base.errors import ArchiveAwayError, ArchiveError
+from clusterbench.base.patience import ARCHIVE, NONE, Patience
+from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import asked_at
 
 if TYPE_CHECKING:
@@ -32,10 +35,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MANIFEST = "manifest.json"
+STARTED = "started.json"
+PROBE = "_doctor/conditional_write"
 CHUNK_BYTES = 1 << 20
 AT_ONCE = 16
 """Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"
+DENIED = ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken")
+BUSY = ("SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "OperationAborted", "ServiceUnavailable")
+FAULTS_OF_SERVERS = 500
+"""Of HTTP's statuses, from here on."""
 PREFIX = re.compile(r"([\w.-]*\w[\w.-]*/)*\Z", re.ASCII)
 
 
@@ -48,6 +57,9 @@ class Store:
     endpoint: str
     prefix: str = ""
     """Empty, or ending in a slash."""
+    patience: Patience = NONE
+    waits_when_denied: bool = True
+    """Whoever was let in before is denied by mistake, and waits for that to be mended; who comes first, does not."""
 
     @classmethod
     def of(cls, connection: Connection) -> Store:
@@ -76,7 +88,11 @@ class Store:
 
     def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
         """Write an object unless one of that key is there; False when it was. Never overwrites."""
-        try:
+        tries = 0
+
+        def put() -> bool:
+            nonlocal tries
+            tries += 1
             with body.open("rb") if isinstance(body, Path) else nullcontext(body) as content:
                 self.client.put_object(
                     Bucket=self.bucket,
@@ -85,79 +101,120 @@ class Store:
                     IfNoneMatch="*",
                     ContentType=content_type,
                 )
-        except (ClientError, BotoCoreError) as error:
-            if _code(error) in ("PreconditionFailed", "412"):
-                return False
-            raise self._explain("write", key, error) from None
-        return True
+            return True
+
+        try:
+            return self._ask("write", key, put)
+        except _IsThereError:  # it may be ours: of a try whose answer was lost
+            return tries > 1 and self.sha256(key)[0] == _sha256_of(body)
+
+    def check_conditional_writes(self) -> None:
+        """Raises ArchiveError where what is there is written over: some stores do not know If-None-Match.
+
+        The object that is written twice stays, as nothing in the archive is ever deleted. What it holds says nothing:
+        a gateway that has been mended since may have written over it.
+        """
+        self.put_new(PROBE, b"first", "text/plain")
+        before = self.get(PROBE)
+        if self.put_new(PROBE, uuid4().hex.encode(), "text/plain") or self.get(PROBE) != before:
+            raise ArchiveError(
+                f"{self.endpoint} wrote over {self.url}{PROBE}, though it was told not to (If-None-Match): two runs "
+                "could write over each other's results. Use an object store with conditional writes"
+            )
 
     def get(self, key: str) -> bytes | None:
         """The object's bytes, or None when there is no such object."""
-        try:
-            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
-        except (ClientError, BotoCoreError) as error:
-            if _code(error) in ("NoSuchKey", "404"):
-                return None
-            if _code(error) in ("AccessDenied", "403") and key not in self.keys(key):
-                return None  # so AWS answers to who may list below a prefix only
-            raise self._explain("read", key, error) from None
+
+        def get() -> bytes | None:
+            try:
+                return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
+            except ClientError as error:
+                if _code(error) in ("NoSuchKey", "404"):
+                    return None
+                if _code(error) in DENIED and key not in self.keys(key):
+                    return None  # so AWS answers to who may list below a prefix only
+                raise
+
+        return self._ask("read", key, get)
 
     def stream(self, key: str) -> Iterator[bytes]:
         """An object that is there, piece by piece, so that its size does not matter."""
-        try:
-            return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].iter_chunks(CHUNK_BYTES)
-        except (ClientError, BotoCoreError) as error:
-            raise self._explain("read", key, error) from None
+        found = self._ask("read", key, lambda: self.client.get_object(Bucket=self.bucket, Key=self.prefix + key))
+        return found["Body"].iter_chunks(CHUNK_BYTES)
 
     def sha256(self, key: str) -> tuple[str, int]:
         """Digest and size of an object, streamed, so that its size does not matter."""
-        digest, size = hashlib.sha256(), 0
-        try:
+
+        def read() -> tuple[str, int]:
+            digest, size = hashlib.sha256(), 0
             body = self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"]
             for chunk in body.iter_chunks(CHUNK_BYTES):
                 digest.update(chunk)
                 size += len(chunk)
-        except (ClientError, BotoCoreError) as error:
-            raise self._explain("read", key, error) from None
-        return digest.hexdigest(), size
+            return digest.hexdigest(), size
+
+        return self._ask("read", key, read)
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Of all objects whose key begins with ``prefix``."""
-        below = self.prefix + prefix
-        try:
-            for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=below):
-                for entry in page.get("Contents", []):
-                    yield entry["Key"].removeprefix(self.prefix)
-        except (ClientError, BotoCoreError) as error:
-            raise self._explain("list", prefix, error) from None
+        for page in self._pages(prefix, {}):
+            for entry in page.get("Contents", []):
+                yield entry["Key"].removeprefix(self.prefix)
 
     def folders(self, prefix: str) -> list[str]:
         """Names directly below ``prefix``, which ends in a slash or is empty."""
-        names: list[str] = []
         below = self.prefix + prefix
-        try:
-            pages = self.client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.bucket, Prefix=below, Delimiter="/"
+        return [
+            entry["Prefix"][len(below) : -1]
+            for page in self._pages(prefix, {"Delimiter": "/"})
+            for entry in page.get("CommonPrefixes", [])
+        ]
+
+    def _pages(self, prefix: str, how: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Of a listing. A page that did not come is asked for again, not those before it."""
+        next_page: dict[str, str] = {}
+        while True:
+            page = self._ask(
+                "list",
+                prefix,
+                lambda asked=next_page: self.client.list_objects_v2(  # type: ignore[misc]
+                    Bucket=self.bucket, Prefix=self.prefix + prefix, **how, **asked
+                ),
             )
-            for page in pages:
-                names += [entry["Prefix"][len(below) : -1] for entry in page.get("CommonPrefixes", [])]
-        except (ClientError, BotoCoreError) as error:
-            raise self._explain("list", prefix, error) from None
-        return names
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            next_page = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def _ask(self, verb: str, key: str, request: Callable[[], T]) -> T:
+        """What the request returns; as long as patience lasts, where the server is away. Raises ArchiveError."""
+
+        def ask() -> T:
+            try:
+                return request()
+            except (ClientError, BotoCoreError) as error:
+                if _code(error) in ("PreconditionFailed", "412"):
+                    raise _IsThereError from None
+                raise self._explain(verb, key, error) from None
+
+        return self.patience.insist(ask, ARCHIVE)
 
     def _explain(self, verb: str, key: str, error: Exception) -> ArchiveError:
         where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {self.prefix + key!r}"
         code = _code(error)
-        if code in ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch"):
-            return ArchiveError(
+        if code in DENIED:
+            kind = ArchiveAwayError if self.waits_when_denied else ArchiveError
+            return kind(
                 f"{where}: access denied ({code}); check the keys of connection {CONNECTION_ID!r}, its 'prefix', and "
                 "the policy of the bucket"
             )
         if code == "NoSuchBucket":
             return ArchiveError(f"{where}: there is no such bucket; create it, or mend 'bucket' of {CONNECTION_ID!r}")
         if isinstance(error, ClientError):
-            return ArchiveError(f"{where}: the server answered {code or error}; what was written before is kept")
-        return ArchiveError(
+            its_own = _status(error) >= FAULTS_OF_SERVERS
+            kind = ArchiveAwayError if its_own or code in BUSY else ArchiveError
+            return kind(f"{where}: the server answered {code or error}; what was written before is kept")
+        return ArchiveAwayError(
             f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
         )
 
@@ -172,6 +229,22 @@ def _prefix(connection: Connection) -> str:
             "'.', '_' and '-', with slashes between them"
         )
     return prefix
+
+
+class _IsThereError(Exception):
+    """An object of that key was there before."""
+
+
+def _sha256_of(body: bytes | Path) -> str:
+    if isinstance(body, bytes):
+        return hashlib.sha256(body).hexdigest()
+    with body.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _status(error: ClientError) -> int:
+    """Of HTTP; 0 where the error does not tell it."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _code(error: Exception) -> str:
@@ -222,6 +295,15 @@ class RunArchive:
         data = self.get_json(f"trials/{platform}/{trial_id}/trial.json")
         return None if data is None else TrialRecord.from_json(data)
 
+    def note_started(self, trial: Trial) -> None:
+        """That the trial's driver was started; the first time stands."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.put_json(f"trials/{trial.platform}/{trial.id}/{STARTED}", {"started_at": now})
+
+    def started(self, trial: Trial) -> str:
+        """When its driver was started, in ISO; empty where it was not."""
+        return str((self.get_json(f"trials/{trial.platform}/{trial.id}/{STARTED}") or {}).get("started_at", ""))
+
     def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
         """Of these trials (platform, id), in their order, read several at once."""
         return in_parallel(lambda trial: self.trial(*trial), trials)
@@ -251,6 +333,11 @@ class RunArchive:
             blank = {"platform": "run", "step": "", "error": "", "at": ""}
             once.setdefault(key, {**blank, **error, "times": 0})["times"] += 1
         return list(once.values())
+
+    def outages(self) -> list[dict[str, Any]]:
+        """Who was waited for: ``Outage.as_json`` with step, platform and trial; the first one first."""
+        keys = [key for key in self.keys("outages/") if key.endswith(".json")]
+        return sorted(in_parallel(self.need_json, keys), key=lambda outage: str(outage["since"]))
 
     # What every trial must answer.
 

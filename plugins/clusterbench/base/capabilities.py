@@ -2,5 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 EVERYTHING, ALONE = "everything", "alone"
 """Of what an engine or its hosts may lack: every trial; a load that can be run once only, beside nobody."""
+FOR_CACHE_STATE = {"cold": ("flush", "restart"), "database_warm": ("flush",)}
+"""State of the caches -> what is needed to bring it about; others need nothing."""
+
+
+def why_no_cache_state(state: str, unavailable: Mapping[str, str]) -> str | None:
+    """Why this state of the caches cannot be had; None where it can."""
+    return next((unavailable[each] for each in FOR_CACHE_STATE.get(state, ()) if each in unavailable), None)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+OURS = "clusterbench: "
+"""So begins the comment of every table that clusterbench has made."""
+
 
 @dataclass(frozen=True)
 class Partition:

@@ -13,7 +13,7 @@ class EngineDeclaration:
     programs: Mapping[str, Sequence[str]]
     """Role of a host -> the programs that it needs beside sysstat, which every host needs."""
     settings_from_templates: bool = False
-    """Whether set-up always writes the servers' settings, whatever ``setup.apply`` says, and from templates of its own.
+    """Whether set-up always writes the servers' settings, whatever ``may`` says, and from templates of its own.
 
     Then a platform's file names only some of the settings, and any setting may be accepted as it is.
     """

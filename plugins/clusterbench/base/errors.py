@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Literal
+
+Awaited = Literal["archive", "hosts", "database"]
+"""Who may be away for a while, each with a patience of its own (``base/patience.py``)."""
 
 
 class ClusterbenchError(Exception):
     """Base of all errors that clusterbench raises on purpose; the command line prints them without a traceback."""
+
+
+class AwayError(ClusterbenchError):
+    """Somebody who is needed does not answer, and may be back later: an outage, which is no finding."""
+
+    awaited: Awaited
 
 
 class SpecError(ClusterbenchError):
@@ -22,8 +32,22 @@ class HostError(ClusterbenchError):
     """One or more hosts could not be reached, refused the login, changed their key, or failed a command."""
 
 
+class HostAwayError(HostError, AwayError):
+    """Hosts do not answer, or the connection to them broke. One that refuses the login is not away."""
+
+    awaited: Awaited = "hosts"
+
+
 class EngineError(ClusterbenchError):
     """The engine under test is down, full, too small or answered with an error."""
+
+
+class EngineAwayError(EngineError, AwayError):
+    """The engine, or hosts of it, do not answer, and clusterbench cannot or may not bring it back."""
+
+    def __init__(self, message: str, awaited: Awaited = "database") -> None:
+        self.awaited = awaited
+        super().__init__(message)
 
 
 class NotYetError(ClusterbenchError):
@@ -36,6 +60,12 @@ class DatasetError(ClusterbenchError):
 
 class ArchiveError(ClusterbenchError):
     """Object storage denied, vanished, or already holds what was to be written."""
+
+
+class ArchiveAwayError(ArchiveError, AwayError):
+    """Object storage does not answer, answers with an error of its own, or denies what it allowed before."""
+
+    awaited: Awaited = "archive"
 
 
 class HistoryError(ClusterbenchError):
@@ -56,6 +86,13 @@ class AirflowApiError(ClusterbenchError):
 
 class AirflowAwayError(AirflowApiError):
     """Nobody answers where the Airflow API is, or only with an error of its own; later somebody may."""
+
+
+def engine_error(cause: Exception, message: str) -> EngineError:
+    """What the engine cannot do because of ``cause``: away where that is."""
+    if not isinstance(cause, AwayError):
+        return EngineError(message)
+    return EngineAwayError(message, cause.awaited)
 
 
 def suggest(found: str, allowed: Iterable[str]) -> str:

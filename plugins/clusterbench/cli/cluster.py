@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import getpass
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,7 +33,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
     setup.add_argument("platform")
     how = setup.add_mutually_exclusive_group()
-    how.add_argument("--apply", action="store_true", help="apply what 'setup.apply' allows, as a run does")
+    how.add_argument("--apply", action="store_true", help="apply what 'may' allows, as a run does")
     how.add_argument("--undo", action="store_true", help="put back what was applied")
     setup.add_argument("--all", action="store_true", help="print also what is as declared")
     setup.set_defaults(command=_setup)
@@ -41,7 +44,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
     release = commands.add_parser("release", help="free a cluster whose run died")
     release.add_argument("platform")
-    release.add_argument("holder", help="the run that holds it, as the refusal names it")
+    release.add_argument("holder", nargs="?", default="", help="the run that holds it, as the refusal names it")
+    release.add_argument("--force", action="store_true", help="free it from whoever holds it")
     release.set_defaults(command=_release)
 
 
@@ -51,7 +55,7 @@ def _setup(options: argparse.Namespace) -> int:
     from clusterbench.run import steps  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = Run("by_hand", "by_hand", local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.apply or options.undo:
             with _held(testbed, run.holder):
@@ -91,10 +95,11 @@ def _will(platform: Platform, each: Folded) -> str:
         return remedy
     if kind in HARDWARE:
         return "stops a run: it is what the host is made of"
-    part = "engine" if each.hosts[0].startswith(ENGINE) else "hosts"
-    always = part == "engine" and engine_declaration(platform.engine).settings_from_templates
-    changes = always or part in platform.setup.apply
-    return "set-up will change it" if changes else f"stops a run: {part!r} is not in setup.apply"
+    of_engine = each.hosts[0].startswith(ENGINE)
+    leave = "engine_settings" if of_engine else "host_settings"
+    always = of_engine and engine_declaration(platform.engine).settings_from_templates
+    changes = always or leave in platform.may
+    return "set-up will change it" if changes else f"stops a run: {leave!r} is not in 'may'"
 
 
 def _sudoers(options: argparse.Namespace) -> int:
@@ -113,7 +118,7 @@ def _cluster(options: argparse.Namespace) -> int:
     """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
     from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = Run("by_hand", "by_hand", local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.action != "status":
             with _held(testbed, run.holder):
@@ -124,6 +129,11 @@ def _cluster(options: argparse.Namespace) -> int:
         print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
     wanted = options.action != "down"
     return OK if all(bool(row["alive"]) == wanted for row in rows) else FAILED
+
+
+def by_whom() -> str:
+    """This command, and nobody else's: two of them at once keep each other out as two runs do."""
+    return f"{getpass.getuser()}@{socket.gethostname()}.{os.getpid()}"
 
 
 @contextmanager
@@ -145,13 +155,17 @@ def _release(options: argparse.Namespace) -> int:
 
     platform = Catalog(project_root()).platform(options.platform)
     with Fleet.of(platform, local_connections(lab_dir())) as fleet:
-        if (lease.holder(fleet, platform) or "").startswith(f"{options.holder} since "):
-            # What the lost run left running would run beside the next one's trials; its files stay to be looked at.
-            steps.end_what_runs(fleet, platform, options.holder)
-        if lease.release(fleet, platform, options.holder):
-            print("released")
-            return OK
-        holder = lease.holder(fleet, platform)
-    held = f"it is held by run {holder}" if holder else "it is free"
-    print(f"nothing to release: {options.holder} does not hold cluster {platform.cluster!r}; {held}")
-    return FAILED
+        held = lease.holder_of(fleet, platform)
+        if held is None:
+            print(f"nothing to release: cluster {platform.cluster!r} is free")
+            return FAILED
+        if held.holder != options.holder and not options.force:
+            print(
+                f"nothing was released: cluster {platform.cluster!r} is held by run {held}; name that run, or --force"
+            )
+            return FAILED
+        # What the lost run left running would run beside the next one's trials; its files stay to be looked at.
+        steps.end_what_runs(fleet, platform, held.holder)
+        lease.release(fleet, platform, "" if options.force else held.holder)
+    print(f"released: run {held.holder} had it")
+    return OK

@@ -13,6 +13,8 @@ from clusterbench.base.errors import ClusterbenchError
 from clusterbench.cli import (
     cluster,
     compare,
+    discover,
+    doctor,
     history,
     lab,
     lint,
@@ -31,7 +33,7 @@ from clusterbench.cli.common import FAILED
 
 COMMANDS = (
     *(lint, plan, run, list_runs, verify, results, report, show, compare, regressions),
-    *(cluster, history, lite, pools, lab),
+    *(discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from clusterbench.base.driver_session import session
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.scripts import script
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from clusterbench.base.connections import Connection
     from clusterbench.engines import Endpoint
 
-OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt")
+OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt", "session.txt")
 
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "throughput_per_s": MeasurementKind("1/s", "Throughput", "higher"),
@@ -81,7 +80,15 @@ class Mix:
     """As ``before``, when pgbench has ended: ``after.<name>.csv``."""
 
 
-MIX_OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "clock.txt", "*.csv", *pgbench_log.OUTPUTS)
+MIX_OUTPUTS = (
+    "driver.txt",
+    "driver_errors.txt",
+    "driver_cpu.txt",
+    "clock.txt",
+    "session.txt",
+    "*.csv",
+    *pgbench_log.OUTPUTS,
+)
 BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
 HUNG_S = 300
@@ -89,16 +96,16 @@ HUNG_S = 300
 Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
 
 
-def job(load: ScriptLoad, endpoint: Endpoint, database: Connection) -> Job:
+def job(load: ScriptLoad, endpoint: Endpoint) -> Job:
     """The load as a job for the client host. The password is in a file that is gone when the job ends."""
     options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
     command = _drive(load, options, endpoint) + script("drivers/pgbench_script")
     files = {"script.sql": load.script, "answers.sql": load.answers}
-    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+    return Job(files, endpoint.secrets, command)
 
 
-def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
+def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
     """The mix as a job for the client host, which makes the log small when pgbench has ended, also after a failure."""
     options = [f"--file={name}.sql@{mix.weights[name]}" for name in mix.scripts]
     time_s = mix.ramp_up_s + mix.window_s + BEYOND_WINDOW_S
@@ -112,16 +119,16 @@ def mix_job(mix: Mix, endpoint: Endpoint, database: Connection) -> Job:
     files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.files()
     for when, asked in (("before", mix.before), ("after", mix.after)):
         files |= {f"{when}.{name}.sql": text for name, text in asked.items()}
-    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+    return Job(files, endpoint.secrets, command)
 
 
 def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
     """Bash with functions ``drive``, which runs pgbench, and ``ask``, which runs psql."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
     shared += [f"--define={name}={value}" for name, value in load.variables.items()]
-    return script(
+    return script("drivers/programs") + script(
         "drivers/pgbench",
-        where=shlex.split(endpoint.options),
+        where=endpoint.options,
         dbname=endpoint.dbname,
         clients=load.clients,
         options=[*options, *shared],
@@ -141,6 +148,7 @@ def read(output: Path, expected: int) -> Reading:
         errors = max(errors, int(failed[1]))
     details: dict[str, object] = {
         "driver_said": said,
+        "session": session(output),
         "driver_errors": text(output / "driver_errors.txt")[-2000:],
     }
     if not len(rows):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gzip
 import re
-import shlex
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterbench.base.driver_session import session
 from clusterbench.base.factors import Factor
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
@@ -23,7 +23,6 @@ from clusterbench.base.scripts import script
 from clusterbench.drivers.pgbench import driver_cpu
 
 if TYPE_CHECKING:
-    from clusterbench.base.connections import Connection
     from clusterbench.engines import Endpoint
 
 OUTPUTS = (
@@ -35,7 +34,9 @@ OUTPUTS = (
     "answers.tar.gz",
     "check.txt",
     "driver_cpu.txt",
+    "ended.txt",
     "servers.txt",
+    "session.txt",
 )
 ANSWER_KEPT_BYTES_MAX = 64_000_000
 """Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
@@ -72,11 +73,11 @@ class Streams:
     """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
 
 
-def job(load: Streams, endpoint: Endpoint, database: Connection) -> Job:
+def job(load: Streams, endpoint: Endpoint) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
-    command = script(
+    command = script("drivers/programs") + script(
         "drivers/psql_streams",
-        where=[*shlex.split(endpoint.options), f"--dbname={endpoint.dbname}"],
+        where=endpoint.psql_options,
         streams=len(load.streams),
         stop=int(not load.goes_on),
         keeps_answers=int(load.keeps_answers),
@@ -85,7 +86,7 @@ def job(load: Streams, endpoint: Endpoint, database: Connection) -> Job:
     files = {f"stream.{n}.sql": _script(n, statements) for n, statements in enumerate(load.streams, 1)}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
     files |= {"before.sh": f"{load.before}\n", "after.sh": f"{load.after}\n"}
-    return Job(files, {"pgpass": endpoint.password_file(database.password)}, command)
+    return Job(files, endpoint.secrets, command)
 
 
 BEGIN_LINES = 2
@@ -123,8 +124,8 @@ def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
     """Measurements, and every statement that was begun. ``expected`` were asked for; fewer well-ended are errors."""
     timed = _timed(output)
     ended = [one for one in timed if not one.error]
-    errors = _text(output, "errors.*").strip()
-    details: dict[str, object] = {"driver_errors": errors[-2000:]}
+    errors = "\n".join(filter(None, (_text(output, name).strip() for name in ("errors.*", "ended.txt"))))
+    details: dict[str, object] = {"driver_errors": errors[-2000:], "session": session(output)}
     if (output / "answers.txt").exists():
         details["answers"] = (output / "answers.txt").read_text().splitlines()
     if not ended:

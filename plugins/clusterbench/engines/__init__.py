@@ -7,8 +7,7 @@ A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from shlex import quote
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
@@ -33,29 +32,41 @@ DURABILITY_SETTINGS = ("fsync", "synchronous_commit", "full_page_writes")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a driver connects: the database itself, or the pooler before it."""
+    """Where a driver connects, and as whom: the database itself, or the pooler before it."""
 
     host: str
     port: int
     login: str
     database: str
+    password: str = field(default="", repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Others of libpq, such as ``sslmode``. Files that they name are in the driver's folder."""
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Certificates and keys, by name."""
 
     @property
-    def options(self) -> str:
-        """How psql and pgbench are told where, as words of a shell; the database's name is each one's own affair."""
-        return f"--host={quote(self.host)} --port={self.port} --username={quote(self.login)}"
+    def options(self) -> list[str]:
+        """How psql and pgbench are told where; the database's name is each one's own affair."""
+        return [f"--host={self.host}", f"--port={self.port}", f"--username={self.login}"]
+
+    @property
+    def psql_options(self) -> list[str]:
+        """As ``options``, with the database as psql is told of it."""
+        return [*self.options, f"--dbname={self.dbname}"]
 
     @property
     def dbname(self) -> str:
         """The database as psql and pgbench take it: a connection string, in which a name may look like one itself."""
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415  engines are imported where DAGs are parsed
 
-        return make_conninfo(dbname=self.database, application_name=DRIVER, **KEEPALIVES)
+        return make_conninfo(dbname=self.database, application_name=DRIVER, **{**KEEPALIVES, **self.parameters})
 
-    def password_file(self, password: str) -> str:
-        """One line in PostgreSQL's own format (``.pgpass``)."""
-        parts = (self.host, str(self.port), self.database, self.login, password)
-        return ":".join(part.replace("\\", "\\\\").replace(":", "\\:") for part in parts) + "\n"
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Files of the driver's folder, by name: its certificates, and the password in PostgreSQL's own format."""
+        parts = (self.host, str(self.port), self.database, self.login, self.password)
+        line = ":".join(part.replace("\\", "\\\\").replace(":", "\\:") for part in parts) + "\n"
+        return {"pgpass": line, **self.files}
 
 
 @dataclass(frozen=True)
@@ -92,9 +103,17 @@ class Engine(Protocol):
     fleet: Fleet
 
     def __init__(
-        self, platform: Platform, fleet: Fleet, database: Connection | None, facts: Mapping[str, Any] | None = None
+        self,
+        platform: Platform,
+        fleet: Fleet,
+        database: Connection | None,
+        facts: Mapping[str, Any] | None = None,
+        driver: Connection | None = None,
     ) -> None:
-        """``facts`` are those of set-up: a stopped server cannot be asked where its data and programs are."""
+        """``facts`` are those of set-up: a stopped server cannot be asked where its data and programs are.
+
+        ``driver`` is the connection whose login drivers use, where that is another one.
+        """
 
     @property
     def unavailable(self) -> Mapping[str, str]:
@@ -112,6 +131,9 @@ class Engine(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Version, place of data and programs, settings that differ from their defaults."""
+
+    def driver_facts(self) -> dict[str, Any]:
+        """As whom drivers are logged in, and how their sessions are: ``driver_session``; they are facts, too."""
 
     def declared_settings(self) -> Mapping[str, str]:
         """Every setting that the platform claims to have."""
@@ -141,6 +163,13 @@ class Engine(Protocol):
 
     def logged_since(self, name: str) -> dict[str, int]:
         """What the logs got since ``mark_logs(name)``, counted: measurements, where the engine logs such."""
+
+    @property
+    def exposed(self) -> Sequence[str]:
+        """What is open to whoever reaches the hosts' network while it is measured, in words."""
+
+    def others(self) -> Sequence[str]:
+        """Who else has sessions on the server, and how many: "ada (2 on sales)"."""
 
     def end_driver(self) -> None:
         """End the sessions of drivers: a server works on for a client that is gone."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from clusterbench.base.capabilities import why_no_cache_state
 from clusterbench.base.errors import ClusterbenchError, EngineError
 from clusterbench.engines import Database, Engine, Residency, as_database
 
@@ -35,8 +36,8 @@ def set_state(state: str, engine: Engine, relations: Sequence[str], *, page_cach
         return {"state": state, "method": "none", "problem": None, "proof": "none: it reads no table"}
     if state == "ramped_up":
         return {"state": state, "method": "none", "problem": None, "proof": "none: the ramp-up fills them"}
-    if state != "warm" and "flush" in engine.unavailable:
-        raise CannotEmptyError(engine.unavailable["flush"])
+    if why := why_no_cache_state(state, engine.unavailable):
+        raise CannotEmptyError(why)
     database = as_database(engine)
     if state == "cold":
         database.stop()

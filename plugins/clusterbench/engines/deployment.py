@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.base.errors import EngineError, HostError
+from clusterbench.base.errors import HostError, engine_error
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.platform import Platform
 
@@ -33,6 +33,18 @@ class Deployment:
         """The beginning of every error."""
         return f"platform {self.platform.platform!r}"
 
+    def driver_facts(self) -> dict[str, Any]:
+        """Nothing, where drivers open no sessions."""
+        return {}
+
+    @property
+    def exposed(self) -> Sequence[str]:
+        return ()
+
+    def others(self) -> Sequence[str]:
+        """Nobody, where there are no sessions."""
+        return []
+
     def end_driver(self) -> None:
         """Nothing, where what a driver started ends with it."""
 
@@ -47,7 +59,7 @@ class Deployment:
         try:
             answers = self.fleet.run_each(scripts, timeout_s=timeout_s or self.command_s)
         except HostError as error:
-            raise EngineError(f"{self.where}: {error}\n  {remedy}") from None
+            raise engine_error(error, f"{self.where}: {error}\n  {remedy}") from None
         return {host: answer.output for host, answer in answers.items()}
 
     def try_each(self, scripts: Mapping[str, str], *, timeout_s: float) -> tuple[dict[str, str], dict[str, str]]:

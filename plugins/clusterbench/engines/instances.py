@@ -112,7 +112,7 @@ def seen(instances: Iterable[Instance], looks: Mapping[str, str], lost: Mapping[
         host = str(each.host)
         look = lines.get((host, each.data_directory))
         problem = f"{state.UNREACHABLE}: {lost[host]}" if host in lost else ""
-        if look and look[2] == "silent":
-            problem = state.SILENT
+        if look:
+            problem = {"silent": state.SILENT, "frozen": state.FROZEN}.get(look[2], problem)
         found.append(row(each, int(look[1]) if look else None, problem))
     return found

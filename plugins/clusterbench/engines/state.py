@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 SILENT = "is up, but does not answer"
+"""It may be slow only."""
+FROZEN = "is up, but stopped by a signal, and does not answer"
 UNREACHABLE = "cannot be asked"
 
 LOG_LINES = 15

@@ -82,7 +82,7 @@ def _sealed(archive: RunArchive) -> tuple[RunArchive, str]:
     except (ValueError, KeyError, TypeError) as error:
         raise HistoryError(f"{archive.url}{MANIFEST}: is no manifest ({type(error).__name__}: {error})") from None
     store = archive.store
-    sealed = Sealed(store.client, store.bucket, store.endpoint, store.prefix, digests)
+    sealed = Sealed(store.client, store.bucket, store.endpoint, store.prefix, store.patience, digests=digests)
     return RunArchive(sealed, archive.experiment, archive.run_id), hashlib.sha256(raw).hexdigest()
 
 

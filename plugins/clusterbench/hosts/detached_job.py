@@ -9,23 +9,21 @@ the job is killed or the host restarts.
 from __future__ import annotations
 
 import logging
-import time
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Literal
+from uuid import uuid4
 
-from clusterbench.base.errors import HostError
 from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
+from clusterbench.base.words import plural
 from clusterbench.hosts.fleet import Fleet
 
 WAIT_SLICE_S = 60
 """How long one wait over SSH lasts before the connection is looked at again."""
-
-LOST_S = 300
-"""How long a host may be out of reach while a job runs on it."""
 
 END_S = 60
 """A job that is told to end gets this long. Most need no time; one that ends an application of a cluster does."""
@@ -44,10 +42,45 @@ class JobState:
 
     phase: Literal["new", "running", "ended"]
     exit_status: int | None = None
+    reached_limit: bool = False
+    """It was ended because its time was up."""
+    oom_kills: int = 0
+    """Processes of its host that the kernel has killed for want of memory while it ran."""
+    clock_set_s: int = 0
+    """By how much its host's clock was set while it ran."""
+    host: str = ""
+
+    @property
+    def timed_out(self) -> bool:
+        """By the job's limit, or by one of its command's own, after which ``timeout`` says 124."""
+        return self.reached_limit or self.exit_status == TIMED_OUT
+
+    @property
+    def how_it_ended(self) -> str:
+        """In words, of one that has failed."""
+        if self.exit_status is None:
+            how = "died without an exit status: it was killed, or the host restarted"
+        elif self.exit_status > SIGNALLED:
+            how = f"was ended by signal {self.exit_status - SIGNALLED}{_name_of(self.exit_status - SIGNALLED)}"
+        else:
+            how = f"ended with status {self.exit_status}"
+        if not self.oom_kills:
+            return how
+        times = plural(self.oom_kills, "time")
+        return f"{how}; meanwhile the kernel's OOM killer has struck on host {self.host!r}, {times}"
 
 
-TIMED_OUT_STATUSES = (124, 137)
-"""What ``timeout`` says when the limit was reached: ended, or killed because it would not end."""
+TIMED_OUT = 124
+SIGNALLED = 128
+"""A shell's exit status is this and a signal's number, of a process that a signal has ended."""
+
+
+def _name_of(number: int) -> str:
+    """Such as " (SIGKILL)"."""
+    try:
+        return f" ({signal.Signals(number).name})"
+    except ValueError:
+        return ""
 
 
 class DetachedJob:
@@ -63,8 +96,11 @@ class DetachedJob:
 
     def state(self) -> JobState:
         answer = self._sh(script("hosts/job_state"), missing="echo new").split()
-        status = int(answer[1]) if len(answer) > 1 else None
-        return JobState(answer[0], status)  # type: ignore[arg-type]
+        phase, *left = answer
+        if not left:
+            return JobState(phase, host=self.host)  # type: ignore[arg-type]
+        status, reached_limit, oom_kills, clock_set_s = map(int, left)
+        return JobState(phase, status, bool(reached_limit), oom_kills, clock_set_s, self.host)  # type: ignore[arg-type]
 
     def start(self, job: Job, timeout_s: int) -> None:
         """Write the files and start the command, unless it was started before: then this does nothing."""
@@ -77,30 +113,18 @@ class DetachedJob:
             "command.sh": "set -euo pipefail\n" + job.command,
             "run.sh": "#!/bin/bash\n" + runner,
         }
-        self.fleet.put(self.host, self.directory, files)
-        self._sh(script("hosts/job_start"))
+        own = f"{self.directory}/of.{uuid4().hex[:12]}"
+        self.fleet.put(self.host, own, files)
+        self._sh(script("hosts/job_start", files=own))
 
     def wait(self) -> JobState:
         """Wait on the job's lock until the job has ended.
 
-        A job goes on when the connection is lost, so the connection is made again. Raises HostError when the host stays
-        out of reach for ``LOST_S``.
+        Raises HostError when the host is lost; the job goes on meanwhile, and can be waited for again.
         """
-        lost_at: float | None = None
-        while True:
-            try:
-                state = self.state()
-                lost_at = None
-                if state.phase != "running":
-                    return state
-                self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)
-            except HostError:
-                lost_at = lost_at or time.monotonic()
-                if time.monotonic() - lost_at > LOST_S:
-                    raise
-                log.warning("the connection to host %r is lost; the job goes on, trying again", self.host)
-                time.sleep(5)
-                self.fleet.forget_unreachable()
+        while (state := self.state()).phase == "running":
+            self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)
+        return state
 
     def wait_for_others(self) -> None:
         """Wait until no other job of the run is running.
@@ -154,9 +178,7 @@ class DetachedJob:
 def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:
     """End every job below ``directory`` that still runs, and remove those named in ``done``, which are archived."""
     scripts = {
-        host: script(
-            "hosts/jobs_clean_up", directory=f"{fleet.work_dir(host)}/{directory}", beside=BESIDE, finished=done
-        )
-        for host in hosts
+        host: script("hosts/jobs_clean_up", directory=f"{work}/{directory}", beside=BESIDE, finished=done)
+        for host, work in fleet.work_dirs(hosts).items()
     }
     fleet.run_each(scripts)

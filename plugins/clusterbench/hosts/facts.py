@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.capabilities import EVERYTHING
 from clusterbench.base.scripts import script
+from clusterbench.hosts.data_network import DataAddress, data_addresses
 from clusterbench.hosts.facts_read import read
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.by_name import engine_declaration
@@ -16,19 +18,23 @@ from clusterbench.spec.placement import Size
 from clusterbench.spec.platform import Hardware, Platform, Worker
 
 
-def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+def hosts(fleet: Fleet, folders: Iterable[str] = (), platform: Platform | None = None) -> dict[str, dict[str, Any]]:
     """Facts by host; ``folders`` beside the work folder are those whose file systems are told.
+
+    Of a ``platform`` with a network for data, the address there and its interface are told, too.
 
     ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty.
     """
     wanted = list(dict.fromkeys(folders))
-    scripts = {host: probe([fleet.work_dir(host), *wanted]) for host in fleet.names}
+    scripts = {host: probe([work, *wanted]) for host, work in fleet.work_dirs(fleet.names).items()}
     answers = fleet.run_each(scripts)
     clocks = fleet.clocks(fleet.names)
+    data = data_addresses(fleet, platform, fleet.names) if platform and platform.data_network else {}
     return {
         host: {
             "address": fleet.addresses[host].host,
             **read(answer.output),
+            **(_of_data_network(data[host]) if host in data else {}),
             "clock_offset_ms": round(clocks[host].offset_s * 1000, 2),
             "clock_offset_uncertainty_ms": round(clocks[host].uncertainty_s * 1000, 2),
         }
@@ -36,9 +42,18 @@ def hosts(fleet: Fleet, folders: Iterable[str] = ()) -> dict[str, dict[str, Any]
     }
 
 
+def _of_data_network(found: DataAddress) -> dict[str, Any]:
+    return {
+        "data_address": found.address,
+        "data_interface": found.interface,
+        "data_interface_mbit_per_s": found.speed_mbit_per_s if found.speed_mbit_per_s > 0 else "not told",
+        "data_interface_mtu": found.mtu,
+    }
+
+
 def probe(folders: Sequence[str]) -> str:
     """Bash that tells what ``facts_read`` reads; the first of ``folders`` is the host's work folder."""
-    return script("hosts/cgroups") + script("hosts/facts", folders=folders)
+    return script("hosts/cgroups") + script("drivers/programs") + script("hosts/facts", folders=folders)
 
 
 def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
@@ -50,6 +65,8 @@ def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
 
 DeclaredFact = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
+OLDEST = {"bash": (4, 3), "sysstat": (12, 3, 3), "psql": (12,), "pgbench": (15,)}
+"""Versions that can be used: bash with ``wait -n``, sadf with pressure, psql with --csv, pgbench with --max-tries."""
 CPU_LIMIT_OFF = 0.001
 """Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
 
@@ -117,10 +134,18 @@ def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list
     found = []
     for host, facts in hosts.items():
         there = facts.get("version", {})
-        needed = ["sysstat", *(name for role in platform.every_host[host].roles for name in by_role.get(role, ()))]
-        for name in dict.fromkeys(needed):
-            found.append((host, f"program {name}", "installed", str(there.get(name, "not there")), name in there))
+        of_roles = (name for role in platform.every_host[host].roles for name in by_role.get(role, ()))
+        for name in dict.fromkeys(["bash", "sysstat", *of_roles]):
+            said, oldest = str(there.get(name, "not there")), OLDEST.get(name, ())
+            wanted = f"{'.'.join(map(str, oldest))} or newer" if oldest else "installed"
+            found.append((host, f"program {name}", wanted, said, name in there and version_of(said) >= oldest))
     return found
+
+
+def version_of(said: str) -> tuple[int, ...]:
+    """(12, 6, 1) of "sysstat version 12.6.1"; nothing where there is no number."""
+    number = re.search(r"(?<![\w.])(\d+(?:\.\d+)*)", said)
+    return tuple(int(part) for part in number[1].split(".")) if number else ()
 
 
 def _clocks(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:

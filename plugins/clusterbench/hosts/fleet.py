@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import resource
 import shutil
 import tarfile
@@ -24,9 +25,10 @@ from typing import Any, TypeVar
 import asyncssh
 
 from clusterbench.base.connections import Connections
-from clusterbench.base.errors import HostError
+from clusterbench.base.errors import HostAwayError, HostError
 from clusterbench.hosts import ssh
-from clusterbench.hosts.ssh import Address, Answer
+from clusterbench.hosts.address import Address
+from clusterbench.hosts.ssh import Answer
 from clusterbench.spec.platform import Platform
 
 DIALS_AT_ONCE = 192
@@ -42,7 +44,11 @@ OUTPUT_BYTES_LEAST = 2**20
 OPEN_FILES_BESIDE = 256
 """Files that this process may have open besides one connection for each host."""
 TRANSFER_TIMEOUT_S = 600
+LEAST_FREE_BYTES = 2**20
+"""Where less is left, a transfer to this machine that failed did so for want of space."""
 CLOSE_S = 5
+UNREACHABLE_S = 300
+"""So long a host that could not be reached is not tried again, unless somebody waits for it: it may have restarted."""
 
 DROP_PAGE_CACHE = """\
 sync; echo 3 | if [ -w /proc/sys/vm/drop_caches ]; then tee /proc/sys/vm/drop_caches
@@ -50,6 +56,7 @@ else sudo -n tee /proc/sys/vm/drop_caches; fi >/dev/null
 """
 """Bash that empties a host's page cache; it needs root, or a line in sudoers."""
 
+WHERE_HOME_IS = 'echo "$HOME"; uname -n'
 CLOCKS_AT_ONCE = 8
 ROUND_TRIPS = 8
 """The shortest of these round trips tells how far off a clock is. The longer ones were held up somewhere."""
@@ -75,8 +82,13 @@ class Fleet:
     def __init__(self, addresses: Iterable[Address]) -> None:
         self.addresses = {address.name: address for address in addresses}
         self._connections: dict[str, asyncssh.SSHClientConnection] = {}
-        self._unreachable: dict[str, str] = {}
-        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._bastions: dict[Address, asyncssh.SSHClientConnection] = {}
+        self._forwards: dict[tuple[str, str, int], tuple[asyncssh.SSHClientConnection, int]] = {}
+        self._work_dirs: dict[str, str] = {}
+        self.kept: dict[str, Any] = {}
+        """What others have asked the hosts and need not ask again while the fleet is open."""
+        self._unreachable: dict[str, tuple[float, HostError]] = {}
+        self._opening: defaultdict[str | Address, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._gate = ssh.Gate(dials=DIALS_AT_ONCE, handshakes=HANDSHAKES_AT_ONCE)
         self._transfers = asyncio.Semaphore(TRANSFERS_AT_ONCE)
         self._loop = asyncio.new_event_loop()
@@ -84,7 +96,7 @@ class Fleet:
 
     @classmethod
     def of(cls, platform: Platform, connections: Connections) -> Fleet:
-        return cls(Address.of(name, connections(host.ssh)) for name, host in platform.every_host.items())
+        return cls(Address.of(name, connections(host.ssh), connections) for name, host in platform.every_host.items())
 
     def __enter__(self) -> Fleet:
         _make_room(len(self.addresses))
@@ -95,6 +107,7 @@ class Fleet:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._wait(self._close(self._connections.values()))
+        self._wait(self._close(self._bastions.values()))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
         self._loop.close()
@@ -104,7 +117,28 @@ class Fleet:
         return list(self.addresses)
 
     def work_dir(self, host: str) -> str:
-        return self.addresses[host].work_dir
+        return self.work_dirs([host])[host]
+
+    def work_dirs(self, hosts: Iterable[str]) -> dict[str, str]:
+        """Host -> its work folder, absolute.
+
+        A connection may name one. Where it does not, or names it from the login's home, the folder is the host's own
+        below that: many clusters have one home for all hosts. Of a host that does not answer it is what the connection
+        says; whoever uses it hears of that host.
+        """
+        wanted = list(hosts)
+        relative = [host for host in wanted if not self.addresses[host].work_dir.startswith("/")]
+        if unknown := [host for host in relative if host not in self._work_dirs]:
+            answers, _ = self.try_each(dict.fromkeys(unknown, WHERE_HOME_IS))
+            for host, answer in answers.items():
+                if not answer.exit_status:
+                    home, node = answer.output.splitlines()[-2:]
+                    self._work_dirs[host] = f"{home}/{self.addresses[host].work_dir}/{node}"
+        return {host: self._work_dirs.get(host, self.addresses[host].work_dir) for host in wanted}
+
+    def forwarded(self, host: str, to_host: str, to_port: int) -> int:
+        """A port of this machine's loopback that leads to a place as ``host`` reaches it, while the fleet is open."""
+        return self._wait(self._forward(host, to_host, to_port))
 
     def run(self, hosts: Iterable[str], script: str, *, timeout_s: float = 60, check: bool = True) -> dict[str, Answer]:
         """Run a bash script on all ``hosts`` at once. Raises HostError naming every host on which it failed."""
@@ -112,12 +146,8 @@ class Fleet:
 
     def run_each(self, scripts: Mapping[str, str], *, timeout_s: float = 60, check: bool = True) -> dict[str, Answer]:
         """As ``run``, with a script for each host."""
-        good, failures = self.try_each(scripts, timeout_s=timeout_s)
-        if check:
-            bad = [answer for answer in good.values() if answer.exit_status != 0]
-            failures |= {a.host: _failed(self.addresses[a.host], a, scripts[a.host]) for a in bad}
-        if failures:
-            raise HostError("\n".join(failures.values()))
+        good, failures = self.ask_each(scripts, timeout_s=timeout_s, check=check)
+        raise_all(failures.values())
         return good
 
     def try_each(
@@ -127,9 +157,20 @@ class Fleet:
 
         Returns the answers by host, whatever their exit status, and by host why there is no answer.
         """
-        answers = self._wait(self._run_all(scripts, timeout_s))
-        failures = {name: str(answer) for name, answer in answers.items() if isinstance(answer, HostError)}
-        return {name: answer for name, answer in answers.items() if isinstance(answer, Answer)}, failures
+        answers, failures = self.ask_each(scripts, timeout_s=timeout_s, check=False)
+        return answers, {host: str(failure) for host, failure in failures.items()}
+
+    def ask_each(
+        self, scripts: Mapping[str, str], *, timeout_s: float = 60, check: bool = True
+    ) -> tuple[dict[str, Answer], dict[str, HostError]]:
+        """As ``try_each``, with the errors themselves; one is also that of a script that failed, unless not checked."""
+        found = self._wait(self._run_all(scripts, timeout_s))
+        failures = {host: answer for host, answer in found.items() if isinstance(answer, HostError)}
+        answers = {host: answer for host, answer in found.items() if isinstance(answer, Answer)}
+        for host, answer in answers.items() if check else ():
+            if answer.exit_status != 0:
+                failures[host] = HostError(_failed(self.addresses[host], answer, scripts[host]))
+        return {host: answer for host, answer in answers.items() if host not in failures}, failures
 
     def run_on(self, host: str, script: str, *, timeout_s: float = 60, check: bool = True) -> Answer:
         return self.run([host], script, timeout_s=timeout_s, check=check)[host]
@@ -137,8 +178,7 @@ class Fleet:
     def clocks(self, hosts: Iterable[str], *, timeout_s: float = 60) -> dict[str, Clock]:
         """How far off every host's clock is, by round trips of its own. Raises HostError naming every failure."""
         clocks = self._wait(self._ask_clocks(list(hosts), timeout_s))
-        if failures := [clock for clock in clocks.values() if isinstance(clock, HostError)]:
-            raise HostError("\n".join(map(str, failures)))
+        raise_all([clock for clock in clocks.values() if isinstance(clock, HostError)])
         return {host: clock for host, clock in clocks.items() if isinstance(clock, Clock)}
 
     def put(self, host: str, directory: str, files: Mapping[str, str | bytes]) -> None:
@@ -147,8 +187,7 @@ class Fleet:
 
     def put_each(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> None:
         """As ``put``, to many hosts at once: host -> (directory there, files). Raises HostError naming every host."""
-        if failures := self._wait(self._put_all(places)):
-            raise HostError("\n".join(failures))
+        raise_all(self._wait(self._put_all(places)))
 
     def fetch(
         self, host: str, directory: str, names: Iterable[str], into: Path, *, timeout_s: float = TRANSFER_TIMEOUT_S
@@ -157,13 +196,18 @@ class Fleet:
 
         Compressed on the way and streamed to disk: a driver's log may be larger than memory.
         """
-        if failures := self.fetch_each({host: (directory, into)}, names, timeout_s=timeout_s):
-            raise HostError(failures[host])
+        raise_all(self._fetch_each({host: (directory, into)}, names, timeout_s).values())
 
     def fetch_each(
         self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], *, timeout_s: float = TRANSFER_TIMEOUT_S
     ) -> dict[str, str]:
         """As ``fetch``, from many hosts at once: host -> (directory there, folder here). Returns failures by host."""
+        failures = self._fetch_each(places, names, timeout_s)
+        return {host: str(failure) for host, failure in failures.items()}
+
+    def _fetch_each(
+        self, places: Mapping[str, tuple[str, Path]], names: Iterable[str], timeout_s: float
+    ) -> dict[str, HostError]:
         patterns = " ".join(name if _is_plain_pattern(name) else quote(name) for name in names)
         return self._wait(self._fetch_all(places, patterns, timeout_s))
 
@@ -202,7 +246,7 @@ class Fleet:
                 except HostError as error:
                     return error
                 except (OSError, asyncssh.Error, TimeoutError, ValueError) as error:
-                    return HostError(f"host {self.addresses[host]}: did not tell the time: {error or 'no answer'}")
+                    return HostAwayError(f"host {self.addresses[host]}: did not tell the time: {error or 'no answer'}")
 
         return dict(zip(hosts, await asyncio.gather(*map(one, hosts)), strict=True))
 
@@ -220,15 +264,15 @@ class Fleet:
             process.stdin.write_eof()
         return min(clocks, key=lambda clock: clock.uncertainty_s)
 
-    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> list[str]:
-        async def one(host: str, directory: str, files: Mapping[str, str | bytes]) -> str | None:
+    async def _put_all(self, places: Mapping[str, tuple[str, Mapping[str, str | bytes]]]) -> list[HostError]:
+        async def one(host: str, directory: str, files: Mapping[str, str | bytes]) -> HostError | None:
             command = f"umask 077; mkdir -p {quote(directory)} && exec tar -x -f - -C {quote(directory)}"
             try:
                 connection = await self._connect(host)
                 async with self._transfers:
                     await self._pipe_in(connection, self.addresses[host], command, _packed(files))
             except HostError as error:
-                return str(error)
+                return error
             return None
 
         failures = await asyncio.gather(*(one(host, *place) for host, place in places.items()))
@@ -251,12 +295,17 @@ class Fleet:
                 async with connection.create_process(command, stdout=str(into), encoding=None) as process:
                     done = await process.wait()
         if done.exit_status != 0:
+            if shutil.disk_usage(into.parent).free < LEAST_FREE_BYTES:
+                raise HostAwayError(
+                    f"the disk of this worker ({os.uname().nodename}) is full: {into.parent}; free some space there. "
+                    "What was measured stays on its host"
+                )
             raise HostError(f"host {address}: files could not be read: {ssh.shortened(command)}")
 
     async def _fetch_all(
         self, places: Mapping[str, tuple[str, Path]], patterns: str, timeout_s: float
-    ) -> dict[str, str]:
-        async def one(host: str, directory: str, into: Path) -> str | None:
+    ) -> dict[str, HostError]:
+        async def one(host: str, directory: str, into: Path) -> HostError | None:
             into.mkdir(parents=True, exist_ok=True)
             listed = f"""for f in {patterns}; do if [ -f "$f" ]; then printf '%s\\0' "$f"; fi; done"""
             command = f"cd {quote(directory)} && shopt -s nullglob && {listed} | tar -c -z -f - --null -T -"
@@ -269,7 +318,7 @@ class Fleet:
                     )
                 await asyncio.to_thread(_unpack, packed, into)
             except HostError as error:
-                return str(error)
+                return error
             finally:
                 packed.unlink(missing_ok=True)
             return None
@@ -281,14 +330,47 @@ class Fleet:
         async with self._opening[host]:
             if host in self._connections and not self._connections[host].is_closed():
                 return self._connections[host]
-            if host in self._unreachable:
-                raise HostError(self._unreachable[host])  # a dead host is waited for once, not at every step
+            when, why = self._unreachable.get(host, (-UNREACHABLE_S, HostError()))
+            if time.monotonic() - when < UNREACHABLE_S:
+                raise why  # a dead host is waited for once, not at every step
             try:
-                self._connections[host] = await ssh.connect(self.addresses[host], self._gate)
+                through = await self._bastion(self.addresses[host])
+                self._connections[host] = await ssh.connect(self.addresses[host], self._gate, through)
             except HostError as error:
-                self._unreachable[host] = str(error)
+                self._unreachable[host] = time.monotonic(), error
                 raise
             return self._connections[host]
+
+    async def _bastion(self, address: Address) -> asyncssh.SSHClientConnection | None:
+        """The connection through which that host is reached; all hosts behind one bastion share it."""
+        bastion = address.jump
+        if bastion is None:
+            return None
+        async with self._opening[bastion]:
+            if bastion not in self._bastions or self._bastions[bastion].is_closed():
+                try:
+                    through = await self._bastion(bastion)
+                    self._bastions[bastion] = await ssh.connect(bastion, self._gate, through)
+                except HostError as error:
+                    raise type(error)(f"host {address}: its bastion, {error}") from None
+            return self._bastions[bastion]
+
+    async def _forward(self, host: str, to_host: str, to_port: int) -> int:
+        connection = await self._connect(host)
+        async with self._opening[f"{host} {to_host} {to_port}"]:
+            through, port = self._forwards.get((host, to_host, to_port), (None, 0))
+            if through is not connection:
+                try:
+                    _, tried = await connection.open_connection(to_host, to_port)  # a listener says nothing of this
+                    tried.close()
+                    listener = await connection.forward_local_port("127.0.0.1", 0, to_host, to_port)
+                except (OSError, asyncssh.Error) as error:
+                    raise HostAwayError(
+                        f"host {self.addresses[host]}: could not reach {to_host}:{to_port} for us: {error}"
+                    ) from None
+                port = listener.get_port()
+                self._forwards[host, to_host, to_port] = connection, port
+            return port
 
     async def _close(self, connections: Iterable[asyncssh.SSHClientConnection]) -> None:
         """Close them and wait for a moment; those that do not answer are cut off."""
@@ -328,6 +410,14 @@ def _unpack(packed: Path, into: Path) -> None:
 def _is_plain_pattern(name: str) -> bool:
     """A file name or pattern that a shell may expand: letters, digits, `.`, `_`, `-` and `*` only."""
     return bool(name) and all(letter.isalnum() or letter in "._-*" for letter in name) and not name.startswith("-")
+
+
+def raise_all(failures: Iterable[HostError]) -> None:
+    """Raises one error for all of them: away, where nothing else is wrong."""
+    found = list(failures)
+    if found:
+        kind = HostAwayError if all(isinstance(each, HostAwayError) for each in found) else HostError
+        raise kind("\n".join(map(str, found)))
 
 
 def _failed(address: Address, answer: Answer, script: str) -> str:

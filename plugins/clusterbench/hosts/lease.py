@@ -1,61 +1,168 @@
-"""One run at a time on a cluster: a directory on its client host, made by whoever holds it, named in every refusal.
+"""One run at a time on a cluster: a note on each of its hosts, made by whoever holds it, named in every refusal.
 
-Airflow's pool keeps two tasks apart; the lease keeps two runs apart, also those of different Airflows.
+Airflow's pool keeps two tasks apart; the lease keeps two runs apart, also of different Airflows, files, logins and
+clients. A host that does the cluster's work has a note of its own, known by its host key: whoever calls it by which
+name finds the same one. The client has one for the cluster's name. Notes are in a folder that all logins share.
+
+A cluster that could not be put back as it was found stays held, and says so, until somebody has looked.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from shlex import quote
+from typing import Any
 
-from clusterbench.base.errors import LeaseError
+from clusterbench.base.errors import ClusterbenchError, LeaseError
 from clusterbench.base.scripts import script
-from clusterbench.hosts.fleet import Fleet
+from clusterbench.hosts.address import Address
+from clusterbench.hosts.fleet import Fleet, raise_all
 from clusterbench.spec import Platform
+
+FOLDER = "/var/tmp"  # noqa: S108  it outlives a restart, and every login may write there
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a note says."""
+
+    holder: str
+    since: str
+    left_changed: str = ""
+    """What could not be put back, where the holder has gone and left it."""
+
+    def __str__(self) -> str:
+        return f"{self.holder} since {self.since}"
+
+
+UNREADABLE = Held("somebody whose note is unreadable", "some time")
 
 
 def acquire(fleet: Fleet, platform: Platform, holder: str) -> None:
-    """Take the cluster for ``holder``, a run's id; taking it twice is the same as once. Raises LeaseError."""
-    note = json.dumps({"holder": holder, "since": datetime.now(UTC).isoformat(timespec="seconds")})
-    directory = fleet.work_dir(platform.client)
-    answer = fleet.run_on(
-        platform.client, script("hosts/lease_acquire", directory=directory, lease=_lease(platform), note=note)
-    )
-    found = _read(answer.output)
-    if found["holder"] != holder:
-        raise LeaseError(
-            f"cluster {platform.cluster!r} is held by run {found['holder']} since {found['since']}; wait for it to "
-            f"end, or, if it died, free the cluster with: clusterbench release {platform.platform} {found['holder']}"
-        )
+    """Take all of the cluster for ``holder``, a run's id, or none of it. Taking it twice is the same as once.
+
+    Raises LeaseError with who has it.
+    """
+    first, *others = _notes(fleet, platform).items()
+    taken = _take(fleet, platform, dict([first]), holder)
+    try:
+        _take(fleet, platform, dict(others), holder)
+    except ClusterbenchError:
+        _give_back(fleet, taken, holder)
+        raise
 
 
-def holder(fleet: Fleet, platform: Platform) -> str | None:
-    """The run that has the cluster, and since when, in words; None when it is free."""
-    work = quote(fleet.work_dir(platform.client))
-    answer = fleet.run_on(
-        platform.client, f"cd {work} 2>/dev/null && cat {quote(_lease(platform))}/holder 2>/dev/null || true"
-    )
-    found = _read(answer.output)
-    return f"{found['holder']} since {found['since']}" if answer.output.strip() else None
+def hold(fleet: Fleet, platform: Platform, holder: str) -> None:
+    """As ``acquire``, of one that was acquired before: only the client's note is looked at, at little cost."""
+    (client, notes), *_ = _notes(fleet, platform).items()
+    _take(fleet, platform, {client: notes}, holder)
+
+
+def holder_of(fleet: Fleet, platform: Platform) -> Held | None:
+    """Who has the cluster, or any host of it; None when it is free."""
+    for answer in fleet.run_each(_scripts("look", _notes(fleet, platform))).values():
+        for line in answer.output.splitlines():
+            return _read(line)
+    return None
 
 
 def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
-    """Give the cluster back, if ``holder`` has it. Returns whether it had."""
-    directory = fleet.work_dir(platform.client)
-    noted = json.dumps(holder)
-    answer = fleet.run_on(
-        platform.client, script("hosts/lease_release", directory=directory, lease=_lease(platform), holder=noted)
+    """Give the cluster back, if ``holder`` has it; whoever has it, where that is empty. Returns whether any had.
+
+    Raises HostError where a note belongs to another login, which must remove it.
+    """
+    return bool(_remove(fleet, _notes(fleet, platform), holder))
+
+
+def leave_changed(fleet: Fleet, platform: Platform, holder: str, why: str) -> None:
+    """Keep the cluster held, because it is not as it was found; ``why`` is in every refusal."""
+    note = _note(holder, left_changed=why)
+    scripts = _scripts("rewrite", _notes(fleet, platform), holder=json.dumps(holder), note=note)
+    fleet.try_each(scripts)  # some of its hosts may be what cannot be reached
+
+
+def _notes(fleet: Fleet, platform: Platform) -> dict[str, list[str]]:
+    """Host -> names of its notes, the client first."""
+    client = _identity(fleet.addresses[platform.client])
+    found = {platform.client: [f"clusterbench.cluster.{platform.cluster}.{client}"]}
+    for name in platform.engine_hosts:
+        found.setdefault(name, []).append(f"clusterbench.host.{_identity(fleet.addresses[name])}")
+    return found
+
+
+def _scripts(action: str, notes: Mapping[str, list[str]], **values: str) -> dict[str, str]:
+    """Host -> ``include/hosts/lease_<action>.sh`` for its notes."""
+    return {
+        host: script(f"hosts/lease_{action}", folder=FOLDER, notes=names, **values) for host, names in notes.items()
+    }
+
+
+def _identity(address: Address) -> str:
+    """Of a host: its key, else where it is."""
+    known = address.host_key or f"{address.host}:{address.port}"
+    return hashlib.sha256(known.encode()).hexdigest()[:16]
+
+
+def _take(fleet: Fleet, platform: Platform, notes: Mapping[str, list[str]], holder: str) -> dict[str, list[str]]:
+    """Host -> the notes that were not there before.
+
+    Raises LeaseError where somebody has one, HostError where a host could not be asked: with none of these taken.
+    """
+    scripts = _scripts("acquire", notes, note=_note(holder))
+    taken: dict[str, list[str]] = {}
+    others: list[tuple[str, Held]] = []
+    answers, failures = fleet.ask_each(scripts)
+    for host, answer in answers.items():
+        for line in answer.output.splitlines():
+            name, made, said = line.split(" ", 2)
+            held = _read(said)
+            if made == "made":
+                taken.setdefault(host, []).append(name)
+            elif held.holder != holder:
+                others.append((host, held))
+    if others or failures:
+        _give_back(fleet, taken, holder)
+    if others:
+        raise LeaseError(_refusal(platform, *others[0]))
+    raise_all(failures.values())
+    return taken
+
+
+def _give_back(fleet: Fleet, notes: Mapping[str, list[str]], holder: str) -> None:
+    """What was taken just now; a host that is lost meanwhile keeps its note, and the run takes it again later."""
+    fleet.ask_each(_scripts("release", notes, holder=json.dumps(holder)))
+
+
+def _refusal(platform: Platform, host: str, held: Held) -> str:
+    free = f"clusterbench release {platform.platform} {'--force' if held == UNREADABLE else held.holder}"
+    if held.left_changed:
+        return (
+            f"cluster {platform.cluster!r} was left changed by run {held}: {held.left_changed}\n  Look at it, put it "
+            f"back, and then free the cluster with: {free}"
+        )
+    return (
+        f"cluster {platform.cluster!r} is held by run {held} (so says its host {host!r}); wait for it to end, or, if "
+        f"it died, free the cluster with: {free}"
     )
-    return "released" in answer.output
 
 
-def _read(note: str) -> dict[str, str]:
+def _remove(fleet: Fleet, notes: Mapping[str, list[str]], holder: str) -> list[str]:
+    noted = json.dumps(holder) if holder else ""
+    answers = fleet.run_each(_scripts("release", notes, holder=noted))
+    return [line for answer in answers.values() for line in answer.output.split()]
+
+
+def _note(holder: str, **more: str) -> str:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    return json.dumps({"holder": holder, "since": since, **more})
+
+
+def _read(note: str) -> Held:
     try:
-        return dict(json.loads(note))
-    except ValueError:
-        return {"holder": "somebody whose note is unreadable", "since": "some time"}
-
-
-def _lease(platform: Platform) -> str:
-    return f"lease.{platform.cluster}"
+        said: dict[str, Any] = json.loads(note)
+        return Held(said["holder"], said["since"], said.get("left_changed", ""))
+    except (ValueError, KeyError):
+        return UNREADABLE

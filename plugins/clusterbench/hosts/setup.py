@@ -20,12 +20,12 @@ TIMEOUT_S = 120
 
 def read(fleet: Fleet, declared: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, str]]:
     """Host -> setting -> value as it is now; what a host does not know is left out."""
-    scripts = {}
-    for host, wanted in declared.items():
-        asked = "".join(f"printf '%s\\t%s\\n' {number} \"$(look {item.call})\"\n" for number, item in enumerate(wanted))
-        scripts[host] = _script(fleet, host, asked)
+    asked = {
+        host: "".join(f"printf '%s\\t%s\\n' {number} \"$(look {item.call})\"\n" for number, item in enumerate(wanted))
+        for host, wanted in declared.items()
+    }
     found: dict[str, dict[str, str]] = {}
-    for host, answer in fleet.run_each(scripts, timeout_s=TIMEOUT_S).items():
+    for host, answer in fleet.run_each(_scripts(fleet, asked), timeout_s=TIMEOUT_S).items():
         values = dict(line.split("\t", 1) for line in answer.output.splitlines() if "\t" in line)
         told = {item.setting: values.get(str(number), "") for number, item in enumerate(declared[host])}
         found[host] = {setting: value for setting, value in told.items() if value}
@@ -39,7 +39,7 @@ def set_up(platform: Platform, fleet: Fleet) -> None:
     know a setting or refuses it.
     """
     put_back(platform, fleet, of_others=True)
-    if "hosts" not in platform.setup.apply:
+    if "host_settings" not in platform.may:
         return
     declared = items(platform)
     wrong = differing(declared, read(fleet, declared))
@@ -51,12 +51,12 @@ def set_up(platform: Platform, fleet: Fleet) -> None:
     }
     # What is kept is noted elsewhere, where nobody looks for what is to be put back.
     note = f"before=setup/{quote(platform.platform)}.{'kept' if platform.setup.keep else 'before'}\n"
-    scripts = {
-        host: _script(fleet, host, note + "".join(f"change {item.call} {quote(item.declared)}\n" for item in wanted))
+    calls = {
+        host: note + "".join(f"change {item.call} {quote(item.declared)}\n" for item in wanted)
         for host, wanted in changes.items()
         if wanted
     }
-    _change(fleet, scripts, platform)
+    _change(fleet, calls, platform)
     fleet.reconnect(host for host, wanted in changes.items() if any(item.kind == "limit" for item in wanted))
 
 
@@ -66,20 +66,23 @@ def put_back(platform: Platform, fleet: Fleet, *, of_others: bool = False) -> No
     Of this platform, or of all others. What is to be kept has no such note.
     """
     call = f"{'put_back_but' if of_others else 'put_back_of'} {quote(platform.platform)}\n"
-    _change(fleet, {host: _script(fleet, host, call) for host in fleet.names}, platform)
+    _change(fleet, dict.fromkeys(fleet.names, call), platform)
 
 
-def _change(fleet: Fleet, scripts: Mapping[str, str], platform: Platform) -> None:
+def _change(fleet: Fleet, calls: Mapping[str, str], platform: Platform) -> None:
     try:
-        fleet.run_each(scripts, timeout_s=TIMEOUT_S)
+        fleet.run_each(_scripts(fleet, calls), timeout_s=TIMEOUT_S)
     except HostError as error:
         raise HostError(
             f"platform {platform.platform!r}: its hosts could not be set as its file says:\n{error}\n"
             f"The login needs root for this; what exactly, 'clusterbench sudoers {platform.platform}' prints. Or "
-            "accept a setting under 'setup.accepted', or take 'hosts' out of 'setup.apply' to compare only"
+            "accept a setting under 'setup.accepted', or take 'host_settings' out of 'may' to compare only"
         ) from None
 
 
-def _script(fleet: Fleet, host: str, calls: str) -> str:
-    work = quote(fleet.work_dir(host))
-    return f"mkdir -p {work}/setup; cd {work}\n{script('hosts/settings')}{calls}exit $failed\n"
+def _scripts(fleet: Fleet, calls: Mapping[str, str]) -> dict[str, str]:
+    """Host -> the functions for settings, and its calls of them, in its work folder."""
+    return {
+        host: f"mkdir -p {quote(work)}/setup; cd {quote(work)}\n{script('hosts/settings')}{calls[host]}exit $failed\n"
+        for host, work in fleet.work_dirs(calls).items()
+    }

@@ -10,9 +10,12 @@ from clusterbench.spec.host_settings import Item, items
 from clusterbench.spec.platform import Platform
 
 TEE = "/usr/bin/tee"
-DISKS = ("sd[a-z]", "sd[a-z][a-z]", "vd[a-z]", "nvme[0-9]n[0-9]")
+DISKS = ("sd[a-z]", "sd[a-z][a-z]", "vd[a-z]", "nvme[0-9]n[0-9]", "nvme[0-9][0-9]n[0-9]", "dm-[0-9]", "dm-[0-9][0-9]")
 """Of a disk known by its mount point only: one character for each bracket, so that no pattern reaches further."""
-INTERFACES = ("eth[0-9]", "eno[0-9]", "ens[0-9]", "ens[0-9][0-9]", "ens[0-9][0-9][0-9]", "enp[0-9]s[0-9]", "bond[0-9]")
+NETWORK_CARDS = ("eno[0-9]", "ens[0-9]", "ens[0-9][0-9]", "ens[0-9][0-9][0-9]", "enp[0-9]s[0-9]", "enp[0-9][0-9]s[0-9]")
+PORTS = ("", "f[0-9]", "np[0-9]", "f[0-9]np[0-9]")
+"""What the kernel adds to the name of a card that has several: ens1f0np0."""
+INTERFACES = ("eth[0-9]", "bond[0-9]", *(f"{card}{port}" for card in NETWORK_CARDS for port in PORTS))
 LOGIN = re.compile(r"^[a-z_][A-Za-z0-9_.-]*\Z|^LOGIN\Z")
 """What begins with a capital letter is an alias to sudo; ``LOGIN`` stands in a template's file, to be filled in."""
 SUDOERS_HEAD = """\
@@ -27,7 +30,7 @@ REMOUNTS = """\
 
 
 def sudoers(platform: Platform, logins: Collection[str]) -> str:
-    """A sudoers file that allows these logins what the platform's setup and flush do, file by file.
+    """A sudoers file that allows these logins what the platform's file lets clusterbench do, file by file.
 
     A name that means more than one login there (``%wheel``, ``ALL``) is refused.
     """
@@ -36,17 +39,25 @@ def sudoers(platform: Platform, logins: Collection[str]) -> str:
             f"login {strange[0]!r} of a host's connection: sudoers would read it otherwise; allowed are letters, "
             "digits, '.', '_' and '-', beginning with a small letter or '_'; write the lines for it by hand"
         )
-    commands = [f"{TEE} /proc/sys/vm/drop_caches"] if platform.page_cache == "drop_caches" else []
-    if "hosts" in platform.setup.apply:
-        commands += [command for own in items(platform).values() for item in own for command in _as_root(item)]
+    commands = root_commands(platform)
     lines = [
-        f"{login} ALL=(root) NOPASSWD: {_escaped(command)}\n"
-        for login in sorted(set(logins))
-        for command in dict.fromkeys(commands)
+        f"{login} ALL=(root) NOPASSWD: {_escaped(command)}\n" for login in sorted(set(logins)) for command in commands
     ]
-    nothing = "# Nothing: no page cache is dropped, and 'setup.apply' does not name 'hosts'.\n"
+    nothing = "# Nothing: 'may' of its file names nothing that needs root.\n"
     remounts = any(" -o remount" in line for line in lines)
     return SUDOERS_HEAD.format(platform=platform.platform) + ("".join(lines) or nothing) + REMOUNTS * remounts
+
+
+def root_commands(platform: Platform) -> list[str]:
+    """The commands that the platform's file lets clusterbench run as root."""
+    commands = []
+    if platform.page_cache == "drop_caches" and "drop_caches" in platform.may:
+        commands += [f"{TEE} /proc/sys/vm/drop_caches"]
+    if platform.service and {"restart", "recover", "engine_settings"} & set(platform.may):
+        commands += [f"/usr/bin/systemctl {action} {platform.service}" for action in ("start", "stop")]
+    if "host_settings" in platform.may:
+        commands += [command for own in items(platform).values() for item in own for command in _as_root(item)]
+    return list(dict.fromkeys(commands))
 
 
 def _as_root(item: Item) -> list[str]:

@@ -40,6 +40,9 @@ POINTS_OF_ALL_MAX = 1200
 """Points of all courses of a trial together, so that records stay small with many hosts."""
 DRAWN_HOSTS_MAX = 16
 TIME_KNOWN_TO_S = 0.5
+"""How far a sample's true time may be from the one that ``samples`` finds."""
+CLOCKS_AGREE_S = 0.1
+"""Clocks that differ by less than this part of a sample are taken for the same."""
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
@@ -50,11 +53,17 @@ def start(fleet: Fleet, name: str) -> None:
     A host that already collects there is left as it is.
     """
     scripts = {
-        host: script("hosts/cgroups")
-        + script("hosts/telemetry_start", directory=_directory(fleet, host, name), samples=LONGEST_S)
-        for host in fleet.names
+        host: script("hosts/cgroups") + script("hosts/telemetry_start", directory=directory, samples=LONGEST_S)
+        for host, directory in _directories(fleet, name).items()
     }
     fleet.run_each(scripts)
+
+
+def clocks_ahead(fleet: Fleet, host: str) -> dict[str, float]:
+    """The clocks that are off that of ``host``, by which a trial's times are told: each less that one, in seconds."""
+    offsets = {each: clock.offset_s for each, clock in fleet.clocks(fleet.names).items()}
+    ahead = {each: round(offset - offsets[host], 3) for each, offset in offsets.items()}
+    return {each: seconds for each, seconds in ahead.items() if abs(seconds) >= CLOCKS_AGREE_S}
 
 
 def stop(fleet: Fleet, name: str) -> dict[str, str]:
@@ -63,9 +72,8 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: script("hosts/cgroups")
-        + script("hosts/telemetry_stop", directory=_directory(fleet, host, name), file=RAW_FILE)
-        for host in fleet.names
+        host: script("hosts/cgroups") + script("hosts/telemetry_stop", directory=directory, file=RAW_FILE)
+        for host, directory in _directories(fleet, name).items()
     }
     answers, failures = fleet.try_each(scripts)
     for host, answer in answers.items():
@@ -79,7 +87,8 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
 
     Returns what is missing, one line a host.
     """
-    places = {host: (f"{fleet.work_dir(host)}/{name}", into / host) for host in fleet.names if host not in failed}
+    directories = _directories(fleet, name)
+    places = {host: (directories[host], into / host) for host in fleet.names if host not in failed}
     missing = fleet.fetch_each(places, [RAW_FILE, "telemetry.*"])
     absent = [host for host in places if host not in missing and not (into / host / RAW_FILE).exists()]
     return [*failed.values(), *missing.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
@@ -88,13 +97,14 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
 def clean_up(fleet: Fleet, name: str) -> None:
     """End collectors that a lost worker left behind below ``name``, and remove what was collected and archived."""
     scripts = {
-        host: script("hosts/telemetry_clean_up", directory=_directory(fleet, host, name)) for host in fleet.names
+        host: script("hosts/telemetry_clean_up", directory=directory)
+        for host, directory in _directories(fleet, name).items()
     }
     fleet.run_each(scripts)
 
 
-def _directory(fleet: Fleet, host: str, name: str) -> str:
-    return f"{fleet.work_dir(host)}/{name}"
+def _directories(fleet: Fleet, name: str) -> dict[str, str]:
+    return {host: f"{work}/{name}" for host, work in fleet.work_dirs(fleet.names).items()}
 
 
 def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
@@ -110,13 +120,17 @@ def read(
     *,
     drawn: int = 0,
     before_s: float | None = None,
+    ahead_s: float = 0.0,
 ) -> dict[str, Any]:
     """The summary of one host's collected telemetry, with the collector's own cost.
 
+    All times are told by the driver's host; ``ahead_s``: as ``clocks_ahead`` has it of this one.
     Of ``phases`` it has the bytes that went through disks and networks, and its course over time where it is one of
     ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all. The host was to be quiet
     until ``before_s``: the driver's start, where that is before the window.
     """
+    start_s, end_s, before_s = (None if told is None else told + ahead_s for told in (start_s, end_s, before_s))
+    phases = [Phase(phase.name, phase.start_s + ahead_s, phase.end_s + ahead_s) for phase in phases]
     raw = folder / RAW_FILE
     begun, boot = folder / "telemetry.start", folder / "telemetry.boot"
     start_at_s = float(begun.read_text()) if begun.exists() else None
@@ -244,13 +258,10 @@ def summary(
 
 
 def _of_window(rows: list[dict[str, float]], start_s: float, end_s: float) -> list[dict[str, float]]:
-    """The samples that cover a part of the window.
-
-    A sample's time is known to half a second (``samples``). A short window that lies between the last one's time, as
-    it is known, and the true one is that sample's.
-    """
-    covered = [row for begun, row in zip(_begins(rows), rows, strict=True) if row["time_s"] > start_s and begun < end_s]
-    return covered or [row for row in rows[-1:] if row["time_s"] > start_s - TIME_KNOWN_TO_S]
+    """The samples that cover a part of the window; the last one as long as its true time may be."""
+    begins = _begins(rows)
+    ends = [*begins[1:], rows[-1]["time_s"] + TIME_KNOWN_TO_S]
+    return [row for begun, ended, row in zip(begins, ends, rows, strict=True) if ended > start_s and begun < end_s]
 
 
 def _begins(rows: Sequence[Mapping[str, float]]) -> list[float]:

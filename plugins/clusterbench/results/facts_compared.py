@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from clusterbench.base.words import ABSENT, plural, size
 from clusterbench.hosts.facts_read import GROUPS
-from clusterbench.spec import Platform
+from clusterbench.spec.platform import Host, Hosts
 
 DECIDING = (
     *("hosts", "cpu", "numa", "smt", "turbo", "memory", "disk", "kernel", "hypervisor", "container", "machine"),
@@ -25,7 +25,16 @@ DECIDING = (
     *("engine", "experiment", "seed", "scale"),
 )
 """What a fact's name begins with that makes numbers incomparable, or nearly so."""
-OF_THE_HOST_ALONE = {"address", "hostname", "boot_id", "clock_offset_ms", "clock_offset_uncertainty_ms", *GROUPS}
+OF_THE_HOST_ALONE = {
+    "address",
+    "data_address",
+    "data_interface",
+    "hostname",
+    "boot_id",
+    "clock_offset_ms",
+    "clock_offset_uncertainty_ms",
+    *GROUPS,
+}
 OF_THE_PLACE = {
     *("data_directory", "database_oid", "program_directory", "hdfs_capacity_bytes", "recovered", "utilities"),
     *("addresses", "places", "instances"),
@@ -42,6 +51,7 @@ CARRYING_NICS = re.compile(r"(bond|team|vlan|eth|en|em|ib)\d*[^:]*")
 ID_OF_A_DISK = re.compile(r"\b(root|resume|BOOT_IMAGE|rd\.[a-z.]+)=\S+ ?")
 AS_COMPARED = "as_compared"
 """In place of facts, of a host or of an engine: the texts that were made of them. The history database keeps those."""
+HOSTS: TypeAdapter[dict[str, Host]] = TypeAdapter(Hosts)
 RANGES_SHOWN = 4
 VALUES_SHOWN = 6
 
@@ -55,12 +65,15 @@ class Side:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any] | None, declared: bytes | None) -> Side:
-        """``declared`` is ``platform.yaml``; where this version cannot read it, all hosts have one role."""
+        """``declared`` is ``platform.yaml``, of which only ``hosts`` are read: other keys come and go with versions.
+
+        Where this version cannot read them, all hosts have one role.
+        """
         found = facts or {}
         try:
-            hosts = Platform.model_validate(yaml.safe_load(declared or b"")).hosts
+            hosts = HOSTS.validate_python((yaml.safe_load(declared or b"") or {}).get("hosts"))
             known: dict[str, Sequence[str]] = {name: host.roles for name, host in hosts.items()}
-        except (yaml.YAMLError, ValidationError):
+        except (yaml.YAMLError, ValidationError, AttributeError):
             known = {}
         return cls(found, {host: known.get(host, ["host"]) for host in found.get("hosts") or {}})
 

@@ -5,7 +5,7 @@ What is absent stays absent: a run that failed has little.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,8 @@ class Gathered:
     """What a platform's placement was declared to be, where it was."""
     durability: Durability = field(default_factory=Durability)
     """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
+    outages: Sequence[Mapping[str, Any]] = ()
+    """As ``RunArchive.outages``."""
     databases: tuple[str, ...] = ()
     """Platforms whose durability matters, as their files say that they are databases."""
 
@@ -124,6 +126,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         valid=bool(verdicts.get("valid")) if verdicts else None,
         verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
         errors=archive.errors(),
+        outages=archive.outages(),
         trials=trials,
     )
 

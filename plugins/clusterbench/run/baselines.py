@@ -86,7 +86,8 @@ def _question(experiment: str, platform: str, found: Sequence[ReportedChange]) -
     body = (
         "These results got worse. If that is meant to stay (a new version, a changed setting), accept the new level: "
         "from its first run on it is what later weeks are compared with. Without an answer within "
-        f"{QUESTION_DAYS} days nothing is accepted.\n\n" + "\n".join(shown)
+        f"{QUESTION_DAYS} days nothing is accepted. Airflow takes an answer from those who may edit this DAG: of its "
+        "four simple roles user, op and admin, not viewer.\n\n" + "\n".join(shown)
     )
     return Question(experiment, platform, {_label(one): one.series_id for one in found}, body)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.connections import Connections
-from clusterbench.base.errors import ArchiveError
+from clusterbench.base.errors import ArchiveError, Awaited, ClusterbenchError
 from clusterbench.base.paths import project_root
+from clusterbench.base.patience import NONE, Outage, Patience
 from clusterbench.engines import Engine, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec import Platform
@@ -21,6 +24,13 @@ from clusterbench.trial.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
+PATIENCE_MINUTES = "CLUSTERBENCH_PATIENCE_MINUTES"
+"""Of an installation, for hosts and databases, whatever platforms' files say."""
+ARCHIVE_HOURS = 24.0
+"""How long an archive that is away is waited for, unless its connection says otherwise."""
+IN_VAIN_MINUTES = 60
+"""So long after somebody was waited for in vain no trial waits for them again: a run's other trials shall end, too."""
+
 
 class Run:
     """One execution of one experiment, known by its id; everything else is in its archive."""
@@ -29,6 +39,7 @@ class Run:
         self.experiment, self.run_id, self.connections = experiment, run_id, connections
         self.catalog = Catalog(project_root())
         self.archive = RunArchive(Store.of(connections(CONNECTION_ID)), experiment, run_id)
+        self.patience = NONE
 
     @property
     def holder(self) -> str:
@@ -52,15 +63,72 @@ class Run:
 
     def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
         database = self.connections(platform.database) if platform.database else None
-        return engine_class(platform.engine)(platform, fleet, database, known)
+        driver = self.connections(platform.driver_database) if platform.driver_database else None
+        return engine_class(platform.engine)(platform, fleet, database, known, driver)
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
+        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._note(
+            f"errors/{platform}/{step}/{when}.json",
+            {"step": step, "platform": platform, "error": str(error), "at": when},
+        )
+
+    def _note(self, key: str, said: Mapping[str, Any]) -> None:
+        store = replace(self.archive.store, patience=NONE)
+        archive = RunArchive(store, self.experiment, self.run_id)
         try:
-            if self.archive.sealed:
-                return
-            when = datetime.now(UTC).isoformat(timespec="milliseconds")
-            said = {"step": step, "platform": platform, "error": str(error), "at": when}
-            self.archive.put_json(f"errors/{platform}/{step}/{when}.json", said)
+            if not archive.sealed:
+                archive.put_json(key, said)
         except ArchiveError as unreachable:
-            log.warning("the error could not be archived: %s", unreachable)
+            log.warning("%s could not be archived: %s", key, unreachable)
+
+    # Outages.
+
+    def wait_for_who_is_away(
+        self, hear: Callable[[Outage], None], step: str, platform: str = "run", trial: str = ""
+    ) -> None:
+        """From now on. Who was waited for, by which step or before which trial, is archived for the report.
+
+        Not while the archive is sealed, when an object more would be one too many.
+        """
+
+        def both(outage: Outage) -> None:
+            hear(outage)
+            if outage.until and step != "seal_archive":
+                said = {**outage.as_json(), "step": step, "platform": platform, "trial": trial}
+                self._note(f"outages/{platform}/{step}/{outage.as_json()['since']}-{outage.awaited}.json", said)
+
+        self.patience = Patience(lambda awaited: self._limit_s(awaited, platform), both)
+        self.archive = RunArchive(replace(self.archive.store, patience=self.patience), self.experiment, self.run_id)
+
+    def _limit_s(self, awaited: Awaited, platform_name: str) -> float:
+        if awaited == "archive":
+            return 3600 * _archive_hours(self.connections)
+        if platform_name == "run":
+            return 0.0
+        patience = self.catalog.platform(platform_name).patience
+        minutes = patience.hosts_minutes if awaited == "hosts" else patience.database_minutes
+        minutes = float(os.environ.get(PATIENCE_MINUTES) or minutes)
+        return 0.0 if self._was_in_vain(awaited, platform_name) else 60 * minutes
+
+    def _was_in_vain(self, awaited: Awaited, platform: str) -> bool:
+        """By an earlier step or trial of this run, and not long ago."""
+        lately = datetime.now(UTC) - timedelta(minutes=IN_VAIN_MINUTES)
+        ended = [Outage.from_json(noted) for noted in self.archive.outages() if noted["platform"] == platform]
+        return any(
+            each.awaited == awaited and not each.is_over and each.until and each.until > lately for each in ended
+        )
+
+
+def _archive_hours(connections: Connections) -> float:
+    said = connections(CONNECTION_ID).extra.get("patience_hours", ARCHIVE_HOURS)
+    try:
+        hours = float(said)
+    except (TypeError, ValueError):
+        hours = -1.0
+    if not 0 <= hours <= 10_000:
+        raise ClusterbenchError(
+            f"connection {CONNECTION_ID!r}: 'patience_hours' of its extra is {said!r}; it is a number from 0 to 10000"
+        )
+    return hours

@@ -5,18 +5,31 @@ Every step can be tried again: what it did before stands, and what passes betwee
 
 from __future__ import annotations
 
+import errno
 import logging
+import socket
+import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from clusterbench import __version__
 from clusterbench.base.connections import HISTORY
 from clusterbench.base.datasets import too_small
-from clusterbench.base.errors import ArchiveError, ClusterbenchError, DatasetError, EngineError, NotYetError
+from clusterbench.base.errors import (
+    ArchiveError,
+    ClusterbenchError,
+    DatasetError,
+    EngineAwayError,
+    EngineError,
+    HostAwayError,
+    NotYetError,
+)
 from clusterbench.base.paths import project_root
+from clusterbench.base.patience import CLUSTER
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
@@ -30,6 +43,7 @@ from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placement_rules import described
 from clusterbench.trial import concurrency_series, neighbours
+from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
@@ -47,6 +61,7 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
     experiment = run.catalog.experiment(run.experiment)
     choices = read_choices(experiment, chosen)
     plan = make_plan(experiment, choices, run.catalog)
+    replace(run.archive.store, waits_when_denied=False).check_conditional_writes()
     if run.archive.sealed:
         raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run instead of this one")
     opened = {
@@ -81,9 +96,11 @@ def set_up_cluster(run: Run, platform: str) -> None:
     Any difference that the platform's file does not accept is an error, so nothing is measured on another platform.
     """
     with run.testbed(platform) as testbed:
+        _look_before(testbed)
+        run.archive.put_json(_begun(platform), {"begun": True})
         apply_setup(testbed)
-        engine_facts, *of_neighbours = (engine.facts() for engine in testbed.engines.values())
-        hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts))
+        engine_facts, *of_neighbours = ({**one.facts(), **one.driver_facts()} for one in testbed.engines.values())
+        hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts), testbed.platform)
         testbed.unavailable_on_hosts = facts.unavailable(testbed.platform, hosts)
         rows = [*conformance_of_engine(testbed), *conformance_of_hosts(testbed, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
@@ -104,6 +121,13 @@ def set_up_cluster(run: Run, platform: str) -> None:
         if problem := conformance.problem(testbed.platform, rows):
             raise EngineError(problem)
         _check_space(run, testbed)
+
+
+def _look_before(testbed: Testbed) -> None:
+    """Raises where a host or a server cannot be reached, before anything is changed anywhere."""
+    testbed.fleet.run(testbed.fleet.names, "true")
+    for engine in testbed.engines.values() if testbed.platform.database else ():
+        as_database(engine).query("SELECT 1 AS up")
 
 
 def apply_setup(testbed: Testbed) -> None:
@@ -229,9 +253,39 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
     trial = plan.trial(platform, trial_id)
     if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
-    with run.testbed(platform) as testbed:
-        lease.acquire(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
-        return run_trial(trial, testbed)
+    return _with_patience(run, trial)
+
+
+def _with_patience(run: Run, trial: Trial) -> TrialRecord:
+    """The trial, entered again when who was away is back; failed when patience has ended, with who it was."""
+
+    def enter(*, gives_up: bool = False) -> TrialRecord:
+        with run.testbed(trial.platform) as testbed, _full_disk_is_waited_for():
+            lease.hold(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
+            return run_trial(trial, testbed, run.patience.ended, gives_up=gives_up)
+
+    try:
+        return run.patience.insist(enter, CLUSTER)
+    except (HostAwayError, EngineAwayError):
+        try:
+            return enter(gives_up=True)
+        except HostAwayError as error:  # the client host itself; whatever runs there cannot be told
+            return run.archive.put_trial(given_up(trial, error, run.patience.ended), None)
+
+
+@contextmanager
+def _full_disk_is_waited_for() -> Iterator[None]:
+    """Of this worker, on which a trial's output is collected; the output stays on its host meanwhile."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = error.filename or tempfile.gettempdir()
+        raise HostAwayError(
+            f"the disk of this worker ({socket.gethostname()}) is full: {where}: {error.strerror}; free some space "
+            "there. What was measured stays on its host"
+        ) from None
 
 
 def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
@@ -269,13 +323,34 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
 
 
 def release_cluster(run: Run, platform: str) -> None:
-    """Put back what was changed and give the cluster back, also after failures; does nothing to another run's."""
+    """Put back what was changed and give the cluster back, also after failures; does nothing to another run's.
+
+    Where something cannot be put back, the cluster stays held, and the run is not valid: somebody has to look.
+    """
     with run.testbed(platform) as testbed:
-        lease.acquire(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
+        lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
         try:
-            _put_back(run, testbed)
-        finally:
-            lease.release(testbed.fleet, testbed.platform, run.holder)
+            if _has_begun(run, platform):  # else nothing was changed
+                _put_back(run, testbed)
+        except ClusterbenchError as error:
+            lease.leave_changed(testbed.fleet, testbed.platform, run.holder, str(error).splitlines()[0])
+            raise
+        lease.release(testbed.fleet, testbed.platform, run.holder)
+    if not run.archive.sealed:
+        run.archive.put_json(_released(platform), {"put_back": True})
+
+
+def _begun(platform: str) -> str:
+    """Written before the first change to the platform."""
+    return f"platforms/{platform}/begun.json"
+
+
+def _has_begun(run: Run, platform: str) -> bool:
+    return run.archive.get_json(_begun(platform)) is not None
+
+
+def _released(platform: str) -> str:
+    return f"platforms/{platform}/released.json"
 
 
 def _put_back(run: Run, testbed: Testbed) -> None:
@@ -333,6 +408,9 @@ def summarise(run: Run) -> None:
         *validation.about_answers(records),
         *validation.about_neighbours(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
+        *validation.about_release(
+            {name: run.archive.get_json(_released(name)) is not None for name in platforms if _has_begun(run, name)}
+        ),
     ]
     kept = durability.of_run(platforms, records)
     run.archive.put_json(

@@ -131,6 +131,16 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
     return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
 
 
+def about_release(released: Mapping[str, bool]) -> list[Verdict]:
+    """Platform -> whether it was put back as it was found. One that was not stays held until somebody has looked."""
+    if not released:
+        return []
+    left = [name for name, put_back in released.items() if not put_back]
+    found = f"{len(released) - len(left)} of {len(released)} were" + (f"; not {', '.join(left)}" if left else "")
+    says = "Every cluster was put back as it was found, and given back"
+    return [Verdict("platforms", 8, says, not left, True, found)]
+
+
 def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:
     """Hosts with declared neighbours are not quiet, on purpose; that these were there, every trial has shown."""
     beside = [record.evidence["neighbours"] for record in records if record.evidence.get("neighbours")]
@@ -171,11 +181,13 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
-    known = caches.get("problem") or record.evidence.get("neighbours_problem")
+    is_unwatched = bool(record.evidence.get("unwatched"))
+    known = caches.get("problem") or record.evidence.get("neighbours_problem") or is_unwatched
     completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
     return {
         "trial": record.trial.id,
-        "outcome": record.outcome,
+        "outcome": "unwatched" if is_unwatched else record.outcome,
+        "was_watched": not is_unwatched,
         "reason": record.reason,
         "errors": record.errors,
         "samples": record.samples,

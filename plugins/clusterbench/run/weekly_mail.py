@@ -76,6 +76,16 @@ def _all_well(found: Sequence[ReportedChange] | None) -> str:
     return "All experiments are valid, and nothing got worse."
 
 
+def of_standstill(dag_run_id: str, experiment: str, minutes: float, why: str, url: str) -> Message:
+    """``why``: for whom a task waits, or what the tasks are; ``url``: of the experiment's run."""
+    subject = f"clusterbench: the weekly run stands still at {experiment}, for {minutes:.0f} minutes"
+    text = (
+        f"The weekly run {dag_run_id} has come no further for {minutes:.0f} minutes. {why}\n\n"
+        f"It goes on by itself when that is mended. The experiment's run in Airflow: {url}\n"
+    )
+    return Message(subject, text, {"text": f"{subject}\n{why}\n{url}", "regressions": [], "failed": [], "url": url})
+
+
 def of_deadline(dag_run_id: str, asked: str, hours: float, url: str) -> Message:
     """``asked``: when the run was asked for, as Airflow writes it."""
     subject = f"clusterbench week {asked[:10]}: not finished after {hours:g} hours"

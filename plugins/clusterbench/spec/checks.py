@@ -9,6 +9,7 @@ from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
 from clusterbench.spec.host_settings import items
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published
+from clusterbench.spec.roles import DRIVERS
 
 
 def check_experiment(experiment: Experiment, platforms: list[str], published: list[str]) -> list[str]:
@@ -97,15 +98,15 @@ def check_platform(platform: Platform) -> list[str]:
     """What is accepted must be declared, what is to be changed within reach, and neighbours must be others."""
     problems, declaration = _check_neighbours(platform), engine_declaration(platform.engine)
     from_templates = declaration.settings_from_templates
-    if "engine" in platform.setup.apply and not from_templates and not platform.database_hosts:
+    if "engine_settings" in platform.may and not from_templates and not platform.database_hosts:
         problems.append(
-            "setup.apply: 'engine' needs a host with the role 'coordinator' or 'segment': settings are written into "
-            "the server's own files; name its hosts, or take 'engine' out to compare only"
+            "may: 'engine_settings' needs a host with the role 'coordinator' or 'segment': settings are written into "
+            "the server's own files; name its hosts, or take it out to compare only"
         )
     if from_templates:
         return problems  # what may be accepted is not only what the file names
     of_hosts = {item.setting for declared in items(platform).values() for item in declared}
-    programs = {f"program {name}" for names in (("sysstat",), *declaration.programs.values()) for name in names}
+    programs = {f"program {name}" for names in (("bash", "sysstat"), *declaration.programs.values()) for name in names}
     known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")
@@ -129,7 +130,7 @@ def _check_neighbours(platform: Platform) -> list[str]:
             problems.append(f"{where}.hosts: there is another host {twice[0]!r}; call it otherwise")
         if not roles & {"coordinator", "segment"}:
             problems.append(f"{where}.hosts: none has the role 'coordinator' or 'segment'; name the database's host")
-        if roles & {"client", "etl"}:
+        if roles & DRIVERS:
             problems.append(f"{where}.hosts: 'client' and 'etl' are the platform's own, also for it; take them out")
         hosts += neighbour.hosts
         databases.append(neighbour.database)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from clusterbench.spec.experiment import Name
+from clusterbench.spec.leave import Leave
 from clusterbench.spec.loading import Strict
 from clusterbench.spec.placement import Placement
-from clusterbench.spec.roles import Role
-from clusterbench.spec.setup import HostSettings, Setting, Setup
+from clusterbench.spec.roles import DRIVERS, Role
+from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
 COUNT_MAX = 10_000
+
+
+def _network(text: Any) -> Any:
+    """``10.20.0.0/16``. Its host bits are an address that somebody meant otherwise."""
+    try:
+        return str(ipaddress.ip_network(str(text)))
+    except ValueError as error:
+        raise ValueError(f"{error}; write a network, as 10.20.0.0/16") from None
+
+
+DataNetwork = Annotated[str, BeforeValidator(_network)]
 
 
 class Host(Strict):
@@ -84,7 +97,20 @@ class Neighbour(Strict):
     """Another database of the same engine, on hosts of its own that are on the same machines."""
 
     database: ConnectionId
+    driver_database: ConnectionId | None = None
     hosts: Hosts
+
+
+OF_MANY = ("segment", "worker")
+FEW = 3
+"""Of more hosts with one of these roles, each does so small a part that its telemetry may be missed."""
+
+
+class Patience(Strict):
+    """How long an outage is waited out before what it stopped is given up. An outage is not a finding."""
+
+    hosts_minutes: Annotated[float, Field(ge=0, le=10_000)] = 60
+    database_minutes: Annotated[float, Field(ge=0, le=10_000)] = 60
 
 
 class Platform(Strict):
@@ -98,7 +124,17 @@ class Platform(Strict):
     engine: Name
     cluster: Name
     """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""
+    may: list[Leave] = []
+    """What clusterbench may do there beside looking; see ``leave.LEAVES``."""
     database: ConnectionId | None = None
+    driver_database: ConnectionId | None = None
+    """The connection whose login and certificates drivers use, where they are to have fewer rights than set-up."""
+    service: Service | None = None
+    """The unit of the service manager that the server belongs to, by which it is stopped and started on its hosts."""
+    data_network: DataNetwork | None = None
+    """The network that data goes through, where hosts are logged in to by another."""
+    patience: Patience = Patience()
+    """That for the archive is in the archive's own connection."""
     hosts: Hosts
     neighbours: dict[Name, Neighbour] = {}
     """Under the same load beside every trial, driven from the same client."""
@@ -139,16 +175,21 @@ class Platform(Strict):
         """Those of its neighbours, too."""
         return self.hosts | {name: host for each in self.neighbours.values() for name, host in each.hosts.items()}
 
+    @property
+    def engine_hosts(self) -> list[str]:
+        """Names of those that run an engine, of neighbours, too: all but the ones that only drive load."""
+        return [name for name, host in self.every_host.items() if not set(host.roles) <= DRIVERS]
+
     def neighbour(self, name: str) -> Platform:
         """A neighbour as a platform of its own: the same client and ETL host, and nobody beside it."""
         drivers = {host: self.hosts[host] for host in self.hosts_with("client", "etl")}
         drivers = {
-            host: each.model_copy(update={"roles": [role for role in each.roles if role in {"client", "etl"}]})
+            host: each.model_copy(update={"roles": [role for role in each.roles if role in DRIVERS]})
             for host, each in drivers.items()
         }
         one = self.neighbours[name]
         changes = {"platform": f"{self.platform}/{name}", "database": one.database, "hosts": drivers | one.hosts}
-        return self.model_copy(update={**changes, "neighbours": {}})
+        return self.model_copy(update={**changes, "driver_database": one.driver_database, "neighbours": {}})
 
     def hosts_with(self, *roles: str) -> list[str]:
         """Names of the hosts that have any of ``roles``, in the order of the file."""
@@ -171,6 +212,12 @@ class Platform(Strict):
             "no coordinator or segment host is named: no telemetry of the database's hosts, no cold caches, no pooler, "
             "no check of free space"
         )
+
+    @property
+    def telling_hosts(self) -> list[str]:
+        """Those without whose telemetry a number cannot be defended: all but one of many that do the same work."""
+        many = {role for role in OF_MANY if len(self.hosts_with(role)) > FEW}
+        return [name for name, host in self.hosts.items() if not set(host.roles) <= many]
 
     @property
     def database_hosts(self) -> list[str]:

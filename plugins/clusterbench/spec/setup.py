@@ -71,10 +71,8 @@ class HostSettings(Strict):
 
 
 class Setup(Strict):
-    """How the hosts and the engine come into their declared state, and what becomes of it afterwards."""
+    """What hosts are to be set to, and what becomes of it afterwards. Leave to set it is in the platform's ``may``."""
 
-    apply: list[Literal["hosts", "engine"]] = []
-    """What clusterbench may change; the rest is only compared. Nothing is changed unless it is said here."""
     keep: bool = False
     """Whether what was applied stays when the cluster is released; else it is put back as it was found."""
     accepted: dict[Setting, Setting] = {}

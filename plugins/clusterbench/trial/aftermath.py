@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterbench.base.errors import EngineError, HostError
+from clusterbench.base.errors import AwayError, EngineError, HostError
 from clusterbench.engines import Engine
-from clusterbench.engines.state import faults
+from clusterbench.engines.state import UNREACHABLE, faults
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.fleet import Fleet
 
@@ -32,12 +32,16 @@ LAST = (
 def examine(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well: bool) -> dict[str, Any]:
     """How the cluster is after the driver, what became of its instances meanwhile, and what their logs say.
 
-    ``name``: that of ``Engine.mark_logs``.
+    ``name``: that of ``Engine.mark_logs``. ``away`` says who could not be asked although the driver has ended well:
+    then nobody knows whether anything has happened to the cluster.
     """
     after: dict[str, Any] = {}
     try:
         after["cluster"] = engine.state()
         after["faults"] = faults(before["cluster"], after["cluster"])
+        lost = [row for row in after["cluster"] if row["alive"] is None and row["problem"].startswith(UNREACHABLE)]
+        if ended_well and lost:
+            after["away"] = "\n".join(f"{row['name']} {row['problem']}" for row in lost)
         if after["faults"] or not ended_well:
             after["log"] = engine.log_excerpt(after["faults"])
         if not after["faults"]:
@@ -46,6 +50,8 @@ def examine(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well:
     except (EngineError, HostError) as error:
         said = f"after the trial the cluster could not be asked: {error}"
         after["faults"] = [*after.get("faults", []), said]
+        if ended_well and isinstance(error, AwayError):
+            after["away"] = said
     return after
 
 

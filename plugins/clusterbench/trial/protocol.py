@@ -15,24 +15,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench.base.errors import ClusterbenchError, EngineError, HostError
+from clusterbench.base.errors import AwayError, ClusterbenchError, EngineAwayError, EngineError, HostError
 from clusterbench.base.measurements import Reading
+from clusterbench.base.patience import Outage
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
+from clusterbench.base.words import moment
 from clusterbench.engines import caches
 from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
-from clusterbench.hosts.detached_job import TIMED_OUT_STATUSES, DetachedJob, JobState
-from clusterbench.trial import aftermath, neighbours, utilisation
+from clusterbench.hosts.detached_job import DetachedJob, JobState
+from clusterbench.trial import aftermath, neighbours, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import Workload, load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
 
-def run_trial(trial: Trial, testbed: Testbed) -> TrialRecord:
+def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *, gives_up: bool = True) -> TrialRecord:
     """Measure one trial, or go on with it where an earlier try ended. Returns its record, which is in the archive.
 
-    Raises ArchiveError when the record cannot be written: the job keeps its output, so another try can collect it.
+    Raises AwayError while somebody is away whom it needs, unless the caller gives up: then the trial has failed.
+    ``outages`` are those that were waited for. Raises ArchiveError when the record cannot be written: the job keeps its
+    output, so another try can collect it.
     """
     if done := testbed.archive.trial(trial.platform, trial.id):
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
@@ -45,19 +49,39 @@ def run_trial(trial: Trial, testbed: Testbed) -> TrialRecord:
         output = Path(folder)
         try:
             record = _measure(trial, workload, testbed, job, output)
+            if (away := record.evidence["after"].get("away")) and not gives_up:
+                raise EngineAwayError(away)  # the window was not hit; what the cluster is like is asked when it is back
+            record = replace(record, reason=outcomes.with_outages(record, outages))
         except caches.CannotEmptyError as error:
             record = TrialRecord(trial, "not_applicable", str(error))
         except utilisation.CannotReachError as error:
             record = TrialRecord(trial, "not_applicable", str(error), evidence={"load": error.evidence})
         except (HostError, EngineError) as error:
+            if isinstance(error, AwayError) and not gives_up:
+                raise
             left = aftermath.of_one_that_broke_off(
                 testbed.fleet, testbed.engine, _telemetry_name(trial, testbed), output
             )
-            started = int("driver" in testbed.phases_s)
-            record = TrialRecord(trial, "failed", str(error), evidence=left, driver_starts=started)
+            started = _starts(trial, testbed, job)
+            record = replace(outcomes.given_up(trial, error, outages), evidence=left, driver_starts=started)
+        except Exception:  # a fault of ours: the next try collects what there is, and nothing is collected until then
+            telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed))
+            raise
         record = testbed.archive.put_trial(_complete(record, testbed), output)
     _restore(trial, workload, testbed, job)
     return record
+
+
+def _starts(trial: Trial, testbed: Testbed, job: DetachedJob) -> int:
+    """1 where the driver of a trial that broke off was started, or may have been and nobody can tell; else 0."""
+    if testbed.archive.started(trial):
+        return 1
+    if testbed.phases_s.keys().isdisjoint(("start", "driver")):
+        return 0
+    try:
+        return int(job.state().phase != "new")
+    except HostError:
+        return 1
 
 
 def job_of(trial: Trial, testbed: Testbed) -> DetachedJob:
@@ -77,6 +101,11 @@ def _telemetry_name(trial: Trial, testbed: Testbed) -> str:
 def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, output: Path) -> TrialRecord:
     name = _telemetry_name(trial, testbed)
     if job.state().phase == "new":
+        if begun := testbed.archive.started(trial):
+            raise HostError(
+                f"host {job.host!r} knows nothing of the driver that was started there at {moment(begun)}: it was "
+                "re-installed, or its work folder emptied. What the driver measured is gone; start a new run"
+            )
         job.wait_for_others()
         _make_ready(trial, workload, testbed, job, name)
     else:
@@ -93,7 +122,8 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         missing = telemetry.collect(testbed.fleet, name, output / "telemetry", without)
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
-    return _record_of(trial, workload, state, output, expected, missing, drawn)
+    record = _record_of(trial, workload, state, output, expected, missing, drawn)
+    return outcomes.watched(record, testbed.platform.telling_hosts)
 
 
 def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, name: str) -> None:
@@ -114,11 +144,14 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         neighbours.start(trial, workload, testbed, job)
         before["cluster"] = testbed.engine.state()
         testbed.engine.mark_logs(name)
+        before["clocks_ahead_s"] = telemetry.clocks_ahead(testbed.fleet, job.host)
         telemetry.start(testbed.fleet, name)
         time.sleep(telemetry.SETTLE_S)
         before["counters"] = testbed.engine.counters()
     evidence = json.dumps(before, default=str)
-    job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
+    with testbed.phase("start"):
+        job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
+    testbed.archive.note_started(trial)
 
 
 def _record_of(  # noqa: PLR0917  private, and each argument is a part of the evidence
@@ -143,11 +176,12 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
             reading.phases,
             drawn=len(drawn) if path.name in drawn else 0,
             before_s=began_s,
+            ahead_s=(before.get("clocks_ahead_s") or {}).get(path.name, 0.0),
         )
         for path in sorted((output / "telemetry").iterdir())
     }
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
-    outcome, reason = _outcome(state, reading, before, output)
+    outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
     off = utilisation.check_target(before.get("load"), observed)
     if problem and outcome == "completed":
@@ -191,26 +225,6 @@ def _measured(
 def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
     """Before or after, with the instances summed up; all of them are in ``before.json`` and ``after.json``."""
     return {**look, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
-
-
-def _outcome(state: JobState, reading: Reading, before: Mapping[str, Any], output: Path) -> tuple[Any, str]:
-    """How the trial ended, and why. A state of the caches that was not reached makes it invalid, never warm."""
-    if state.exit_status in TIMED_OUT_STATUSES:
-        return "timed_out", "the driver did not end within its time limit and was stopped"
-    if state.exit_status is None:
-        return "failed", "the driver died without an exit status: it was killed, or the client host restarted"
-    if reading.timed_out:
-        return "timed_out", "; ".join(reading.timed_out)
-    said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
-    said = str(reading.details.get("driver_errors", "")) or said
-    if state.exit_status or reading.errors:
-        return (
-            "failed",
-            f"the driver ended with status {state.exit_status}, {reading.errors} errors: {said.strip()[-500:]}",
-        )
-    problem = before["caches"]["problem"]
-    invalid = [str(problem)] if problem else reading.invalid
-    return ("invalid", "; ".join(invalid)) if invalid else ("completed", "")
 
 
 def _complete(record: TrialRecord, testbed: Testbed) -> TrialRecord:

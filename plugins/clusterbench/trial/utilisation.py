@@ -158,8 +158,8 @@ def _reading(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
         said = str(reading.details.get("driver_errors", "")).strip() or job.errors()
         load = ClientLoad(int(short.levels["clients"]), float(short.levels["rate_per_s"]))
         raise EngineError(
-            f"looking for the load, with {load}: the driver ended with status {state.exit_status}, {reading.errors} "
-            f"errors: {said[-500:]}"
+            f"looking for the load, with {load}: the driver {state.how_it_ended}, {reading.errors} errors: "
+            f"{said[-500:] or 'nobody said why'}"
         )
     return reading
 

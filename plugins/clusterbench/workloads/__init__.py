@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from clusterbench.base.capabilities import EVERYTHING
+from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
@@ -65,7 +65,7 @@ def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str
 
 
 def cache_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-    return unavailable.get("flush") if levels["cache"] not in {"warm", "ramped_up"} else None
+    return why_no_cache_state(str(levels["cache"]), unavailable)
 
 
 class Workload(Protocol):

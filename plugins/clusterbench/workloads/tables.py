@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
+from clusterbench.base.datasets import OURS
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.paths import project_root
 from clusterbench.base.sql import Value, identifier, raw, statement
@@ -16,9 +17,6 @@ from clusterbench.spec.loading import LOADER
 if TYPE_CHECKING:
     from clusterbench.base.datasets import Dataset
     from clusterbench.engines import Database
-
-OURS = "clusterbench: "
-"""So begins the comment of every table that this project made."""
 
 
 @dataclass(frozen=True)

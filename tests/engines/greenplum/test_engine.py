@@ -13,18 +13,20 @@ import pytest
 
 from clusterbench.base.connections import Connection
 from clusterbench.base.datasets import Storage
-from clusterbench.base.errors import EngineError
+from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.paths import project_root
 from clusterbench.engines import instances
+from clusterbench.engines.greenplum import recovery, utilities
 from clusterbench.engines.greenplum.cluster import check_counts, place
 from clusterbench.engines.greenplum.engine import Greenplum
 from clusterbench.engines.instances import Instance
-from clusterbench.engines.state import SILENT
+from clusterbench.engines.state import FROZEN, SILENT
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.catalog import Catalog
 from clusterbench.workloads.key_value.key_value import KeyValueData, insert
 
-PLATFORM = Catalog(project_root()).read_platform(project_root() / "include/platforms/greenplum_cluster.yaml")
+TEMPLATE = Catalog(project_root()).read_platform(project_root() / "include/platforms/greenplum_cluster.yaml")
+PLATFORM = TEMPLATE.model_copy(update={"may": ["restart", "recover", "full_copy"]})
 DATABASE = Connection("greenplum_database", "cdw", 5432, "gpadmin", "s3cret", "bench", {})
 
 
@@ -61,7 +63,11 @@ class Tried(Greenplum):
             raise EngineError("cannot be used")
         if "probe" in query:
             self.done.append("probe")
-        return [{"up": 1}]
+        return [] if "pg_stat_activity" in query else [{"up": 1}]
+
+    def try_each(self, scripts: Mapping[str, str], *, timeout_s: float) -> tuple[dict[str, str], dict[str, str]]:
+        """Nothing runs."""
+        return dict.fromkeys(scripts, ""), {}
 
     def on_each(self, scripts: Mapping[str, str], remedy: str, *, timeout_s: int = 0) -> dict[str, str]:
         self.is_up = True
@@ -79,6 +85,12 @@ def changed(rows: list[dict[str, Any]], changes: dict[int, dict[str, Any]]) -> l
     for number, change in changes.items():
         made[number] |= change
     return made
+
+
+@pytest.fixture(autouse=True)
+def _utilities_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the job that keeps a copy from being cut off; a real cluster shows that one."""
+    monkeypatch.setattr(recovery, "_run_to_its_end", utilities.run)
 
 
 ALL_UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
@@ -200,20 +212,79 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
     assert engine.done == ["probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -F"]
 
 
-def test_a_segment_that_does_not_answer_is_ended_so_that_its_mirror_takes_over() -> None:
+def test_a_frozen_segment_is_ended_so_that_its_mirror_takes_over() -> None:
     healthy = state(mirrors=True)
-    silent = changed(healthy, {1: {"problem": SILENT}})
+    frozen = changed(healthy, {1: {"problem": FROZEN}})
     ended = changed(healthy, {1: {"alive": False}})
     replaced = changed(ended, {1: {"status": "d", "role": "m", "mode": "n"}, 2: {"role": "p", "mode": "n"}})
     caught_up = changed(replaced, {1: {"status": "u", "alive": True, "mode": "s"}, 2: {"mode": "s"}})
-    looks = [silent, ended, replaced, replaced, caught_up, caught_up, healthy]
+    looks = [frozen, ended, replaced, replaced, caught_up, caught_up, healthy]
     engine = Tried(*looks, utilities=ALL_UTILITIES, mirrors=True)
     assert engine.recover() == [
-        "segment 0 on sdw1:6000 did not answer and was ended",
+        "segment 0 on sdw1:6000 was frozen and was ended",
         "segment 0 on sdw1:6000 was brought back by gprecoverseg",
         "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
     ]
     assert engine.done == ["sdw1: all end", "probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
+
+
+def test_a_segment_that_is_slow_is_away_and_never_ended() -> None:
+    slow, healthy = changed(state(), {1: {"problem": SILENT}}), state()
+    engine = Tried(slow, healthy)
+    with pytest.raises(EngineAwayError) as caught:
+        engine.recover()
+    assert engine.done == []
+    assert str(caught.value) == (
+        "platform 'greenplum_cluster': segment 0 on sdw1:6000 runs and does not answer: it is overloaded, or hung. "
+        "clusterbench ends no server that may only be slow; look at its log"
+    )
+    assert engine.recover() == [] and engine.done == []
+
+
+@pytest.mark.parametrize("broken", [{"alive": False}, {"problem": FROZEN}, {"status": "d"}, {"role": "m"}])
+def test_without_leave_nothing_is_brought_back(broken: dict[str, Any]) -> None:
+    engine = Tried(changed(state(), {1: broken}), utilities=ALL_UTILITIES)
+    engine.platform = TEMPLATE
+    with pytest.raises(EngineError) as caught:
+        engine.recover()
+    assert engine.done == []
+    assert str(caught.value) == (
+        "platform 'greenplum_cluster': down or frozen: segment 0 on sdw1:6000. Bring it back; or: the platform's file "
+        "does not let clusterbench start servers that are down, end what is left of them, and have mirrors catch up "
+        "(gprecoverseg); to allow it, write 'may: [recover]' into include/platforms/greenplum_cluster.yaml"
+    )
+
+
+def test_full_copy_needs_leave_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = changed(state(mirrors=True), {1: {"status": "d", "mode": "n", "alive": False}, 2: {"mode": "n"}})
+    engine = Tried(failed, utilities=ALL_UTILITIES, mirrors=True)
+    engine.platform = TEMPLATE.model_copy(update={"may": ["recover"]})
+
+    def refuse(server: Tried, command: str) -> None:
+        server.done.append(command)
+        raise EngineError("could not find common ancestor")
+
+    monkeypatch.setattr(recovery, "_run_to_its_end", refuse)
+    with pytest.raises(EngineError, match=r"(?s)ancestor.*a full copy was not begun.*'may: \[recover, full_copy\]'"):
+        engine.recover()
+    assert engine.done[-1] == "gprecoverseg -a"
+
+
+def test_nothing_is_stopped_without_leave_or_while_others_have_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Tried(state())
+    engine.platform = TEMPLATE
+    with pytest.raises(EngineError, match=r"its servers may not be stopped: .*'may: \[restart\]'"):
+        engine.stop()
+    engine.platform = PLATFORM
+    rows = [{"login": "ada", "database": "sales", "sessions": 2}, {"login": "bob", "database": "hr", "sessions": 1}]
+    monkeypatch.setattr(engine, "query", lambda *_: rows)
+    with pytest.raises(EngineError) as caught:
+        engine.stop()
+    assert engine.done == []
+    assert str(caught.value) == (
+        "platform 'greenplum_cluster': not stopped, because other people have sessions on the server: ada (2 on "
+        "sales), bob (1 on hr). Wait until they have gone, or ask them to go; clusterbench ends nobody's session"
+    )
 
 
 def test_what_a_killed_coordinator_s_sessions_left_on_segments_is_ended_before_it_is_started() -> None:

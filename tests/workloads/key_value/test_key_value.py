@@ -321,14 +321,22 @@ def test_cache_state_is_of_the_table_and_its_index() -> None:
         ({"optimizer": "orca"}, "PostgreSQL has no ORCA optimizer"),
         ({"session": "per_lookup", "statement": "sql_prepare"}, "a prepared statement ends with its session"),
         ({"session": "per_lookup", "statement": "protocol_prepare"}, "a prepared statement ends with its session"),
-        ({"pooling": "pgbouncer", "statement": "protocol_prepare"}, "PgBouncer 1.18 does not carry"),
+        ({"pooling": "pgbouncer", "statement": "protocol_prepare"}, "PgBouncer 1.18.0 does not carry"),
         ({"direct_dispatch": "off"}, "PostgreSQL has no segments to dispatch to"),
         ({"statement_mem": "25MB"}, "PostgreSQL has no statement_mem"),
         ({"storage": "append_column"}, "PostgreSQL has no append-optimised tables"),
     ],
 )
 def test_levels_that_cannot_be_had_say_why(levels: dict[str, Any], reason: str, lab_db1: Platform) -> None:
-    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, Postgres.unavailable_on(lab_db1, {})))
+    unavailable = Postgres.unavailable_on(lab_db1, {"pooler_version": "1.18.0"})
+    assert reason in str(KEY_VALUE.not_applicable(trial(**levels).levels, unavailable))
+
+
+def test_newer_pooler_carries_prepared_statements(lab_db1: Platform) -> None:
+    levels = trial(pooling="pgbouncer", statement="protocol_prepare").levels
+    for version in ("1.21.0", "1.24.1", "2.0"):
+        assert KEY_VALUE.not_applicable(levels, Postgres.unavailable_on(lab_db1, {"pooler_version": version})) is None
+    assert KEY_VALUE.not_applicable(levels, Postgres.unavailable_on(lab_db1, {})) is None, "not known before set-up"
 
 
 @pytest.mark.parametrize(

@@ -551,7 +551,7 @@ def greenplum(segments: int) -> Greenplum:
     found = [Instance(-1, "cdw", "cdw", 5432, "/data/gpseg-1")]
     found += [Instance(n, f"sdw{n % 2 + 1}", f"sdw{n % 2 + 1}", 6000 + n, f"/data/gpseg{n}") for n in range(segments)]
     known = {"instances": [i.as_json() for i in found], "program_directory": "/usr/local/gp/bin"}
-    return Greenplum(VM1, Fleet([Address("etl", "10.0.0.9", 22, "bench", "k", "k", "w")]), DATABASE, known)
+    return Greenplum(VM1, Fleet([Address("etl", "10.0.0.9", 22, "bench")]), DATABASE, known)
 
 
 def postgres() -> Postgres:

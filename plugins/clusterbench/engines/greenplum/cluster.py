@@ -12,6 +12,7 @@ from clusterbench.engines.instances import COORDINATOR, Instance
 from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.settings import public_value
 from clusterbench.engines.state import by_host
+from clusterbench.hosts.data_network import data_addresses
 from clusterbench.spec.platform import Platform
 
 PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
@@ -38,7 +39,11 @@ def names_of_hosts(server: Server) -> dict[str, list[str]]:
     answers = {}
     if server.platform.database_hosts:
         answers = server.on_hosts("uname -n; hostname -f 2>/dev/null || true; hostname -I 2>/dev/null || true", "")
-    return {host: [host, server.fleet.addresses[host].host, *said.split()] for host, said in answers.items()}
+    data = data_addresses(server.fleet, server.platform, answers)
+    return {
+        host: [host, data[host].address, server.fleet.addresses[host].host, *said.split()]
+        for host, said in answers.items()
+    }
 
 
 def check_counts(platform: Platform, placed: Sequence[Instance]) -> None:

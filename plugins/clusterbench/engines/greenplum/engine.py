@@ -25,9 +25,9 @@ from clusterbench.engines.greenplum import (
     utilities,
 )
 from clusterbench.engines.instances import Instance
-from clusterbench.engines.postgres import settings
+from clusterbench.engines.postgres import pooler, settings
 from clusterbench.engines.postgres.engine import Postgres
-from clusterbench.engines.postgres.processes import program_directory
+from clusterbench.engines.postgres.processes import program_directory, units
 from clusterbench.engines.postgres.unavailable import without_hosts
 from clusterbench.spec.platform import Platform
 
@@ -52,9 +52,15 @@ class Greenplum(Postgres):
         serializable = {"serializable": "Greenplum has no serializable isolation: it gives repeatable read for it"}
         six = facts.get("generation") == 6
         autovacuum = {"autovacuum": "Greenplum 6 has autovacuum for template0 only"} if six else {}
-        return without_hosts(platform) | without_orca | work_mem | serializable | autovacuum
+        return without_hosts(platform) | pooler.unavailable(facts) | without_orca | work_mem | serializable | autovacuum
 
     # Facts.
+
+    @property
+    def exposed(self) -> Sequence[str]:
+        if not self.platform.hosts_with("etl"):
+            return ()
+        return ("gpfdist gives the load files to everybody who reaches the ETL host, while a load runs",)
 
     def facts(self) -> dict[str, Any]:
         """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""
@@ -77,6 +83,8 @@ class Greenplum(Postgres):
         if self.platform.database_hosts:
             found["program_directory"] = program_directory(self, server["data_directory"])
             found["utilities"] = utilities.find(self)
+            found["units"] = units(self)
+            found["pooler_version"] = pooler.version(self)
         found["recovered"] = "; ".join(self.recover())
         found["settings"] = settings.changed(self)
         found["settings_that_differ"] = cluster.settings_that_differ(

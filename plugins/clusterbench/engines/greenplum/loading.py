@@ -11,6 +11,7 @@ from clusterbench.base.sql import identifier, statement
 from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.tables import quoted
+from clusterbench.hosts.data_network import bracketed, data_address
 
 STOP_GPFDIST = "kill $(cat servers.txt 2>/dev/null) 2>/dev/null || true"
 PACKAGES = ("/usr/local/greenplum-db/bin", "/usr/local/greenplum-loaders/bin")
@@ -27,16 +28,23 @@ def bulk_load(server: Server, table: str, host: str, files: Sequence[str], segme
 
     A readable external table may name no more servers than there are segments, so few segments need several.
     """
-    address, first = server.fleet.addresses[host].host, server.platform.gpfdist_port
+    address, first = bracketed(data_address(server.fleet, server.platform, host)), server.platform.gpfdist_port
     places = [f"gpfdist://{address}:{first + number}/{file}" for number, file in enumerate(files)]
     groups = [places[n : n + segments] for n in range(0, len(places), segments)]
     externals = [f"{table}_ext{number}" for number in range(len(groups))]
-    create, drop = (
+    create, drop, let_read = (
         ";\n".join(
-            statement("greenplum", name, external=identifier(ext), table=identifier(table), places=_texts(group))
+            statement(
+                "greenplum",
+                name,
+                external=identifier(ext),
+                table=identifier(table),
+                places=_texts(group),
+                login=sql.Identifier(server.driver.login),
+            )
             for ext, group in zip(externals, groups, strict=True)
         )
-        for name in ("create_external", "drop_external")
+        for name in ("create_external", "drop_external", "let_read")
     )
     rows = " UNION ALL ".join(statement("tables", "rows", table=identifier(name)) for name in externals)
     start = script("greenplum/start_gpfdist", program_path=_program_path(server), first_port=first, servers=len(files))
@@ -44,7 +52,7 @@ def bulk_load(server: Server, table: str, host: str, files: Sequence[str], segme
         streams=[[f"INSERT INTO {quoted(table)} {rows}"]],
         before=start,
         after=STOP_GPFDIST,
-        create=f"{drop};\n{create}",
+        create=";\n".join([drop, create, *([let_read] if server.driver.login != server.database.login else [])]),
         drop=drop,
     )
 

@@ -28,8 +28,9 @@ def counted_since(server: Server, name: str) -> dict[str, int]:
 
 def _on_logs(server: Server, script: str, name: str, **values: Value) -> dict[str, str]:
     program = server.fact("program_directory")
+    placed = by_host(server.instances())
     scripts = {
-        host: instance_script(script, program, here, marks=f"{server.fleet.work_dir(host)}/{name}", **values)
-        for host, here in by_host(server.instances()).items()
+        host: instance_script(script, program, placed[host], marks=f"{work}/{name}", **values)
+        for host, work in server.fleet.work_dirs(placed).items()
     }
     return server.on_each(scripts, "the logs must be readable", timeout_s=LOGS_S)

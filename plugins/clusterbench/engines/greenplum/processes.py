@@ -13,6 +13,7 @@ ON_ALL_SEGMENTS = "SELECT count(*) AS segments FROM gp_dist_random('gp_id')"
 
 
 def stop(server: Server) -> None:
+    processes.check_leave_to_stop(server)
     if "gpstop" in utilities.known(server) and server.answers():
         utilities.run(server, "gpstop -a -M fast")
     else:  # gpstop refuses where the coordinator is down already

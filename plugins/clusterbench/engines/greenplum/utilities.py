@@ -21,9 +21,14 @@ def find(server: Server) -> list[str]:
     return server.on_host(_environment(server) + look, "a shell must be there").split()
 
 
+def script_of(server: Server, command: str) -> str:
+    """Bash for the coordinator's host that runs one of them."""
+    return f"{_environment(server)}{command} >&2 </dev/null\n"
+
+
 def run(server: Server, command: str, *, timeout_s: int = SERVER_TIMEOUT_S) -> None:
     remedy = f"it must end within {timeout_s} s; its own log is in ~/gpAdminLogs"
-    server.on_each({server.host: f"{_environment(server)}{command} >&2 </dev/null"}, remedy, timeout_s=timeout_s)
+    server.on_each({server.host: script_of(server, command)}, remedy, timeout_s=timeout_s)
 
 
 def _environment(server: Server) -> str:

@@ -14,12 +14,13 @@ from shlex import quote
 from typing import Any
 
 from clusterbench.base.connections import Connection
-from clusterbench.base.errors import EngineError, HostError
+from clusterbench.base.errors import EngineAwayError, EngineError, HostError, engine_error
 from clusterbench.engines.deployment import Deployment
 from clusterbench.engines.hadoop import daemons, places
 from clusterbench.engines.hadoop.configuration import Configuration
 from clusterbench.engines.hadoop.daemons import NAMENODE, Daemon, Kind
 from clusterbench.engines.state import by_host
+from clusterbench.hosts.data_network import bracketed
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.platform import Platform
 
@@ -33,6 +34,7 @@ class Cluster(Deployment):
         fleet: Fleet,
         database: Connection | None = None,  # noqa: ARG002  as every engine has it
         facts: Mapping[str, Any] | None = None,
+        driver: Connection | None = None,  # noqa: ARG002  as every engine has it
     ) -> None:
         super().__init__(platform, fleet, facts)
 
@@ -74,13 +76,13 @@ class Cluster(Deployment):
         try:
             self.fleet.put_each(files)
         except HostError as error:
-            raise EngineError(f"{self.where}: {error}") from None
+            raise engine_error(error, f"{self.where}: {error}") from None
 
     # Web servers.
 
     def url(self, kind: Kind) -> str:
         """Of a master's web server."""
-        return f"http://{self.configuration.addresses[self.host_of(kind)]}:{kind.http_port}"
+        return f"http://{bracketed(self.configuration.addresses[self.host_of(kind)])}:{kind.http_port}"
 
     def host_of(self, kind: Kind) -> str:
         """Of a master."""
@@ -89,9 +91,12 @@ class Cluster(Deployment):
     def get(self, kind: Kind, path: str) -> dict[str, Any]:
         """What a master's web server answers, asked on its own host."""
         host, url = self.host_of(kind), f"{self.url(kind)}{path}"
-        said = self.on_each(
-            {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
-        )[host]
+        try:
+            said = self.on_each(
+                {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
+            )[host]
+        except EngineError as error:
+            raise EngineAwayError(str(error)) from None
         try:
             return dict(json.loads(said))
         except ValueError:
@@ -101,7 +106,7 @@ class Cluster(Deployment):
         """What the NameNode tells of itself under this name."""
         beans = self.get(NAMENODE, f"/jmx?qry=Hadoop:service=NameNode,name={name}")["beans"]
         if not beans:
-            raise EngineError(f"{self.where}: the NameNode is still starting; it does not tell {name} yet")
+            raise EngineAwayError(f"{self.where}: the NameNode is still starting; it does not tell {name} yet")
         return dict(beans[0])
 
     def name_system(self) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from clusterbench.base.capabilities import EVERYTHING
+from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.hadoop import daemons, hdfs, health, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
+from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
 
@@ -22,6 +25,8 @@ class HadoopCluster(Cluster):
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
         hosts = (platform.hosts[name] for name in platform.hosts_with("worker"))
         machines = len({host.machine or host.ssh for host in hosts})
+        if why := why_not(platform, "restart"):  # it runs only for as long as it is measured
+            return {EVERYTHING: why}
         if not machines:
             return {"workers": "the platform's file names no host with the role 'worker'"}
         return {
@@ -33,6 +38,8 @@ class HadoopCluster(Cluster):
 
     def set_up(self) -> None:
         """Configuration to every host, daemons started with it, and all of them known to their masters."""
+        if why := why_not(self.platform, "restart"):
+            raise EngineError(f"{self.where}: {why}")
         self._stop_all()
         configuration = self.configuration
         self.put({h: (f"{configuration.directories[h]}/conf", configuration.files(h)) for h in self.hosts})
@@ -54,7 +61,9 @@ class HadoopCluster(Cluster):
 
     def _stop_all(self) -> None:
         """Whatever platform they belong to: those that share hosts share a lease, and it is ours."""
-        scripts = {host: script("hadoop/stop_all", work=self.fleet.work_dir(host)) for host in self.hosts}
+        scripts = {
+            host: script("hadoop/stop_all", work=work) for host, work in self.fleet.work_dirs(self.hosts).items()
+        }
         self.on_each(scripts, "the login must be the one that started them")
 
     def start(self) -> None:
@@ -65,6 +74,12 @@ class HadoopCluster(Cluster):
         health.wait_until_up(self, missing)
 
     # Facts and settings.
+
+    @property
+    def exposed(self) -> Sequence[str]:
+        """It runs without Kerberos (docs/hadoop.md)."""
+        login = self.fleet.addresses[self.platform.client].login
+        return (f"whoever reaches HDFS or YARN while it is measured can run programs as {login}, and read its files",)
 
     def facts(self) -> dict[str, Any]:
         configuration = self.configuration
@@ -104,6 +119,8 @@ class HadoopCluster(Cluster):
     def recover(self) -> list[str]:
         """Start what is down, end our own applications that were left, and see that HDFS can be written."""
         down = [row["name"] for row in self.state() if not row["alive"]]
+        if down and (why := why_not(self.platform, "recover")):
+            raise EngineAwayError(f"{self.where}: down are {', '.join(down)}; {why}")
         if down:
             self.start()
         done = [f"{name} was down and was started" for name in down]

@@ -11,6 +11,7 @@ from clusterbench.base.errors import EngineError
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
+from clusterbench.spec.leave import why_not
 
 AT_REST_S = 300
 
@@ -69,6 +70,8 @@ def empty_page_cache(cluster: Cluster) -> str:
     """On every worker, where the platform's file allows it. Returns what was done, in words."""
     if cluster.platform.page_cache != "drop_caches":
         return f"left as it was: page_cache is {cluster.platform.page_cache}"
+    if why := why_not(cluster.platform, "drop_caches"):
+        return f"left as it was: {why}"
     workers = cluster.configuration.workers
     cluster.on_each(dict.fromkeys(workers, DROP_PAGE_CACHE), "dropping the page cache needs root there")
     return f"dropped on {len(workers)} workers"

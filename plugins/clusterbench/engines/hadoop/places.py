@@ -9,6 +9,10 @@ from shlex import quote
 from clusterbench.base.errors import EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.deployment import Deployment
+from clusterbench.hosts.data_network import data_addresses
+
+LOOK_UP = "{{ getent ahostsv4 {0} || getent ahosts {0}; }} | head -n 1"
+"""Its address, of version 4 where it has one."""
 
 
 def folders(deployment: Deployment, hosts: Sequence[str]) -> dict[str, list[str]]:
@@ -17,7 +21,8 @@ def folders(deployment: Deployment, hosts: Sequence[str]) -> dict[str, list[str]
     home = hadoop.home if hadoop else "hadoop"
     name = f"hadoop.{deployment.platform.platform}"
     scripts = {
-        host: script("hadoop/places", work=deployment.fleet.work_dir(host), name=name, home=home) for host in hosts
+        host: script("hadoop/places", work=work, name=name, home=home)
+        for host, work in deployment.fleet.work_dirs(hosts).items()
     }
     found = {host: said.splitlines() for host, said in deployment.on_each(scripts, "its login must own it").items()}
     if absent := [f"host {host!r}: {place[1]}" for host, place in found.items() if not place[1].startswith("/")]:
@@ -30,13 +35,12 @@ def folders(deployment: Deployment, hosts: Sequence[str]) -> dict[str, list[str]
 
 def addresses(deployment: Deployment, hosts: Sequence[str]) -> dict[str, str]:
     """Host -> IP address, by which the NameNode knows it; names are looked up there."""
-    known = {host: deployment.fleet.addresses[host].host for host in hosts}
+    data = data_addresses(deployment.fleet, deployment.platform, hosts)
+    known = {host: found.address for host, found in data.items()}
     names = {host: name for host, name in known.items() if not _is_address(name)}
     if names:
         (namenode, *_) = deployment.platform.hosts_with("namenode")
-        look = "\n".join(
-            f"echo {quote(host)} $(getent ahostsv4 {quote(name)} | head -n 1)" for host, name in names.items()
-        )
+        look = "\n".join(f"echo {quote(host)} $({LOOK_UP.format(quote(name))})" for host, name in names.items())
         said = deployment.on_each({namenode: look}, "getent must be there")[namenode]
         found = {words[0]: words[1] for line in said.splitlines() if len(words := line.split()) > 1}
         if lost := [f"{host} ({name})" for host, name in names.items() if host not in found]:

@@ -12,26 +12,49 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from clusterbench.base import postgres_session
+from clusterbench.base import libpq, postgres_session
 from clusterbench.base.connections import Connection
-from clusterbench.base.errors import EngineError
+from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.postgres_session import first_line
 
 
 @contextmanager
-def connect(database: Connection, where: str) -> Iterator[psycopg.Connection[dict[str, Any]]]:
-    """A session in autocommit mode; errors come out as EngineError with the remedy. ``where`` begins each of them."""
+def connect(
+    database: Connection, where: str, *, local_port: int | None = None, options: str = ""
+) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """A session in autocommit mode; errors come out as EngineError with the remedy. ``where`` begins each of them.
+
+    ``local_port`` and ``options`` are as ``postgres_session.connect`` has them.
+    """
+    dbname = database.schema or database.login
+    is_open = False
     try:
-        with postgres_session.connect(database, database.schema or database.login, dict_row) as connection:
+        with postgres_session.connect(database, dbname, dict_row, local_port=local_port, options=options) as connection:
+            is_open = True
             yield connection
     except psycopg.errors.DiskFull as error:
         raise EngineError(f"{where}: its disk is full: {first_line(error)}; free some space there") from None
     except psycopg.OperationalError as error:
-        raise EngineError(
-            f"{where}: cannot be used: {first_line(error)}; is the server up, and is connection {database.id!r} right?"
+        said = first_line(error).replace(f'"127.0.0.1", port {local_port}', "it, through the client host,")
+        is_away = _broke(error) if is_open else not postgres_session.is_up(database, local_port=local_port)
+        raise (EngineAwayError if is_away else EngineError)(
+            f"{where}: cannot be used: {said}; is the server up, and is connection {database.id!r} right? "
+            f"{_tls(database)}"
         ) from None
     except psycopg.Error as error:
         raise EngineError(f"{where}: refused a statement: {first_line(error)}") from None
+
+
+def _broke(error: psycopg.OperationalError) -> bool:
+    """The session itself was lost: the server was stopped or died, or its network was cut."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+def _tls(database: Connection) -> str:
+    """What a session with it tries: servers tell in their own language what they miss."""
+    found = libpq.parameters(database)
+    without = [key for key in ("sslrootcert", "sslcert", "sslkey") if key not in found]
+    return f"(Its extra: sslmode {found['sslmode']}" + (f", without {', '.join(without)})" if without else ")")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from clusterbench.base.sql import Dialect
 from clusterbench.engines import BulkLoad, Endpoint, Residency
 from clusterbench.engines.postgres import (
     caches,
+    driver_role,
     loading,
     pooler,
     processes,
@@ -33,19 +34,24 @@ class Postgres(Server):
     segment_of_row = "0"
 
     @classmethod
-    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
-        return without_hosts(platform) | {
-            "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
-            "direct_dispatch": "PostgreSQL has no segments to dispatch to",
-            "statement_mem": "PostgreSQL has no statement_mem; it is Greenplum's memory for one statement",
-            "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
-        }
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        return (
+            without_hosts(platform)
+            | pooler.unavailable(facts)
+            | {
+                "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
+                "direct_dispatch": "PostgreSQL has no segments to dispatch to",
+                "statement_mem": "PostgreSQL has no statement_mem; it is Greenplum's memory for one statement",
+                "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
+            }
+        )
 
     # Set-up, facts and settings.
 
     def set_up(self) -> None:
         self.reset_session()
-        self._configure(self.platform.settings if "engine" in self.platform.setup.apply else {})
+        driver_role.own_tables(self)
+        self._configure(self.platform.settings)
 
     def tear_down(self) -> None:
         self.stop_pooler()
@@ -54,11 +60,16 @@ class Postgres(Server):
             self._configure({})
 
     def _configure(self, wanted: Mapping[str, str]) -> None:
-        """Have exactly these in our block of every instance's configuration file, and in force."""
+        """Have exactly these in our block of every instance's configuration file, and in force, where that is allowed.
+
+        Where it is not, the file is not touched either to take out what an earlier run has left.
+        """
+        if "engine_settings" not in self.platform.may:
+            return
         if not (written := settings.write(self, wanted, self.config_file())):
             return
         if settings.need_restart(self, written):
-            self.stop()
+            self.stop()  # or it is said why not
             self.start()
         else:
             settings.reload(self, wanted)
@@ -77,7 +88,14 @@ class Postgres(Server):
         if self.platform.database_hosts:
             program = processes.program_directory(self, server["data_directory"])
             self.facts_of_set_up["program_directory"] = program
+            self.facts_of_set_up["units"] = processes.units(self)
+            self.facts_of_set_up["pooler_version"] = pooler.version(self)
         return self.facts_of_set_up
+
+    def driver_facts(self) -> dict[str, Any]:
+        found = driver_role.facts(self) | {"driver_session": sessions.as_seen_by_driver(self)}
+        self.facts_of_set_up |= found
+        return found
 
     def declared_settings(self) -> Mapping[str, str]:
         return self.platform.settings
@@ -105,6 +123,7 @@ class Postgres(Server):
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
         tables.create(self, table, self.table_definition(table, columns, storage), comment)
+        driver_role.give(self, table)
 
     def table_definition(self, table: str, columns: str, storage: Storage) -> str:
         """The statements of ``create_table``."""
@@ -146,6 +165,9 @@ class Postgres(Server):
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
         return sessions.endpoint(self, pooled=pooled)
+
+    def others(self) -> Sequence[str]:
+        return sessions.of_others(self)
 
     def end_driver(self) -> None:
         sessions.end_driver(self)

@@ -7,28 +7,74 @@ from shlex import quote
 from typing import Any
 
 from clusterbench.base import scripts
+from clusterbench.base.errors import EngineError
 from clusterbench.engines import instances
 from clusterbench.engines.instances import COORDINATOR, Instance
+from clusterbench.engines.postgres import sessions
 from clusterbench.engines.postgres.server import ASK_S, Server
 from clusterbench.engines.state import LOG_LINES
+from clusterbench.spec.leave import why_not
 
+NAME_THE_UNIT = (
+    "Of a server that belongs to a unit of the service manager, write 'service: UNIT' into the platform's file"
+)
 READY_S = 10
 """What a server may take to answer at all: more than one takes that is only overloaded."""
 
 
+def check_leave_to_stop(server: Server) -> None:
+    """Raises EngineError where its platform's file does not allow it, or where other people use the server."""
+    if why := why_not(server.platform, "restart"):
+        raise EngineError(f"{server.where}: its servers may not be stopped: {why}")
+    if server.answers() and (others := sessions.of_others(server)):
+        raise EngineError(
+            f"{server.where}: not stopped, because other people have sessions on the server: {', '.join(others)}. Wait "
+            "until they have gone, or ask them to go; clusterbench ends nobody's session"
+        )
+
+
 def stop(server: Server) -> None:
     """The coordinator first, so that it does not take its segments for broken."""
+    check_leave_to_stop(server)
+    if server.platform.service:
+        _service(server, "stop")
+        return
     for stage in reversed(_stages(server)):
-        server.on_instances("postgres/stop", stage, "it must stop within its time; look for a session that hangs")
+        remedy = f"it must stop within its time; look for a session that hangs. {NAME_THE_UNIT}"
+        server.on_instances("postgres/stop", stage, remedy)
 
 
 def start(server: Server) -> None:
-    """What does not run."""
+    """What does not run. Raises EngineError where the platform's file does not let it be started."""
     if not server.platform.database_hosts:
         server.query("SELECT 1 AS up")  # all that can be done is to see that it is up
         return
+    down = [row["name"] for row in look(server, server.instances()) if row["alive"] is False]
+    if not down:
+        return
+    if why := why_not(server.platform, "recover") and why_not(server.platform, "restart"):
+        raise EngineError(f"{server.where}: down: {', '.join(down)}; start it, or: {why}")
+    if server.platform.service:
+        _service(server, "start")
+        return
+    if units := server.facts_of_set_up.get("units"):
+        raise EngineError(
+            f"{server.where}: the server belongs to the service manager's unit "
+            f"{', '.join(sorted(set(units.values())))}, and is not started behind its back. {NAME_THE_UNIT}"
+        )
     for stage in _stages(server):
         server.on_instances("postgres/start", stage, "its log says why")
+
+
+def _service(server: Server, action: str) -> None:
+    """Through the service manager that the server belongs to, on each of its hosts at once."""
+    service = str(server.platform.service)
+    call = scripts.script("postgres/service", service=service, action=action)
+    server.on_each(
+        dict.fromkeys({str(each.host) for each in server.instances()}, call),
+        f"the login needs leave for it ('clusterbench sudoers {server.platform.platform}' prints the line); what the "
+        f"service says: journalctl -u {service}",
+    )
 
 
 def _stages(server: Server) -> list[list[Instance]]:
@@ -40,6 +86,9 @@ def _stages(server: Server) -> list[list[Instance]]:
 
 def end(server: Server, names: Collection[str]) -> None:
     """What these instances have left when they were killed, too: its sessions hold the memory that a new one needs."""
+    if server.platform.service:
+        _service(server, "stop")
+        return
     chosen = [each for each in server.instances() if each.name in names]
     server.on_instances("postgres/end", chosen, "end these processes by hand, then clear the trial")
 
@@ -62,6 +111,12 @@ def log_excerpt(server: Server, faults: Sequence[str]) -> str:
     excerpts = {host: last_lines + body for host, body in server.instance_scripts("postgres/excerpt", named).items()}
     said, lost = server.try_each(excerpts, timeout_s=ASK_S)
     return "\n".join([*said.values(), *(f"no log: {why}" for why in lost.values())])
+
+
+def units(server: Server) -> dict[str, str]:
+    """Data directory -> the unit of the service manager that its server belongs to, of those that belong to one."""
+    said = server.on_instances("postgres/owner", server.instances(), "the login must own the server's files")
+    return dict(line.split("\t") for output in said.values() for line in output.splitlines())
 
 
 def program_directory(server: Server, data_directory: str) -> str:

@@ -14,7 +14,7 @@ import psycopg
 
 from clusterbench.base import scripts
 from clusterbench.base.connections import Connection
-from clusterbench.base.errors import EngineError
+from clusterbench.base.errors import EngineError, HostError, engine_error
 from clusterbench.base.postgres_session import PORT
 from clusterbench.base.scripts import Value
 from clusterbench.engines.deployment import Deployment
@@ -25,8 +25,8 @@ from clusterbench.engines.state import by_host
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.platform import Platform
 
-SERVER_TIMEOUT_S = 360
-"""A fast stop writes everything that is dirty first."""
+SERVER_TIMEOUT_S = 3600
+"""A fast stop writes everything that is dirty first, and a start may have to repeat all that was not written."""
 ASK_S = 30
 """What a question about the cluster's state may take: a server that is frozen would not answer for ever."""
 
@@ -40,12 +40,21 @@ class Server(Deployment):
     """SQL for the content of the instance that a row of ``everywhere`` is from."""
 
     def __init__(
-        self, platform: Platform, fleet: Fleet, database: Connection | None, facts: Mapping[str, Any] | None = None
+        self,
+        platform: Platform,
+        fleet: Fleet,
+        database: Connection | None,
+        facts: Mapping[str, Any] | None = None,
+        driver: Connection | None = None,
     ) -> None:
         if database is None:
             raise EngineError(f"platform {platform.platform!r}: names no 'database' connection; add it to its file")
         super().__init__(platform, fleet, facts)
         self.database = database
+        self.driver = driver or database
+        """Of whose login drivers' sessions are."""
+        self.session_settings: dict[str, str] = {}
+        """Those that drivers' sessions begin with, as far as this process has set them."""
 
     def facts(self) -> dict[str, Any]:
         """As ``Engine.facts``; they are kept in ``facts_of_set_up``."""
@@ -67,6 +76,10 @@ class Server(Deployment):
     @property
     def port(self) -> int:
         return self.database.port or PORT
+
+    @property
+    def dbname(self) -> str:
+        return self.database.schema or self.database.login
 
     @property
     def host(self) -> str:
@@ -92,9 +105,19 @@ class Server(Deployment):
         """``relation`` as all instances that hold rows have it, for FROM."""
         return relation
 
-    def connect(self) -> AbstractContextManager[psycopg.Connection[dict[str, Any]]]:
-        """A session in autocommit mode; errors come out as EngineError with the remedy."""
-        return connection.connect(self.database, f"{self.where}, database {self.database.host}:{self.port}")
+    def connect(self, options: str = "") -> AbstractContextManager[psycopg.Connection[dict[str, Any]]]:
+        """A session in autocommit mode; errors come out as EngineError with the remedy.
+
+        Where the client host is behind a bastion the server is, too: it is reached from there, as drivers reach it.
+        """
+        place = f"{self.where}, database {self.database.host}:{self.port}"
+        local_port = None
+        if self.fleet.addresses[self.platform.client].is_behind_another:
+            try:
+                local_port = self.fleet.forwarded(self.platform.client, self.database.host, self.port)
+            except HostError as error:
+                raise engine_error(error, f"{place}: {error}") from None
+        return connection.connect(self.database, place, local_port=local_port, options=options)
 
     def query(self, query: str, limit_s: float | None = None) -> list[dict[str, Any]]:
         """The rows; EngineError where they do not come within ``limit_s``."""

@@ -1,50 +1,121 @@
-"""Sessions of drivers: the settings that they begin with, where they connect, and their end.
+"""Sessions of drivers: as whom and where they connect, the settings that they begin with, and their end.
 
-A role's defaults hold for every session, direct or through a pooler that drops start-up parameters.
+Where the platform's file gives leave (``session_settings``), settings are those of the drivers' role in that database.
+They hold for every session, direct or through a pooler that drops start-up parameters. What the role had there before
+is kept in a setting of the role itself, in the same transaction, so it can be put back by anybody, whoever dies when.
+Without that leave nothing is changed: each session is opened with its settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 
 from psycopg import sql
 
+from clusterbench.base import driver_session, libpq, scripts
+from clusterbench.base.postgres_session import OWN
 from clusterbench.base.sql import statement
 from clusterbench.engines import DRIVER, Endpoint
+from clusterbench.engines.postgres import pooler
 from clusterbench.engines.postgres.server import Server
+
+BEFORE = "clusterbench.before"
+"""The setting that holds what the role had before, as JSON."""
+LISTS = {"search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"}
+"""Settings whose value is a list of names: quotes around all of it would make one name of it."""
 
 
 def set_defaults(server: Server, settings: Mapping[str, str]) -> None:
-    """These, and no others, for every session that is opened from now on."""
-    reset_defaults(server)
-    for name, value in settings.items():
-        parts = value.split(", ") if name == "search_path" else [value]  # a list, which quotes would make one name
-        values = sql.SQL(", ").join(map(sql.Literal, parts))
-        _alter_role(server, sql.SQL("SET {} = {}").format(sql.Identifier(name), values))
+    """These, and no others of ours, for every session that is opened from now on."""
+    may_alter = "session_settings" in server.platform.may
+    if may_alter and not settings:
+        reset_defaults(server)
+        return
+    server.session_settings = dict(settings)
+    if may_alter:
+        now = _of_role(server)
+        before = now.get(BEFORE, json.dumps(now))
+        _replace(server, {**json.loads(before), BEFORE: before, **settings})
 
 
 def reset_defaults(server: Server) -> None:
-    _alter_role(server, sql.SQL("RESET ALL"))
+    """As the role had it; where nothing of ours is there, nothing is changed."""
+    server.session_settings = {}
+    now = _of_role(server)
+    if BEFORE in now:
+        _replace(server, json.loads(now[BEFORE]))
 
 
-def _alter_role(server: Server, change: sql.Composable) -> None:
-    role, database = sql.Identifier(server.database.login), sql.Identifier(server.database.schema)
-    server.execute(sql.SQL("ALTER ROLE {} IN DATABASE {} {}").format(role, database, change).as_string(None))
+def _of_role(server: Server) -> dict[str, str]:
+    """Setting -> value of the drivers' role in the database."""
+    asked = statement("postgres", "role_settings", role=server.driver.login, database=server.dbname)
+    return dict(str(row["setting"]).split("=", 1) for row in server.query(asked))
+
+
+def _replace(server: Server, settings: Mapping[str, str]) -> None:
+    """Exactly these; sent at once, in one transaction."""
+    role, database = sql.Identifier(server.driver.login), sql.Identifier(server.dbname)
+    changes: list[sql.Composable] = [sql.SQL("RESET ALL")]
+    for name, value in settings.items():
+        parts = _names(value) if name in LISTS else [value]
+        values = sql.SQL(", ").join(map(sql.Literal, parts))
+        changes.append(sql.SQL("SET {} = {}").format(sql.Identifier(*name.split(".")), values))
+    commands = [sql.SQL("ALTER ROLE {} IN DATABASE {} {}").format(role, database, each) for each in changes]
+    server.execute(sql.SQL(";\n").join(commands).as_string(None))
+
+
+def _names(value: str) -> list[str]:
+    """The names of ``"$user", public``; a name in quotes has no comma here."""
+    return [part.strip().removeprefix('"').removesuffix('"') for part in value.split(",")]
 
 
 def endpoint(server: Server, *, pooled: bool) -> Endpoint:
+    """Where drivers connect: the server, or the pooler before it, which has a certificate of its own."""
+    driver = server.driver
+    parameters, files = libpq.beside_driver(driver)
+    if "session_settings" not in server.platform.may and server.session_settings:
+        parameters["options"] = f"{parameters.get('options', '')} {as_options(server.session_settings)}".strip()
     port = server.platform.pooler_port if pooled else server.port
-    return Endpoint(server.database.host, port, server.database.login, server.database.schema)
+    if pooled:
+        parameters, files = pooler.as_seen_by_drivers(server, parameters, files)
+    return Endpoint(server.database.host, port, driver.login, server.dbname, driver.password, parameters, files)
+
+
+def as_options(settings: Mapping[str, str]) -> str:
+    """Settings as words of the server's command line, in which spaces and backslashes need one before them."""
+    escaped = {name: value.replace("\\", "\\\\").replace(" ", "\\ ") for name, value in settings.items()}
+    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
+
+
+def as_seen_by_driver(server: Server) -> dict[str, str]:
+    """How a driver's session on the client host is, from psql there: ``driver_session.read``. Raises EngineError.
+
+    So what trials need of that host is tried before any: a psql, the way to the server, the certificates, the login.
+    """
+    client = server.platform.client
+    at = endpoint(server, pooled=False)
+    folder = f"{server.fleet.work_dir(client)}/session.{server.platform.platform.replace('/', '.')}"
+    server.fleet.put(client, folder, at.secrets)
+    look = scripts.script("drivers/look_at_session", folder=folder, where=at.psql_options)
+    script = scripts.script("drivers/programs") + look
+    return driver_session.read(server.on_each({client: script}, "a driver could not open a session from there")[client])
 
 
 def end_driver(server: Server) -> None:
     """A server works on for a client that is gone."""
-    server.query(statement("postgres", "end_driver", driver=DRIVER))
+    server.query(statement("postgres", "end_driver", driver=DRIVER, login=server.driver.login))
+
+
+def of_others(server: Server) -> Sequence[str]:
+    """Who else has sessions on the server, in any of its databases: ``ada (2 on sales)``."""
+    rows = server.ask(statement("postgres", "sessions_of_others", driver=DRIVER, own=OWN))
+    return [f"{row['login']} ({row['sessions']} on {row['database']})" for row in rows]
 
 
 def explain(server: Server, query: str, before: str) -> str:
-    """The plan as text. ``before`` runs first, in the same session."""
-    with server.connect() as session:
+    """The plan as text, with the drivers' settings. ``before`` runs first, in the same session."""
+    with server.connect(options=as_options(server.session_settings)) as session:
         if before:
             session.execute(before.encode())
         rows = session.execute(f"EXPLAIN {query}".encode()).fetchall()

@@ -12,7 +12,9 @@ from clusterbench.engines.postgres.server import Server
 RELOAD_S = 5
 SETTING_NAME = re.compile(r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$")
 
-PRIVATE_SETTING = re.compile("conninfo|_command$|passw|passphrase|secret|token|credential")
+PRIVATE_SETTING = re.compile("conninfo|_command$|passw|passphrase|secret|token|credential|key$|_key_")
+PUBLIC_EXTENSIONS = ("auto_explain.", "pg_prewarm.", "pg_stat_statements.", "plpgsql.", "clusterbench.")
+"""Of other extensions nobody here knows which settings hold a secret."""
 NOT_ARCHIVED = "(set; not archived, it may hold a password)"
 
 KEPT, RELEASED = "# clusterbench begin: kept", "# clusterbench begin: until the cluster is released"
@@ -83,4 +85,5 @@ def changed(server: Server) -> dict[str, str]:
 
 def public_value(setting: str, value: str) -> str:
     """What of a server's setting may be archived: a connection string, a command or a key may hold a password."""
-    return NOT_ARCHIVED if PRIVATE_SETTING.search(setting) and value else value
+    of_extension = "." in setting and not setting.startswith(PUBLIC_EXTENSIONS)
+    return NOT_ARCHIVED if value and (of_extension or PRIVATE_SETTING.search(setting)) else value

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from clusterbench.base.capabilities import ALONE
+from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
 NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
 
 
 def without_hosts(platform: Platform) -> dict[str, str]:
-    """What cannot be had where hosts are not known, or where caches may not be emptied."""
+    """What cannot be had where hosts are not known, or where the file gives no leave."""
     unavailable = {}
     if not platform.hosts_with("etl"):
         unavailable["etl"] = (
             "the platform's file names no host with the role 'etl', so there is none to load files from"
         )
     if not platform.database_hosts:
-        unavailable |= {"flush": NO_HOSTS, "pooler": NO_HOSTS}
-    elif platform.page_cache == "none":
-        unavailable["flush"] = "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+        unavailable |= dict.fromkeys(("flush", "restart", "pooler"), NO_HOSTS)
+    else:
+        not_allowed = {
+            "flush": _why_not_flushed(platform),
+            "restart": why_not(platform, "restart"),
+            "pooler": why_not(platform, "session_settings"),
+        }
+        unavailable |= {name: why for name, why in not_allowed.items() if why}
     if platform.neighbours:
         names = ", ".join(platform.neighbours)
         unavailable[ALONE] = (
             f"its neighbours ({names}) run the same load again and again, and this one can be run once only"
         )
     return unavailable
+
+
+def _why_not_flushed(platform: Platform) -> str:
+    if platform.page_cache == "none":
+        return "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    return why_not(platform, "drop_caches" if platform.page_cache == "drop_caches" else "evict")

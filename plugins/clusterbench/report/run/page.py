@@ -53,6 +53,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             failed_cells=trust.failed_cells(run),
             logs_of_faults=trust.logs_of_faults(run),
             not_run=trust.not_run(run),
+            outages=trust.outages(run),
             head=_head(run),
             not_durable=not_durable(run),
             checks=trust.checks(run.verdicts),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clusterbench.base.words import named_counts, plural
+from clusterbench.base.patience import Outage
+from clusterbench.base.words import duration, moment, named_counts, plural
 from clusterbench.results.gather import Gathered
 from clusterbench.results.verdicts import Verdict
 
@@ -105,6 +106,25 @@ def failed_cells(run: Gathered) -> list[dict[str, Any]]:
             several = f"{result.platform}, " if run.names_platforms else ""
             grouped.setdefault("; ".join(result.reasons) or "no reason was recorded", []).append(several + cell)
     return [{"reason": reason, "cells": cells} for reason, cells in grouped.items()]
+
+
+def outages(run: Gathered) -> list[dict[str, str]]:
+    """Who was away and was waited for, and before which trial: caches and weather may have changed meanwhile."""
+    found = []
+    for noted in run.outages:
+        outage = Outage.from_json(noted)
+        where = "" if noted["platform"] == "run" else f", platform {noted['platform']}"
+        step = str(noted["step"]).replace("_", " ")
+        found.append(
+            {
+                "who": outage.awaited,
+                "since": moment(outage.since.isoformat(timespec="seconds")),
+                "for": duration(outage.waited_s) + ("" if outage.is_over else ", in vain"),
+                "during": (f"trial {noted['trial']}" if noted["trial"] else f"step {step}") + where,
+                "said": outage.said,
+            }
+        )
+    return found
 
 
 def not_run(run: Gathered) -> int:

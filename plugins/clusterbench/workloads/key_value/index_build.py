@@ -62,7 +62,7 @@ class IndexBuild(KeyValueData):
         table = identifier(self.dataset(trial.levels, trial.seed).table)
         script = statement("key_value", "index", index=self._index(trial), table=table) + ";\n"
         load = pgbench.ScriptLoad(script, 1, 1, "simple", reconnect=False, seed=trial.seed)
-        return pgbench.job(load, engine.endpoint(pooled=False), engine.database)
+        return pgbench.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  no answer
         reading = pgbench.read(output, 1)

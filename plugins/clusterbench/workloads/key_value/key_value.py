@@ -183,10 +183,11 @@ class KeyValue(KeyValueData):
             return reason
         if levels["session"] == "per_lookup" and levels["statement"] not in UNPREPARED:
             return "a prepared statement ends with its session, so it cannot be used with a new session per lookup"
-        if levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare":
-            return "PgBouncer 1.18 does not carry the protocol's prepared statements"
         if levels["pooling"] == "pgbouncer" and "pooler" in unavailable:
             return unavailable["pooler"]
+        pooled_prepared = levels["pooling"] == "pgbouncer" and levels["statement"] == "protocol_prepare"
+        if pooled_prepared and "pooled_prepared" in unavailable:
+            return unavailable["pooled_prepared"]
         return storage_not_applicable(levels, unavailable) or cache_not_applicable(levels, unavailable)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
@@ -230,7 +231,7 @@ class KeyValue(KeyValueData):
             variables={"prepared": 0},
             answers=self._answers(trial),
         )
-        return pgbench.job(load, engine.endpoint(pooled=pooled), engine.database)
+        return pgbench.job(load, engine.endpoint(pooled=pooled))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
         reading = pgbench.read(output, int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"]))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench.base.datasets import Dataset
+from clusterbench.base.driver_session import session
 from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
@@ -201,7 +202,7 @@ class OrderEntry:
             variables=mix.variables(int(levels["warehouses"])),
             **self._questions(trial),
         )
-        return pgbench.mix_job(load, engine.endpoint(pooled=False), engine.database)
+        return pgbench.mix_job(load, engine.endpoint(pooled=False))
 
     def _questions(self, trial: Trial) -> dict[str, dict[str, str]]:
         """What psql asks before and after: how many orders were ever entered, and whether the conditions hold."""
@@ -215,6 +216,7 @@ class OrderEntry:
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
         said: dict[str, object] = {
             "driver_said": pgbench.text(output / "driver.txt"),
+            "session": session(output),
             "driver_errors": pgbench.text(output / "driver_errors.txt")[-2000:],
         }
         log = pgbench_log.read(output)

@@ -99,7 +99,7 @@ class DataLoad:
             on_failure=f"{empty};\n",
             after=how.after,
         )
-        return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
+        return psql_streams.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         reading, timed = psql_streams.read(output, _streams(output))

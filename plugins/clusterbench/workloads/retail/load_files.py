@@ -6,7 +6,6 @@ is complete; they tell later whether it still is what was made.
 
 from __future__ import annotations
 
-import shlex
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -55,13 +54,12 @@ def generate(dataset: Dataset, engine: Database) -> None:
     remedy = "choose a smaller scale or no data_load sweep"
     etl_files.check_space(fleet, host, path, dataset.rows * order_lineitems.FILE_LINE_BYTES, remedy)
     endpoint = engine.endpoint(pooled=False)
-    where = [*shlex.split(endpoint.options), f"--dbname={endpoint.dbname}"]
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
-    fleet.put(host, path, {**queries, "pgpass": endpoint.password_file(engine.database.password)})
+    fleet.put(host, path, {**queries, **endpoint.secrets})
 
     def make(name: str) -> str:
-        copy = script("workloads/copy_to_file", directory=path, name=name, where=where)
-        fleet.run_on(host, script("workloads/make_file") + copy, timeout_s=TIMEOUT_S)
+        copy = script("workloads/copy_to_file", directory=path, name=name, where=endpoint.psql_options)
+        fleet.run_on(host, script("workloads/make_file") + script("drivers/programs") + copy, timeout_s=TIMEOUT_S)
         return name
 
     try:
@@ -69,7 +67,7 @@ def generate(dataset: Dataset, engine: Database) -> None:
             for done, making in enumerate(as_completed([workers.submit(make, name) for name in names()]), 1):
                 print(f"{dataset.table}: {making.result()} is ready, {done} of {FILES} files", flush=True)
     finally:
-        fleet.run_on(host, f"rm -f {quote(path)}/pgpass {quote(path)}/*.sql")
+        fleet.run_on(host, f"cd {quote(path)} && rm -f *.sql {' '.join(map(quote, endpoint.secrets))}")
 
 
 def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:

@@ -127,7 +127,7 @@ class RetailScan:
     def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]
         load = psql_streams.Streams([each] * int(trial.levels["streams"]))
-        return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
+        return psql_streams.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         count = int(trial.levels["streams"])

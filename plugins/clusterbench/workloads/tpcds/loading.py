@@ -93,7 +93,7 @@ def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, e
         before=f"{etl_files.link(files)}\n{servers.before}",
         after=servers.after,
     )
-    return psql_streams.job(work, engine.endpoint(pooled=False), engine.database)
+    return psql_streams.job(work, engine.endpoint(pooled=False))
 
 
 def _finish(name: str, made: Made, dataset: Dataset, engine: Database) -> None:

@@ -140,7 +140,7 @@ class Tpcds:
             for stream in _streams(trial)
         ]
         load = psql_streams.Streams(asked, goes_on=True, keeps_answers=True)
-        return psql_streams.job(load, engine.endpoint(pooled=False), engine.database)
+        return psql_streams.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         planned = {stream: order(trial, stream) for stream in _streams(trial)}

@@ -1,0 +1,1 @@
+ALTER SCHEMA $schema OWNER TO $login

@@ -1,0 +1,102 @@
+"""Why a run stands still although Airflow is alive: no worker takes a task, a pool's slot is taken, somebody is away.
+
+Pure but for what ``Standstill`` remembers: that a thing was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+WAITING = "waiting"
+"""The XCom of a task that has waited for somebody, or does: what the UI, the pages and the follower tell of it."""
+LONG_S = 30.0
+"""A task that has waited for longer than this does not only wait for its turn of the scheduler."""
+
+
+@dataclass
+class Standstill:
+    """Says each reason once."""
+
+    _said: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def outages(self, entries: Iterable[Mapping[str, Any]]) -> list[str]:
+        """What tasks tell of who is away, or was (``WAITING``). ``entries``: XComs with their values."""
+        return [str(entry["value"]["text"]) for entry in entries if self._is_new("outage", str(entry["value"]))]
+
+    def queued(self, tasks: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
+        """Tasks that were handed over, and that nobody runs."""
+        return [
+            f"{_name(task)} has been queued for {waited_s:.0f} s, and no worker has begun it: is one alive, and is it "
+            "not full ([core] parallelism, [celery] worker_concurrency)? The run goes on by itself then"
+            for task, waited_s in _waiting(tasks, "queued", "queued_when", now)
+            if self._is_new("queued", *_key(task))
+        ]
+
+    def pools(
+        self, tasks: Sequence[Mapping[str, Any]], holders: Mapping[str, Sequence[Mapping[str, Any]]], now: datetime
+    ) -> list[str]:
+        """Tasks that wait for a slot of a pool. ``holders``: pool -> task instances, of any run, that have one."""
+        found = []
+        for task, waited_s in _waiting(tasks, "scheduled", "scheduled_when", now):
+            held = [one for one in holders.get(task["pool"], ()) if one["dag_run_id"] != task["dag_run_id"]]
+            if holders.get(task["pool"]) == [] and self._is_new("no pool", task["pool"]):
+                found.append(
+                    f"{_name(task)} has waited for {waited_s:.0f} s for a slot of pool {task['pool']!r}, and nobody "
+                    "has one: is there such a pool? 'clusterbench pools' makes the pools of all clusters"
+                )
+            if held and self._is_new("pool", *_key(task)):
+                by = ", ".join(
+                    f"{one['dag_id']} {one['dag_run_id']} ({_name(one)}, {one['state']})" for one in held[:3]
+                )
+                found.append(
+                    f"{_name(task)} has waited for {waited_s:.0f} s for a slot of pool {task['pool']!r}, held by {by}. "
+                    "If that run is gone, mark its task as failed in the UI"
+                )
+        return found
+
+    def _is_new(self, *key: Any) -> bool:
+        if key in self._said:
+            return False
+        self._said.add(key)
+        return True
+
+
+@dataclass
+class Unmoved:
+    """For how long the tasks of a run have stood still: none runs, and none has come to another state."""
+
+    since_s: float
+    states: Mapping[str, Any] = field(default_factory=dict)
+
+    def for_s(self, states: Mapping[str, Any], now_s: float) -> float:
+        """``states``: task -> state as it is now; ``now_s``: of a clock that nobody sets."""
+        if states != self.states or "running" in states.values():
+            self.since_s, self.states = now_s, dict(states)
+        return now_s - self.since_s
+
+
+def pools_waited_for(tasks: Sequence[Mapping[str, Any]], now: datetime) -> set[str]:
+    """Pools of whose slots tasks have waited for long."""
+    return {str(task["pool"]) for task, _ in _waiting(tasks, "scheduled", "scheduled_when", now)}
+
+
+def _waiting(
+    tasks: Sequence[Mapping[str, Any]], state: str, since: str, now: datetime
+) -> Iterator[tuple[Mapping[str, Any], float]]:
+    for task in tasks:
+        if task["state"] == state and task.get(since):
+            waited_s = (now - datetime.fromisoformat(str(task[since]))).total_seconds()
+            if waited_s > LONG_S:
+                yield task, waited_s
+
+
+def _key(task: Mapping[str, Any]) -> tuple[Any, ...]:
+    return task["dag_run_id"], task["task_id"], task["map_index"], task.get("try_number")
+
+
+def _name(task: Mapping[str, Any]) -> str:
+    number = f" {task['map_index']}" if task["map_index"] >= 0 else ""
+    return f"{task['task_id']}{number}"

@@ -1,0 +1,43 @@
+"""``clusterbench discover``: a platform's file from what a cluster tells of itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from clusterbench.base.connections import local_connections
+from clusterbench.base.errors import SpecError
+from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.cli.common import OK
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    discover = commands.add_parser("discover", help="write a platform's file from what a cluster tells of itself")
+    discover.add_argument("name", metavar="NAME", help="what the platform is to be called")
+    whom = discover.add_mutually_exclusive_group(required=True)
+    whom.add_argument("--database", metavar="CONNECTION", help="connection of a coordinator or of a PostgreSQL server")
+    whom.add_argument("--resourcemanager", metavar="URL", help="of a Hadoop, such as http://rm:8088")
+    discover.set_defaults(command=_discover)
+
+
+def _discover(options: argparse.Namespace) -> int:
+    from clusterbench.engines import discovery  # noqa: PLC0415
+
+    file = project_root() / "include" / "platforms" / f"{options.name}.yaml"
+    connections = Path(f"{options.name}_connections.json")
+    if there := [str(path) for path in (file, connections) if path.exists()]:
+        raise SpecError(
+            [f"{there[0]}: is there already, and is not written over; choose another name, or move it away"]
+        )
+    if options.database:
+        found = discovery.of_database(options.name, local_connections(lab_dir())(options.database))
+    else:
+        found = discovery.of_resourcemanager(options.name, options.resourcemanager)
+    file.write_text(found.yaml)
+    connections.touch(mode=0o600)
+    connections.write_text(json.dumps(found.connections, indent=2) + "\n")
+    print(f"{file}: {len(found.platform['hosts'])} hosts")
+    print(f"{connections}: their connections; fill them in, and add them in Airflow, or to your connections file")
+    print(f"then: clusterbench lint && clusterbench doctor {options.name}")
+    return OK

@@ -1,0 +1,95 @@
+"""The database as set-up and drivers reach it, who owns it, who else is on it; and the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from clusterbench.base.archive import Store
+from clusterbench.base.errors import ArchiveError, ClusterbenchError, EngineError
+from clusterbench.engines import Engine
+from clusterbench.run.doctor.finding import Finding
+from clusterbench.spec.by_name import engine_declaration
+from clusterbench.spec.leave import LEAVES
+
+
+def examine(engine: Engine) -> Iterator[Finding]:
+    """Raises nothing: what fails is a finding. Nothing is brought back that is down, whatever the file allows."""
+    for surface in engine.exposed:
+        yield Finding("open to the network", "hosts", surface, "look", "let nobody else reach that network meanwhile")
+    if engine_declaration(engine.platform.engine).settings_from_templates:
+        yield Finding("engine", "hosts", f"{engine.title} is configured and started for each run; nothing is asked now")
+        return
+    engine.platform = engine.platform.model_copy(update={"may": []})
+    try:
+        known = engine.facts()
+    except ClusterbenchError as error:
+        yield Finding("engine", "database", str(error), "bad", "as it says")
+        return
+    yield Finding("engine", "database", str(known.get("version", "")).split(" on ")[0])
+    checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (_owner, _driver, _others)
+    for check in checks:
+        try:
+            yield from check(engine, known)
+        except EngineError as error:
+            yield Finding(check.__name__.strip("_"), "database", str(error), "bad", "as it says")
+
+
+def _owner(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
+    units, declared = sorted(set((known.get("units") or {}).values())), engine.platform.service
+    if units and not declared:
+        found = f"the server belongs to the unit {', '.join(units)}"
+        yield Finding("service", "database", found, "bad", f"write 'service: {units[0].removesuffix('.service')}'")
+    elif declared and not units:
+        found = f"'service: {declared}', and the server belongs to no unit"
+        yield Finding("service", "database", found, "bad", "mend 'service', or start the server by it")
+    elif units and f"{declared}.service" not in units and declared not in units:
+        found = f"'service: {declared}', and the server belongs to {', '.join(units)}"
+        yield Finding("service", "database", found, "bad", "mend 'service'")
+    elif engine.platform.database:
+        yield Finding("service", "database", f"belongs to {declared}" if declared else "belongs to no unit")
+
+
+def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+    found = engine.driver_facts()
+    if not found:
+        return
+    login = found["driver_login"]
+    if found["driver_is_superuser"]:
+        remedy = "name a 'driver_database' with a login of fewer rights: superusers are outside the server's limits"
+        yield Finding("drivers' role", "database", f"{login}, a superuser", "look", remedy)
+    else:
+        yield Finding("drivers' role", "database", f"{login}, no superuser")
+    session = found["driver_session"]
+    if session["tls"] == "none":
+        yield Finding("drivers' session", "client", "not encrypted", "look", "'sslmode' of the connection decides")
+    else:
+        yield Finding("drivers' session", "client", f"{session['tls']}, {session.get('cipher', 'cipher unknown')}")
+
+
+def _others(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+    others = engine.others()
+    if others:
+        remedy = "they disturb what is measured, and no restart is made while they are there"
+        yield Finding("other sessions", "database", ", ".join(others), "look", remedy)
+    elif engine.platform.database:
+        yield Finding("other sessions", "database", "none")
+
+
+def examine_leave(engine: Engine) -> Iterator[Finding]:
+    """What the platform's file allows, and what it does not."""
+    may = engine.platform.may
+    left = [leave for leave in LEAVES if leave not in may]
+    yield Finding("may", "platform", ", ".join(may) or "look only")
+    if left:
+        yield Finding("may not", "platform", ", ".join(left), "look", "what needs these is not applicable")
+
+
+def examine_archive(store: Store) -> Iterator[Finding]:
+    """Whether it refuses to write over what is there: by writing twice."""
+    try:
+        store.check_conditional_writes()
+    except ArchiveError as error:
+        yield Finding("archive", "archive", str(error), "bad", "as it says; or mend connection 'clusterbench_archive'")
+        return
+    yield Finding("archive", "archive", f"{store.url}: what is there is not written over (If-None-Match)")

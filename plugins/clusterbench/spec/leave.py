@@ -1,0 +1,53 @@
+"""What clusterbench may do to a cluster: leave by name, in a platform's file under ``may``. Without it, it only looks.
+
+What it makes of its own needs none: tables in the database that the connection names, and files in its work folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, Protocol
+
+Leave = Literal[
+    "restart",
+    "recover",
+    "full_copy",
+    "drop_caches",
+    "evict",
+    "session_settings",
+    "host_settings",
+    "engine_settings",
+]
+LEAVES: dict[Leave, str] = {
+    "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
+    "recover": "start servers that are down, end what is left of them, and have mirrors catch up (gprecoverseg)",
+    "full_copy": "copy a whole segment where it cannot catch up otherwise (gprecoverseg -F)",
+    "drop_caches": "empty the page cache of whole hosts, as root",
+    "evict": "have hosts forget the pages of the engine's own files",
+    "session_settings": "give the drivers' role settings of its own in that database, and put back what it had",
+    "host_settings": "set what 'setup.hosts' declares, as root, and put it back",
+    "engine_settings": "write 'settings' into the servers' configuration files, and take them out again",
+}
+"""What each is for, in the words of reference and messages."""
+
+
+class Named(Protocol):
+    """A platform, as far as leave goes."""
+
+    @property
+    def platform(self) -> str: ...
+    @property
+    def may(self) -> Collection[Leave]: ...
+
+
+def why_not(platform: Named, *wanted: Leave) -> str:
+    """Why this may not be done there, with the line that would allow it; empty where all of it may."""
+    missing = [each for each in wanted if each not in platform.may]
+    if not missing:
+        return ""
+    file = platform.platform.partition("/")[0]
+    allowed = ", ".join([*platform.may, *missing])
+    return (
+        f"the platform's file does not let clusterbench {'; or '.join(LEAVES[each] for each in missing)}; to allow it, "
+        f"write 'may: [{allowed}]' into include/platforms/{file}.yaml"
+    )

@@ -1,0 +1,210 @@
+"""What would break a first run is found before it, by name: defects are planted on real hosts and a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from clusterbench.base.archive import Store
+from clusterbench.base.connections import Connection, Connections
+from clusterbench.base.errors import EngineError
+from clusterbench.base.paths import project_root
+from clusterbench.cli.main import main
+from clusterbench.engines import Engine, as_database, engine_class
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run.doctor import hosts, server
+from clusterbench.run.doctor.finding import Finding, folded
+from clusterbench.spec import Platform
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.platform import Host
+from clusterbench_lab import Lab
+from tests.integration.helpers import changed, new_run, on_testbed
+from tests.integration.namespaces import needs_root
+
+pytestmark = pytest.mark.lab
+LAB_DB1 = Catalog(project_root()).platform("lab_db1")
+
+
+def bad(findings: list[Finding], verdict: str = "bad") -> dict[str, list[tuple[str, str]]]:
+    """What -> (where, found) of those."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one in findings:
+        if one.verdict == verdict:
+            assert one.remedy, f"{one}: what to do?"
+            found.setdefault(one.what, []).append((one.where, one.found))
+    return found
+
+
+def with_hosts(**more: Host) -> Platform:
+    return LAB_DB1.model_copy(update={"hosts": LAB_DB1.hosts | more})
+
+
+@pytest.fixture(autouse=True)
+def _command_line_uses_the_lab(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTERBENCH_CONNECTIONS", str(lab.layout.connections_file))
+
+
+def test_lab_needs_nothing_to_be_mended(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "lab_db1", "--all"]) == 0
+    said = capsys.readouterr().out
+    assert "nothing to mend before a run" in said
+    for what in ("login", "work folder", "program pgbench", "telemetry", "clock", "archive", "other sessions"):
+        assert what in said
+
+
+def test_defects_of_hosts_are_found_by_name(connections: Connections) -> None:
+    """Six at once, so that one does not hide another."""
+    shared = connections("lab_db1").extra["work_dir"]
+    planted = {
+        "lab_etl": {**connections("lab_etl").extra, "work_dir": shared},
+        "open": {**connections("lab_db2").extra, "host_key": "", "no_host_key_check": True},
+        "ghost": connections("lab_db2").extra,
+    }
+
+    def find(name: str) -> Connection:
+        found = connections("lab_db2" if name in {"open", "ghost"} else name)
+        known = changed(lambda _: found, name if name == found.id else found.id, extra=planted.get(name, {}))(found.id)
+        return changed(lambda _: known, known.id, port=1)(known.id) if name == "ghost" else known
+
+    ghost, unpinned = Host(ssh="ghost", roles=["segment"]), Host(ssh="open", roles=["segment"])
+    platform = with_hosts(ghost=ghost, open=unpinned).model_copy(
+        update={"may": ["drop_caches"], "page_cache": "drop_caches", "data_network": "10.99.0.0/16"}
+    )
+    with Fleet.of(platform, find) as fleet:
+        findings = list(hosts.examine(fleet, platform))
+    wrong, known = bad(findings), bad(findings, "look")
+    assert [where for where, _ in wrong["login"]] == ["ghost"] and "cannot be reached" in wrong["login"][0][1]
+    assert dict(wrong["work folder"]) == {
+        "etl": f"{shared} is shared with db1",
+        "db1": f"{shared} is shared with etl",
+    }
+    assert known["login"] == [("open", "by SSH, and its key is not looked at")]
+    refused = "not allowed: /usr/bin/tee /proc/sys/vm/drop_caches"
+    if os.geteuid() == 0:  # else the login is the one that runs the tests, who may have more rights
+        assert {found for _, found in wrong["root"]} == {refused}
+    assert "0 addresses in data_network 10.99.0.0/16" in wrong["addresses"][0][1]
+    assert {one.what for one in findings if one.verdict == "good"} >= {"program sysstat", "telemetry", "clock"}
+
+
+@contextmanager
+def asked(connections: Connections, **changes: Any) -> Iterator[Engine]:
+    with on_testbed(new_run(connections), **changes) as testbed:
+        yield testbed.engine
+
+
+def test_defects_of_the_server_are_found_by_name(connections: Connections) -> None:
+    at = connections("lab_db1_postgres")
+    with (
+        psycopg.connect(
+            host=at.host, port=at.port, user=at.login, password=at.password, dbname=at.schema, application_name="report"
+        ),
+        asked(connections, service="postgresql@15-main") as engine,
+    ):
+        findings = list(server.examine(engine))
+    assert bad(findings) == {
+        "service": [("database", "'service: postgresql@15-main', and the server belongs to no unit")]
+    }
+    known = bad(findings, "look")
+    assert known["drivers' role"] == [("database", f"{at.login}, a superuser")]
+    assert known["drivers' session"] == [("client", "not encrypted")]
+    assert known["other sessions"] == [("database", f"{at.login} (1 on {at.schema})")]
+
+
+def test_database_that_lets_nobody_in_is_told_with_its_connection(connections: Connections) -> None:
+    wrong = changed(connections, "lab_db1_postgres", password="wrong")
+    with Fleet.of(LAB_DB1, wrong) as fleet:
+        engine = engine_class("postgres")(LAB_DB1, fleet, wrong("lab_db1_postgres"))
+        ((_, found),) = bad(list(server.examine(engine)))["engine"]
+    assert "password authentication failed" in found and "is connection 'lab_db1_postgres' right?" in found
+
+
+@needs_root
+def test_server_that_belongs_to_a_unit_is_found_and_not_touched_behind_its_back(connections: Connections) -> None:
+    """In a control group as systemd makes one for a unit; no other proof of systemd's is looked at."""
+    with asked(connections) as engine:
+        before = engine.state()
+        (data,) = (Path(each["data_directory"]) for each in [engine.facts()])
+        pids = {int((data / "postmaster.pid").read_text().splitlines()[0])}
+        with unit("postgresql@15-main.service", pids):
+            wrong = bad(list(server.examine(engine)))
+            engine.platform = LAB_DB1
+            with pytest.raises(
+                EngineError, match=r"belongs to the unit postgresql@15-main.service, and is not stopped"
+            ):
+                as_database(engine).stop()
+        assert engine.state() == before
+    assert wrong["service"] == [("database", "the server belongs to the unit postgresql@15-main.service")]
+
+
+@contextmanager
+def unit(name: str, pids: set[int]) -> Iterator[None]:
+    """Processes in a control group of that name, below systemd's own hierarchy."""
+    root = Path("/sys/fs/cgroup/systemd")
+    home = root if root.is_dir() else Path("/sys/fs/cgroup")
+    if not home.is_dir():
+        pytest.fail("no control groups here: this cannot be tried")
+    group, was = home / f"clusterbench-test-{os.getpid()}" / name, home
+    group.mkdir(parents=True)
+    try:
+        for pid in pids:
+            (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            (was / "cgroup.procs").write_text(pid)
+        group.rmdir()
+        group.parent.rmdir()
+
+
+def test_archive_that_writes_over_what_is_there_is_found(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a store that knows nothing of If-None-Match does: the header is left out on its way to a real server."""
+    store = Store.of(connections("clusterbench_archive"))
+    assert [one.verdict for one in server.examine_archive(store)] == ["good"]
+    put = store.client.put_object
+    monkeypatch.setattr(
+        store.client, "put_object", lambda **said: put(**{key: said[key] for key in said if key != "IfNoneMatch"})
+    )
+    ((_, found),) = bad(list(server.examine_archive(store)))["archive"]
+    assert "wrote over s3://" in found and "though it was told not to (If-None-Match)" in found
+    monkeypatch.undo()
+    again = [one.verdict for one in server.examine_archive(store)]
+    assert again == ["good"], "it is judged by what it does now, not by what was written over before"
+    nowhere = changed(connections, "clusterbench_archive", extra={"bucket": "no-such-bucket"})
+    assert bad(list(server.examine_archive(Store.of(nowhere("clusterbench_archive")))))["archive"]
+
+
+def test_hosts_that_are_alike_are_one_line_and_what_is_bad_comes_first() -> None:
+    alike = [Finding("clock", f"sdw{n}", "within 0.1 s") for n in range(64)]
+    lines = folded(
+        [*alike, Finding("login", "sdw3", "no", "bad", "mend it"), Finding("tls", "client", "no", "look", "x")]
+    )
+    assert [(one.verdict, one.where) for one in lines] == [
+        ("bad", "sdw3"),
+        ("look", "client"),
+        ("good", "sdw0, sdw1, sdw2 and 61 more"),
+    ]
+
+
+def test_platform_is_written_from_what_the_database_tells(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("clusterbench.cli.discover.project_root", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "include/platforms").mkdir(parents=True)
+    assert main(["discover", "mine", "--database", "lab_db1_postgres"]) == 0
+    made = Path("mine_connections.json")
+    assert json.loads(made.read_text())["mine_db"]["host"] == connections("lab_db1_postgres").host
+    assert oct(made.stat().st_mode)[-3:] == "600"
+    text = (tmp_path / "include/platforms/mine.yaml").read_text()
+    assert "\nmay: []\n" in text and "\ntemplate: true\n" in text and "  fsync: 'on'\n" in text
+    assert main(["discover", "mine", "--database", "lab_db1_postgres"]) == 1
+    assert "is there already, and is not written over" in capsys.readouterr().err

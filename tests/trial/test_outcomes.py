@@ -1,0 +1,54 @@
+"""How a trial ended, and why, from how its driver did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterbench.base.measurements import Reading
+from clusterbench.hosts.detached_job import JobState
+from clusterbench.trial import outcomes
+
+WARM: dict[str, Any] = {"caches": {"problem": None}}
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "reason"),
+    [
+        (JobState("ended", 0), "completed", ""),
+        (JobState("ended", 0, clock_set_s=1), "completed", ""),
+        (
+            JobState("ended", 0, clock_set_s=-3600, host="client"),
+            "failed",
+            "the clock of host 'client' was set by -3600 s while its driver ran",
+        ),
+        (JobState("ended", 124), "timed_out", "the driver did not end within its time limit and was stopped"),
+        (
+            JobState("ended", 137, reached_limit=True),
+            "timed_out",
+            "the driver did not end within its time limit and was stopped",
+        ),
+        (
+            JobState("ended", 137, oom_kills=1, host="client"),
+            "failed",
+            "the driver was ended by signal 9 (SIGKILL); meanwhile the kernel's OOM killer has struck on host "
+            "'client', 1 time, 0 errors: nobody said why",
+        ),
+        (
+            JobState("ended", None, host="client"),
+            "failed",
+            "the driver died without an exit status: it was killed, or the host restarted",
+        ),
+    ],
+)
+def test_outcome_and_reason(tmp_path: Path, state: JobState, outcome: str, reason: str) -> None:
+    reading = Reading({"throughput_per_s": 1.0}, samples=1)
+    assert outcomes.of_driver(state, reading, WARM, tmp_path) == (outcome, reason)
+
+
+def test_last_words_are_in_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "stderr").write_text("stream 2: psql ended with status 2\n")
+    _, reason = outcomes.of_driver(JobState("ended", 1), Reading({}), WARM, tmp_path)
+    assert reason == "the driver ended with status 1, 0 errors: stream 2: psql ended with status 2"
