@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from email.message import EmailMessage
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -337,6 +339,13 @@ def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> di
     raise AssertionError("no driver was seen running")
 
 
+def shown(api: AirflowApi, path: str) -> str:
+    """A page inside Airflow's UI, as somebody sees it who has logged in."""
+    answer = httpx.get(f"{api.url}{path}", headers={"Authorization": f"Bearer {token(api)}"}, timeout=30)
+    assert answer.status_code == 200, answer.text
+    return unescape(answer.text)
+
+
 def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
@@ -353,6 +362,8 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
             break
         assert time.monotonic() < deadline
         time.sleep(0.2)
+    page = shown(api, f"/bench/now/key_value/{dag_run_id}")
+    assert re.search(r"<dt>trials</dt><dd>\d of 3 ended</dd>", page) and "lab_db1.trials: " in page
     os.kill(lab_with_airflow.pid("scheduler") or 0, signal.SIGKILL)
     lab_with_airflow.start_server("scheduler")
 
@@ -400,6 +411,8 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
             assert time.monotonic() < died + 30, out.getvalue()
             time.sleep(0.1)
         assert "'clusterbench lab up' starts that of the lab again" in out.getvalue()
+        for page in ("/bench/now", f"/bench/now/smoke/{dag_run_id}", "/bench/weeks"):
+            assert "o scheduler is alive in this Airflow: its last heartbeat was at " in shown(api, page), page
     finally:
         lab_with_airflow.start_server("scheduler")
     follower.join(120)

@@ -15,12 +15,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from clusterbench.airflow.ui.app import build, pages
+from clusterbench.airflow.ui.going_on import AirflowNow
 from clusterbench.airflow.ui.page_request import Airflow
 from clusterbench.base.connections import Connection, Connections, from_file
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.run_ids import run_id_from
 from clusterbench.history import database
 from clusterbench_lab import Lab
 from tests.airflow.ui import made_up
+from tests.airflow.ui.made_up_now import NOTHING_GOES_ON, now_with, run_of, task
 from tests.integration.browsing import links, made_up_history, walk
 from tests.integration.helpers import archive_of
 
@@ -43,8 +46,13 @@ def kept(lab: Lab) -> Connections:
     return lambda conn_id: history if conn_id == database.CONNECTION_ID else others(conn_id)
 
 
-def client(connections: Connections, allowed: Collection[str] | None = None) -> TestClient:
-    """Of somebody who says who they are in a header; ``allowed`` are the DAGs they may read, else all."""
+def client(
+    connections: Connections, allowed: Collection[str] | None = None, now: AirflowNow = NOTHING_GOES_ON
+) -> TestClient:
+    """Of somebody who says who they are in a header; ``allowed`` are the DAGs they may read, else all.
+
+    ``now``: what Airflow's database is to tell. The real one is asked in test_airflow.py.
+    """
 
     def user(request: Request) -> str:
         if name := request.headers.get("x-user"):
@@ -54,7 +62,11 @@ def client(connections: Connections, allowed: Collection[str] | None = None) -> 
     def may_read(_: Any, asked: Collection[str]) -> set[str]:
         return set(asked) if allowed is None else set(asked) & set(allowed)
 
-    app = build(Airflow(user=user, may_read=may_read, login=LOGIN, connections=connections))
+    def look(dag_ids: Collection[str], dag_run_id: str | None) -> AirflowNow:
+        found = [run for run in now.runs if run.dag_id in dag_ids and dag_run_id in (None, run.dag_run_id)]
+        return dataclasses.replace(now, runs=found)
+
+    app = build(Airflow(user=user, may_read=may_read, login=LOGIN, connections=connections, look=look))
     made = TestClient(Starlette(routes=[Mount("/bench", app)]), follow_redirects=False, raise_server_exceptions=False)
     made.headers["x-user"] = "somebody"
     return made
@@ -215,3 +227,46 @@ def test_without_a_history_a_newcomer_is_told_what_to_do(kept: Connections, lab:
     for connections, said in ((none, "Admin, Connections"), (away, "cannot be reached")):
         answer = client(connections).get("/bench/")
         assert answer.status_code == 503 and said in answer.text and "Traceback" not in answer.text
+
+
+# Runs that are going on.
+
+
+def test_what_a_run_waits_for_is_on_its_page_and_on_the_first_and_the_weekly_page(kept: Connections) -> None:
+    run = run_of("key_value", tasks=[task("lab_db1.trials", "queued", 3, queued_s_ago=61)])
+    somebody = client(kept, now=now_with(run))
+    for address in ("/bench/now", f"/bench/now/key_value/{run.dag_run_id}", "/bench/", "/bench/weeks"):
+        said = unescape(somebody.get(address).text)
+        assert "lab_db1.trials 3 has been queued for 61 s, and no worker has begun it" in said, address
+
+
+def test_a_run_that_is_going_on_is_shown_although_history_and_archive_are_away(kept: Connections) -> None:
+    def away(conn_id: str) -> Connection:
+        raise ClusterbenchError(f"{conn_id} is away")
+
+    run = run_of("key_value", tasks=[task("open_run", "running")])
+    somebody = client(away, now=now_with(run))
+    assert "open_run" in somebody.get("/bench/now").text
+    refused = somebody.get("/bench/")
+    assert refused.status_code == 503 and "/bench/now" in refused.text
+
+
+def test_address_of_a_run_that_has_no_results_yet_leads_to_how_far_it_is(kept: Connections) -> None:
+    run = run_of("key_value", tasks=[task("open_run", "running")])
+    answer = client(kept, now=now_with(run)).get(f"/bench/runs/key_value/{run_id_from(run.asked_at, run.dag_run_id)}")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/bench/now/key_value/{run.dag_run_id}")
+
+
+def test_runs_of_experiments_that_somebody_may_not_read_are_not_shown(kept: Connections) -> None:
+    runs = run_of("key_value", tasks=[task("open_run", "running")]), run_of("retail", tasks=[])
+    somebody = client(kept, allowed={"retail"}, now=now_with(*runs))
+    said = somebody.get("/bench/now").text
+    assert "retail" in said and "key_value" not in said
+    assert somebody.get(f"/bench/now/key_value/{runs[0].dag_run_id}").status_code == 403
+
+
+def test_a_run_that_airflow_does_not_know_and_a_dag_that_is_no_benchmark_are_told_as_that(kept: Connections) -> None:
+    somebody = client(kept)
+    assert "Airflow knows no run" in somebody.get("/bench/now/key_value/r1").text
+    answer = somebody.get("/bench/now/example_bash/r1")
+    assert answer.status_code == 404 and "none of clusterbench" in answer.text

@@ -36,9 +36,9 @@ PARTS = (
 
 @dataclass
 class Liveness:
-    """Says each change once. ``url``: of the Airflow that is followed."""
+    """Says each change once. ``url``: of the Airflow that is followed; none for the one that says it itself."""
 
-    url: str
+    url: str = ""
     _dead: set[str] = field(default_factory=set)
 
     @property
@@ -58,8 +58,9 @@ class Liveness:
             self._dead.remove(part.key)
             return f"a {part.name} is alive again; the run goes on"
         self._dead.add(part.key)
+        where = f"Airflow at {self.url}" if self.url else "this Airflow"
         return (
-            f"no {part.name} is alive in Airflow at {self.url}: {_last_heartbeat(part, told, now)}; {part.without_it}. "
+            f"no {part.name} is alive in {where}: {_last_heartbeat(part, told, now)}; {part.without_it}. "
             f"{START_OF_LAB}; elsewhere start Airflow's {part.name}. The run goes on by itself then"
         )
 

@@ -14,6 +14,13 @@ WAITING = "waiting"
 """The XCom of a task that has waited for somebody, or does: what the UI, the pages and the follower tell of it."""
 LONG_S = 30.0
 """A task that has waited for longer than this does not only wait for its turn of the scheduler."""
+UNHEARD_S = 60.0
+"""Workers are heard of every few seconds."""
+TURNS = {
+    "up_for_reschedule": "waits for the cluster, which another run holds; its log tells which",
+    "up_for_retry": "failed, and will be tried again; its log tells why",
+}
+"""States in which a task waits for its own next turn."""
 
 
 @dataclass
@@ -57,6 +64,33 @@ class Standstill:
                 )
         return found
 
+    def unheard(self, tasks: Sequence[Mapping[str, Any]], now: datetime, timeout_s: float) -> list[str]:
+        """Tasks that run, and whose worker has said nothing for long. ``timeout_s``: when Airflow gives such a task up.
+
+        Asked with ``last_heartbeat_at`` of each, which Airflow's REST API does not tell.
+        """
+        found = []
+        for task in tasks:
+            heard_at = task.get("last_heartbeat_at")
+            if task["state"] != "running" or not heard_at:
+                continue
+            silent_s = (now - _moment(heard_at)).total_seconds()
+            if silent_s > UNHEARD_S and self._is_new("unheard", *_key(task)):
+                found.append(
+                    f"{_name(task)} runs, and its worker has said nothing for {silent_s:.0f} s: it may have died, or "
+                    f"be cut off. After {timeout_s:.0f} s Airflow tries the task again; a driver that runs goes on, "
+                    "and is not started twice"
+                )
+        return found
+
+    def tried_again(self, tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Tasks that wait for a cluster that another run has, or for their next try."""
+        return [
+            f"{_name(task)} {TURNS[task['state']]}"
+            for task in tasks
+            if task["state"] in TURNS and self._is_new("again", *_key(task), task["state"])
+        ]
+
     def _is_new(self, *key: Any) -> bool:
         if key in self._said:
             return False
@@ -88,9 +122,14 @@ def _waiting(
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
     for task in tasks:
         if task["state"] == state and task.get(since):
-            waited_s = (now - datetime.fromisoformat(str(task[since]))).total_seconds()
+            waited_s = (now - _moment(task[since])).total_seconds()
             if waited_s > LONG_S:
                 yield task, waited_s
+
+
+def _moment(told: datetime | str) -> datetime:
+    """The REST API tells it as text, the database as it is."""
+    return told if isinstance(told, datetime) else datetime.fromisoformat(told)
 
 
 def _key(task: Mapping[str, Any]) -> tuple[Any, ...]:

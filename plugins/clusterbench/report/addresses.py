@@ -27,6 +27,11 @@ def week(run_id: str) -> str:
     return f"/weeks/{quote(run_id, safe='')}"
 
 
+def now(dag_id: str, dag_run_id: str) -> str:
+    """Of a run that is going on; also of one that has ended, of which only Airflow knows."""
+    return f"/now/{quote(dag_id, safe='')}/{quote(dag_run_id, safe='')}"
+
+
 def series(one: Series) -> str:
     parts = (one.experiment, one.scale, one.platform, key_of(one), one.measurement)
     return "/series/" + "/".join(quote(part, safe="") for part in parts)

@@ -21,8 +21,8 @@ from clusterbench_lab.lab import Lab
 
 PLATFORM = "lab_db1"
 EXPERIMENT = "key_value"
-CHOICES = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 3}
-"""Three trials of some seconds each, on a table that takes some seconds to make."""
+CHOICES = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+"""Three trials of some seconds each, on tables that take some seconds to make."""
 PHASE_WITHIN_S = 900
 ENDED = ("success", "failed")
 LOST = "LOST"

@@ -14,11 +14,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from clusterbench.airflow.ui import compared, experiment, latest, one_run, over_time, reports, template, weeks
+from clusterbench.airflow.ui import compared, experiment, going_on, latest, one_run, over_time, reports, template, weeks
 from clusterbench.airflow.ui.page_request import Airflow, NotShown, PageRequest, Stores
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history import read
+from clusterbench.report import addresses
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -86,7 +87,25 @@ def page(name: str, visit: PageRequest, **values: Any) -> HTMLResponse:
 @pages.get("/")
 def show_latest(visit: Here) -> Response:
     with visit.history() as db:
-        return page("latest.html.j2", visit, page=latest.gather(db, visit))
+        return page("latest.html.j2", visit, page=latest.gather(db, visit), now=visit.going_on())
+
+
+@pages.get("/now")
+def show_going_on(visit: Here) -> Response:
+    """Without the history database and the archive, which may be what is away."""
+    return page("going_on.html.j2", visit, now=visit.going_on(), wanted="")
+
+
+@pages.get("/now/{name}/{dag_run_id}")
+def show_run_going_on(visit: Here, name: str, dag_run_id: str) -> Response:
+    """A tab of Airflow's own page of a DAG run; also of one that has ended."""
+    if name not in going_on.dag_ids():
+        raise NotShown(404, "No benchmark", f"The DAG {name!r} is none of clusterbench's experiments.")
+    visit.must_read(name)
+    now = visit.going_on(name, dag_run_id)
+    if not now.runs:
+        raise NotShown(404, "No such run", f"Airflow knows no run {dag_run_id!r} of the DAG {name!r}.")
+    return page("going_on.html.j2", visit, now=now, wanted=dag_run_id)
 
 
 @pages.get("/experiments/{name}")
@@ -126,6 +145,10 @@ def download_series(visit: Here, wanted: Annotated[over_time.Wanted, Depends()])
 def show_run(visit: Here, name: str, run_id: str, platform: str = "", number: int = 1) -> Response:
     visit.must_read(name)
     with visit.history() as db:
+        if read.run(db, name, run_id) is None:
+            for shown in visit.going_on().runs:
+                if (shown.run.dag_id, shown.run_id) == (name, run_id):
+                    return RedirectResponse(f"{visit.root}{addresses.now(name, shown.run.dag_run_id)}", 303)
         run = one_run.found_run(db, name, run_id)
         return page("run.html.j2", visit, page=one_run.gather(db, run, platform, number))
 
@@ -160,7 +183,7 @@ def show_comparison(visit: Here, experiment: str = "", a: str = "", b: str = "")
 def show_weeks(visit: Here) -> Response:
     visit.must_read(WEEKLY)
     with visit.history() as db:
-        return page("weeks.html.j2", visit, weeks=weeks.readable(db, visit))
+        return page("weeks.html.j2", visit, weeks=weeks.readable(db, visit), now=visit.going_on())
 
 
 @pages.get("/weeks/{run_id}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from clusterbench.airflow.ui import going_on
+from clusterbench.airflow.ui.going_on import AirflowNow, GoingOn
 from clusterbench.base.archive import CONNECTION_ID as ARCHIVE_ID
 from clusterbench.base.archive import Store
 from clusterbench.base.connections import Connection, Connections
@@ -37,6 +39,8 @@ class Airflow:
     login: str
     """Path of the page that leads to the login."""
     connections: Connections
+    look: Callable[[Collection[str], str | None], AirflowNow]
+    """Runs of these DAGs that are going on; or the one with that id, in whatever state."""
 
 
 class Stores:
@@ -91,6 +95,11 @@ class PageRequest:
                 yield db
         except HistoryError as error:
             raise NotShown(503, "The history database does not answer", str(error)) from None
+
+    def going_on(self, dag_id: str | None = None, dag_run_id: str | None = None) -> GoingOn:
+        """Of what the visitor may read: all runs that are going on, or that one run, in whatever state."""
+        readable = self.readable([dag_id] if dag_id else going_on.dag_ids())
+        return going_on.gather(self.airflow.look(readable, dag_run_id), self.readable)
 
     def store(self) -> Store:
         return self.stores.of(self.airflow.connections(ARCHIVE_ID))

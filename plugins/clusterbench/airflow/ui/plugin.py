@@ -21,6 +21,7 @@ from airflow.plugins_manager import AirflowPlugin
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from clusterbench.airflow.ui.going_on import AirflowNow
     from clusterbench.base.connections import Connection
 
 PREFIX = "/bench"
@@ -37,7 +38,7 @@ def pages() -> FastAPI:
     from clusterbench.airflow.ui.app import build  # noqa: PLC0415
     from clusterbench.airflow.ui.page_request import Airflow  # noqa: PLC0415
 
-    return build(Airflow(user=get_user, may_read=may_read, login=LOGIN, connections=connection))
+    return build(Airflow(user=get_user, may_read=may_read, login=LOGIN, connections=connection, look=look))
 
 
 async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -65,6 +66,12 @@ def may_read(user: Any, dag_ids: Collection[str]) -> set[str]:
     return set().union(*allowed)
 
 
+def look(dag_ids: Collection[str], dag_run_id: str | None) -> AirflowNow:
+    from clusterbench.airflow.ui import airflow_now  # noqa: PLC0415
+
+    return airflow_now.look(dag_ids, dag_run_id)
+
+
 def connection(conn_id: str) -> Connection:
     """The API server asks its own database, which a task may not."""
     from airflow.models.connection import Connection as Kept  # noqa: PLC0415
@@ -88,15 +95,24 @@ if "api-server" in sys.argv:
     starter.start()
 
 
+ROOT = f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{PREFIX}"
+
+
 class ClusterbenchUI(AirflowPlugin):
     name = "clusterbench_ui"
     fastapi_apps = [{"app": serve, "url_prefix": PREFIX, "name": "Results"}]
     external_views = [
         {
             "name": "Results",
-            "href": f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{PREFIX}/",
+            "href": f"{ROOT}/",
             "destination": "nav",
             "nav_top_level": True,
             "url_route": "bench",
-        }
+        },
+        {
+            "name": "Benchmark",
+            "href": f"{ROOT}/now/{{DAG_ID}}/{{RUN_ID}}",
+            "destination": "dag_run",
+            "url_route": "bench_now",
+        },
     ]
