@@ -6,7 +6,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from clusterbench_lab import programs
@@ -19,6 +20,11 @@ _PREFIX = "clusterbench-lab-"
 
 
 @contextlib.contextmanager
+def _not_prepared(_: Path) -> Iterator[Mapping[str, str]]:
+    yield {}
+
+
+@contextlib.contextmanager
 def temporary_lab(
     block: int,
     *,
@@ -26,21 +32,28 @@ def temporary_lab(
     keep: bool = False,
     report: Report = silent,
     environment: Mapping[str, str] | None = None,
+    prepared: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _not_prepared,
 ) -> Iterator[Lab]:
     """Up on entry; down and removed on exit.
 
     It lies below the system's folder for temporary files and not in pytest's own folder, which lets no other user
     pass, so that the servers of a lab brought up by root could not reach it. S3Proxy and Hadoop are copied from the
     project's own lab, into which they are fetched if it has none.
+
+    ``environment``: of its Airflow. ``prepared``: what is done to its empty folder for as long as it is up; yields more
+    of that environment.
     """
     lab_dir = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-    lab = Lab(lab_dir, block=block, report=report, environment=environment)
     try:
-        borrow_programs(lab_dir)
-        lab.up(airflow=airflow)
-        yield lab
+        with prepared(lab_dir) as more:
+            lab = Lab(lab_dir, block=block, report=report, environment={**(environment or {}), **more})
+            try:
+                borrow_programs(lab_dir)
+                lab.up(airflow=airflow)
+                yield lab
+            finally:
+                lab.down()
     finally:
-        lab.down()
         if not keep:
             shutil.rmtree(lab_dir, ignore_errors=True)
 

@@ -10,15 +10,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from clusterbench.base import postgres_session
 from clusterbench.base.archive import Store
-from clusterbench.base.connections import Connections
-from clusterbench.base.errors import ArchiveError, HostError
+from clusterbench.base.connections import Connection, Connections
+from clusterbench.base.errors import ArchiveError, EngineAwayError, HostError
 from clusterbench.base.patience import Outage
 from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.engines.postgres.connection import connect
 from clusterbench.hosts import lease
 from clusterbench.run import steps
 from clusterbench.run.run import Run
@@ -250,3 +253,36 @@ def test_cluster_that_could_not_be_taken_whole_is_left_free(lab: Lab, connection
         lab.start_server("db1")
     with run.testbed(PLATFORM) as testbed:
         assert lease.holder_of(testbed.fleet, testbed.platform) is None
+
+
+def test_server_that_is_back_just_after_it_refused_is_no_mistake(
+    lab: Lab, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the failure and the question whether a server answers there."""
+    asked = postgres_session.is_up
+
+    def comes_back(database: Connection, **where: Any) -> bool:
+        lab.start_server("db1_postgres")
+        return asked(database, **where)
+
+    monkeypatch.setattr(postgres_session, "is_up", comes_back)
+    lab.stop_server("db1_postgres")
+    with connect(connections("lab_db1_postgres"), "here") as session:
+        assert session.execute("SELECT 1 AS up").fetchall() == [{"up": 1}]
+
+
+def test_server_that_was_frozen_was_away_although_it_answers_now(
+    lab: Lab, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_session, "is_up", lambda *_, **__: True)
+    monkeypatch.setattr(postgres_session, "CONNECT_S", 2)
+    server = psutil.Process(lab.pid("db1_postgres"))
+    server.suspend()
+    try:
+        with (
+            pytest.raises(EngineAwayError, match="here: cannot be used: connection timeout expired"),
+            connect(connections("lab_db1_postgres"), "here"),
+        ):
+            pass
+    finally:
+        server.resume()

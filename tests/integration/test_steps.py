@@ -8,9 +8,10 @@ import pytest
 from clusterbench.base.archive import RunArchive, find_run, runs_in
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
+from clusterbench.base.run_ids import WEEKLY
 from clusterbench.hosts import lease
 from clusterbench.results.run_list import newest_runs
-from clusterbench.run import steps
+from clusterbench.run import steps, weekly
 from clusterbench.trial.protocol import job_of
 from tests.integration.helpers import changed, new_run, on_testbed, store_of, trial
 
@@ -57,6 +58,24 @@ def test_a_run_id_that_the_archive_holds_is_never_written_over(connections: Conn
         steps.open_run(run, ONE_SWEEP, {"by": "the second"})
     assert {key: run.archive.store.get(run.archive.prefix + key) for key in run.archive.keys("")} == before
     steps.open_run(run, ONE_SWEEP, {"by": "the first"})  # a retry of the same task goes on
+
+
+def test_two_installations_on_one_bucket_are_told_apart(connections: Connections) -> None:
+    """By the calendar, both start a run of the same name in the same second."""
+    asked = {"dag_id": "smoke", "dag_run_id": "scheduled__2026-11-22T00:00:00+00:00", "how": "scheduled"}
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {**asked, "installation": "one"})
+    with pytest.raises(
+        ArchiveError, match=r"another run of that id.* started by another Airflow, which writes to the same"
+    ):
+        steps.open_run(run, ONE_SWEEP, {**asked, "installation": "other"})
+    week = new_run(connections, WEEKLY)
+    weekly.open_week(week, {}, {**asked, "installation": "one"})
+    weekly.open_week(week, {}, {**asked, "installation": "one"})  # a retry
+    with pytest.raises(
+        ArchiveError, match=r"a week of that id already.* give each of them a folder of its own, by 'prefix'"
+    ):
+        weekly.open_week(week, {}, {**asked, "installation": "other"})
 
 
 def test_a_store_that_denies_is_named_with_the_connection(connections: Connections) -> None:

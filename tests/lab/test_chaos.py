@@ -9,6 +9,7 @@ import pytest
 
 from clusterbench_lab.chaos.__main__ import line, table
 from clusterbench_lab.chaos.faults import PARTS, part
+from clusterbench_lab.chaos.people import ACTS, PRESS_AGAIN
 from clusterbench_lab.chaos.runs import LOST, Told
 from clusterbench_lab.chaos.scenarios import PHASES, Scenario, chosen, scenarios
 
@@ -17,16 +18,22 @@ ALL = list(scenarios(LENGTHS))
 
 
 def pairs(first: str, second: str) -> set[tuple[Any, Any]]:
-    return {(getattr(one, first), getattr(one, second)) for one in ALL}
+    return {(getattr(one, first), getattr(one, second)) for one in ALL if one.outage_s}
 
 
 def test_every_part_is_struck_in_every_phase_and_every_length_meets_every_part_and_phase() -> None:
-    names = [one.name for one in PARTS]
+    names = [one.name for one in PARTS if not one.is_moment]
     assert pairs("part", "phase") == set(product(names, PHASES))
     assert pairs("part", "outage_s") == set(product(names, LENGTHS))
     assert pairs("phase", "outage_s") == set(product(PHASES, LENGTHS))
-    assert pairs("part", "fault") == {(one.name, fault) for one in PARTS for fault in one.faults}
-    assert len(ALL) == len(PARTS) * len(PHASES)
+    lasting = {(one.name, fault) for one in PARTS for fault in one.faults if not one.is_moment}
+    assert pairs("part", "fault") == lasting
+
+
+def test_people_do_everything_in_every_phase() -> None:
+    done = {(one.fault, one.phase) for one in ALL if not one.outage_s}
+    assert done == set(product((*ACTS, PRESS_AGAIN), PHASES))
+    assert "person: delete, in the window" in [str(one) for one in ALL]
 
 
 def test_some_of_them_are_chosen_by_words() -> None:
@@ -54,4 +61,4 @@ def test_the_table_counts_what_is_lost_and_what_started_twice() -> None:
 
 @pytest.mark.parametrize("lengths", [(5.0,), (1.0, 2.0)])
 def test_fewer_lengths_do_as_well(lengths: tuple[float, ...]) -> None:
-    assert {one.outage_s for one in scenarios(lengths)} == set(lengths)
+    assert {one.outage_s for one in scenarios(lengths)} == {0.0, *lengths}

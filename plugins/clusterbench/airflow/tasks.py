@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from clusterbench.airflow.gone_runs import installation, put_back
 from clusterbench.airflow.standing import WAITING
 from clusterbench.base.connections import Connection, from_airflow, why_no_history
 from clusterbench.base.errors import (
@@ -170,22 +171,30 @@ def open_run() -> str:
     context = get_current_context()
     dag_run, params = context["dag_run"], context["params"]  # what was asked beyond the form is in params too
     how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
-    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how, "installation": installation()}
     return str(run_step("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
 @task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
 def take_cluster(platform: str) -> bool:
-    """Keep every other run off the cluster until it is released; waits while another run holds it."""
+    """Keep every other run off the cluster until it is released; waits while another run holds it.
+
+    One that is gone and has not released it is released here: see ``gone_runs.py``.
+    """
     from clusterbench.run import steps  # noqa: PLC0415
+
+    ti = get_current_context()["ti"]
 
     def take(run: Run) -> bool:
         if platform not in run.plan().trials:
             raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
         try:
             steps.take_cluster(run, platform)
-        except LeaseError as held:
-            log.warning("%s", held)
+        except LeaseError as refused:
+            log.warning("%s", refused)
+            if put_back(run, refused, ti):
+                steps.take_cluster(run, platform)
+                return True
             return False
         return True
 

@@ -16,6 +16,7 @@ from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from clusterbench.airflow.gone_runs import installation
 from clusterbench.airflow.standing import WAITING, Unmoved
 from clusterbench.airflow.tasks import current_run, run_step, skip_without_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
@@ -165,7 +166,7 @@ def open_week() -> str:
     context = get_current_context()
     dag_run = context["dag_run"]
     how = str(getattr(dag_run.run_type, "value", dag_run.run_type))
-    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how}
+    started_by = {"dag_id": dag_run.dag_id, "dag_run_id": dag_run.run_id, "how": how, "installation": installation()}
     return str(run_step("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
 
 

@@ -73,7 +73,15 @@ class HistoryError(ClusterbenchError):
 
 
 class LeaseError(ClusterbenchError):
-    """The cluster is held by another run."""
+    """The cluster is held by another run.
+
+    ``holder`` and ``platform`` are that run and as what it measures the cluster, as far as the note tells; none where
+    the holder has left the cluster changed, so that a person has to look.
+    """
+
+    def __init__(self, message: str, holder: str = "", platform: str = "") -> None:
+        super().__init__(message)
+        self.holder, self.platform = holder, platform
 
 
 class LabError(ClusterbenchError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 WEEKLY = "weekly"
 """The DAG of all experiments, and the folder of its archives."""
@@ -32,3 +34,14 @@ def asked_at(run_id: str) -> datetime | None:
         return datetime.strptime(run_id.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def whose(found: Mapping[str, Any], opened: Mapping[str, Any]) -> str:
+    """Of a run id that is taken: whether another Airflow took it, and what to do. Both are a run.json."""
+    one, other = ((each.get("started_by") or {}).get("installation") for each in (found, opened))
+    if one == other:
+        return ""
+    return (
+        ". It was started by another Airflow, which writes to the same bucket: give each of them a folder of its own, "
+        "by 'prefix' in the extra of their connection clusterbench_archive"
+    )

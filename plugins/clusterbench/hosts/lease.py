@@ -33,6 +33,8 @@ class Held:
     since: str
     left_changed: str = ""
     """What could not be put back, where the holder has gone and left it."""
+    platform: str = ""
+    """As which platform the holder measures the cluster."""
 
     def __str__(self) -> str:
         return f"{self.holder} since {self.since}"
@@ -79,7 +81,7 @@ def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
 
 def leave_changed(fleet: Fleet, platform: Platform, holder: str, why: str) -> None:
     """Keep the cluster held, because it is not as it was found; ``why`` is in every refusal."""
-    note = _note(holder, left_changed=why)
+    note = _note(platform, holder, left_changed=why)
     scripts = _scripts("rewrite", _notes(fleet, platform), holder=json.dumps(holder), note=note)
     fleet.try_each(scripts)  # some of its hosts may be what cannot be reached
 
@@ -111,7 +113,7 @@ def _take(fleet: Fleet, platform: Platform, notes: Mapping[str, list[str]], hold
 
     Raises LeaseError where somebody has one, HostError where a host could not be asked: with none of these taken.
     """
-    scripts = _scripts("acquire", notes, note=_note(holder))
+    scripts = _scripts("acquire", notes, note=_note(platform, holder))
     taken: dict[str, list[str]] = {}
     others: list[tuple[str, Held]] = []
     answers, failures = fleet.ask_each(scripts)
@@ -126,7 +128,9 @@ def _take(fleet: Fleet, platform: Platform, notes: Mapping[str, list[str]], hold
     if others or failures:
         _give_back(fleet, taken, holder)
     if others:
-        raise LeaseError(_refusal(platform, *others[0]))
+        host, held = others[0]
+        by = () if held.left_changed else (held.holder, held.platform)
+        raise LeaseError(_refusal(platform, host, held), *by)
     raise_all(failures.values())
     return taken
 
@@ -155,14 +159,14 @@ def _remove(fleet: Fleet, notes: Mapping[str, list[str]], holder: str) -> list[s
     return [line for answer in answers.values() for line in answer.output.split()]
 
 
-def _note(holder: str, **more: str) -> str:
+def _note(platform: Platform, holder: str, **more: str) -> str:
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    return json.dumps({"holder": holder, "since": since, **more})
+    return json.dumps({"holder": holder, "since": since, "platform": platform.platform, **more})
 
 
 def _read(note: str) -> Held:
     try:
         said: dict[str, Any] = json.loads(note)
-        return Held(said["holder"], said["since"], said.get("left_changed", ""))
+        return Held(said["holder"], said["since"], said.get("left_changed", ""), said.get("platform", ""))
     except (ValueError, KeyError):
         return UNREADABLE

@@ -31,6 +31,7 @@ from clusterbench.base.errors import (
 from clusterbench.base.paths import project_root
 from clusterbench.base.patience import CLUSTER
 from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.base.run_ids import whose
 from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
@@ -71,9 +72,10 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
         "choices": choices.model_dump(),
         "clusterbench": __version__,
     }
-    if not run.archive.put_json("run.json", opened) and run.archive.need_json("run.json") != opened:
+    if not run.archive.put_json("run.json", opened) and (found := run.archive.need_json("run.json")) != opened:
         raise ArchiveError(
             f"{run.archive.url}: the archive holds another run of that id; nothing was changed there. Start a new run"
+            f"{whose(found, opened)}"
         )
     source = project_root() / "dags" / "experiments" / f"{run.experiment}.yaml"
     run.archive.put_new("experiment.yaml", source, "application/yaml")

@@ -16,7 +16,7 @@ from clusterbench import __version__
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.connections import HISTORY, Connections, why_no_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
-from clusterbench.base.run_ids import WEEKLY, hash_suffix
+from clusterbench.base.run_ids import WEEKLY, hash_suffix, whose
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.history.model import WeekRun
 from clusterbench.spec import SCALES, Experiment
@@ -119,7 +119,8 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
     if not run.archive.put_json("run.json", opened) and (
         run.archive.sealed or run.archive.need_json("run.json")["started_by"] != opened["started_by"]
     ):
-        raise ArchiveError(f"{run.archive.url}: there is a week of that id already; start a new weekly run")
+        said = whose(run.archive.need_json("run.json"), opened)
+        raise ArchiveError(f"{run.archive.url}: there is a week of that id already; start a new weekly run{said}")
     return run.archive.url
 
 

@@ -1,6 +1,7 @@
 """`make chaos`: every part of a run is struck in every phase of one, and a table is printed: nothing may be LOST.
 
-In a network namespace of its own, where connections can be cut and nobody else is met.
+In a network namespace of its own, where connections can be cut and nobody else is met, and a mount namespace of its
+own, where hosts have small disks that can be filled up.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.paths import project_root
 from clusterbench.cli.pools import pool_names
 from clusterbench.spec.catalog import Catalog
+from clusterbench_lab.chaos.disks import small_disks
 from clusterbench_lab.chaos.faults import prepare_cuts
-from clusterbench_lab.chaos.runs import LOST, Told, measure
+from clusterbench_lab.chaos.runs import LOST, Chaos, Told
 from clusterbench_lab.chaos.scenarios import Scenario, chosen, scenarios
 from clusterbench_lab.temporary import temporary_lab
 
@@ -55,19 +57,20 @@ def _parser() -> argparse.ArgumentParser:
 
 def _in_own_network() -> int:
     if os.geteuid() != 0:
-        print("chaos: a network namespace of its own, in which connections can be cut, takes root", file=sys.stderr)
+        print("chaos: namespaces of its own, for cut networks and full disks, take root", file=sys.stderr)
         return 2
-    command = ["unshare", "--net", sys.executable, "-m", "clusterbench_lab.chaos", *sys.argv[1:]]
+    command = ["unshare", "--net", "--mount", sys.executable, "-m", "clusterbench_lab.chaos", *sys.argv[1:]]
     return subprocess.run(command, env={**os.environ, INSIDE: "1"}, check=False).returncode
 
 
 def _all(wanted: Sequence[Scenario], patience_minutes: float, seed: int) -> Iterator[Told]:
     environment = {"CLUSTERBENCH_PATIENCE_MINUTES": str(patience_minutes), "CLUSTERBENCH_RETRY_DELAY_S": "5"}
-    with temporary_lab(BLOCK, airflow=True, environment=environment) as lab:
+    with temporary_lab(BLOCK, airflow=True, environment=environment, prepared=small_disks) as lab:
+        chaos = Chaos(lab, 60 * patience_minutes)
         AirflowApi(lab.airflow_url(), *lab.airflow_login()).ensure_pools(pool_names(Catalog(project_root())))
         for number, scenario in enumerate(wanted):
             try:
-                told = measure(lab, scenario, seed + number, limit_s=600 + 4 * scenario.outage_s)
+                told = chaos.measure(scenario, seed + 2 * number)
             except ClusterbenchError as error:
                 told = Told(scenario, LOST, reasons=[str(error)])
             print(f"[{number + 1}/{len(wanted)}] {line(told)}", flush=True)
@@ -91,7 +94,8 @@ def table(told: Sequence[Told]) -> str:
         at = one.scenario
         why = " ".join("; ".join([*one.reasons[:1], *(f"waited for {who}" for who in one.waited)]).split())[:200]
         came_to = f"{one.verdict}, {one.completed} of {one.planned}"
-        rows.append(f"| {at.part} | {at.fault} | {at.phase} | {at.outage_s:g} s | {came_to} | {why} |")
+        length = f"{at.outage_s:g} s" if at.outage_s else ""
+        rows.append(f"| {at.part} | {at.fault} | {at.phase} | {length} | {came_to} | {why} |")
     lost = sum(one.is_lost for one in told)
     twice = sum(one.driver_starts_max > 1 for one in told)
     return "\n".join([*rows, "", f"{len(told)} runs, {lost} LOST, {twice} with a driver that was started twice"])

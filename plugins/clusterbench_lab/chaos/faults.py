@@ -1,4 +1,4 @@
-"""What is done to a part of the lab, and undone: killed, frozen, cut off from the network."""
+"""What is done to a part of the lab, and undone: killed, frozen, cut off from the network, its disk filled up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import psutil
 
 from clusterbench.base.errors import LabError
+from clusterbench_lab.chaos.disks import DISKS, filled
+from clusterbench_lab.chaos.people import ACTS, PRESS_AGAIN
 from clusterbench_lab.lab import Lab
 
 FAULTS = ("kill", "freeze", "cut")
 NOWHERE = (
-    ("qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb"),
-    ("class", "add", "dev", "lo", "parent", "1:", "classid", "1:1", "htb", "rate", "8bit", "ceil", "8bit"),
-    ("qdisc", "add", "dev", "lo", "parent", "1:1", "pfifo", "limit", "1"),
+    "qdisc add dev lo root handle 1: htb",
+    "class add dev lo parent 1: classid 1:1 htb rate 8bit ceil 8bit",
+    "qdisc add dev lo parent 1:1 pfifo limit 1",
 )
 """For tc: the class 1:1, through which nothing comes."""
 
@@ -28,14 +30,16 @@ class Part:
     """A part of what a run needs: servers of the lab, and what of them can be done to it."""
 
     name: str
-    servers: tuple[str, ...]
+    servers: tuple[str, ...] = ()
     faults: tuple[str, ...] = FAULTS
+    is_moment: bool = False
+    """It is done, and not undone: there is no length of it. Each fault is tried in every phase."""
 
 
 PARTS = (
     Part("archive", ("s3",)),
     Part("scheduler", ("scheduler",), ("kill", "freeze")),
-    Part("worker", (), ("kill", "freeze")),
+    Part("worker", faults=("kill", "freeze")),
     Part("metadata database", ("metadata",)),
     Part("api-server", ("api-server",)),
     Part("client host", ("client",)),
@@ -46,6 +50,9 @@ PARTS = (
         (*("metadata", "s3", "client", "etl", "db1", "db1_postgres"), *("api-server", "scheduler", "dag-processor")),
         ("kill",),
     ),
+    *(Part(name, faults=("fill",)) for name in DISKS),
+    Part("person", faults=ACTS, is_moment=True),
+    Part("second person", faults=(PRESS_AGAIN,), is_moment=True),
 )
 """A scheduler and a worker have no address of their own. The worker is the process of the task that runs. The network
 between is that of client and database."""
@@ -67,9 +74,7 @@ def processes(lab: Lab, one: Part, task_pid: int = 0) -> list[psutil.Process]:
             main = psutil.Process(lab.pid(server) or -1)
             keeper = main.parent()
             kept = [keeper] if keeper and "keep_running" in " ".join(keeper.cmdline()) else []
-            below = (
-                [] if one.name == "scheduler" else main.children(recursive=True)
-            )  # of the scheduler's are the workers
+            below = [] if one.name == "scheduler" else main.children(recursive=True)  # its children are the workers
             found |= {each.pid: each for each in [*kept, main, *below]}
         if folder.exists():
             found |= {each.pid: each for each in psutil.process_iter() if _is_in(each, str(folder))}
@@ -87,8 +92,8 @@ def struck(lab: Lab, one: Part, fault: str, task_pid: int = 0) -> Iterator[None]
     """Hit on entry; on exit it is as before."""
     if fault not in one.faults:
         raise LabError(f"chaos: {one.name}: {fault!r} cannot be done to it; it can be: {', '.join(one.faults)}")
-    if fault == "cut":
-        with _cut(lab, one):
+    if fault in ("cut", "fill"):
+        with _cut(lab, one) if fault == "cut" else filled(lab, one.name):
             yield
         return
     hit = processes(lab, one, task_pid)
@@ -115,31 +120,19 @@ def _cut(lab: Lab, one: Part) -> Iterator[None]:
     for preference, server in enumerate(one.servers, 11):
         address, port = lab.place(server)
         for way in ("src", "dst"):
-            match = [
-                "match",
-                "ip",
-                way,
-                f"{address}/32",
-                "match",
-                "ip",
-                f"{way[0]}port",
-                str(port),
-                "0xffff",
-                "flowid",
-                "1:1",
-            ]
-            _tc("filter", "add", "dev", "lo", "parent", "1:", "protocol", "ip", "pref", str(preference), "u32", *match)
+            of_address = f"match ip {way} {address}/32 match ip {way[0]}port {port} 0xffff flowid 1:1"
+            _tc(*f"filter add dev lo parent 1: protocol ip pref {preference} u32 {of_address}".split())
     try:
         yield
     finally:
         for preference, _ in enumerate(one.servers, 11):
-            _tc("filter", "del", "dev", "lo", "parent", "1:", "pref", str(preference))
+            _tc(*f"filter del dev lo parent 1: pref {preference}".split())
 
 
 def prepare_cuts() -> None:
     """A loopback on which a connection can be cut. Only in a network namespace of our own (``unshare --net``)."""
     for words in NOWHERE:
-        _tc(*words)
+        _tc(*words.split())
 
 
 def _tc(*words: str) -> None:

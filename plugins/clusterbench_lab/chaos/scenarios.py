@@ -21,12 +21,15 @@ class Scenario:
     outage_s: float
 
     def __str__(self) -> str:
-        return f"{self.part}: {self.fault} for {self.outage_s:g} s, {self.phase}"
+        return f"{self.part}: {self.fault}{f' for {self.outage_s:g} s' if self.outage_s else ''}, {self.phase}"
 
 
 def scenarios(outages_s: Sequence[float]) -> Iterator[Scenario]:
     """Every part in every phase; fault and length go round, so that each meets each of the others."""
     for (number, one), (turn, phase) in product(enumerate(PARTS), enumerate(PHASES)):
+        if one.is_moment:
+            yield from (Scenario(one.name, fault, phase, 0.0) for fault in one.faults)
+            continue
         fault = one.faults[(number + turn) % len(one.faults)]
         yield Scenario(one.name, fault, phase, outages_s[(number + turn + turn // len(outages_s)) % len(outages_s)])
 

@@ -29,20 +29,42 @@ def connect(
     dbname = database.schema or database.login
     is_open = False
     try:
-        with postgres_session.connect(database, dbname, dict_row, local_port=local_port, options=options) as connection:
+        with _opened(database, dbname, local_port, options) as connection:
             is_open = True
             yield connection
     except psycopg.errors.DiskFull as error:
         raise EngineError(f"{where}: its disk is full: {first_line(error)}; free some space there") from None
     except psycopg.OperationalError as error:
         said = first_line(error).replace(f'"127.0.0.1", port {local_port}', "it, through the client host,")
-        is_away = _broke(error) if is_open else not postgres_session.is_up(database, local_port=local_port)
+        is_away = _broke(error) if is_open else _was_away(error, database, local_port)
         raise (EngineAwayError if is_away else EngineError)(
             f"{where}: cannot be used: {said}; is the server up, and is connection {database.id!r} right? "
             f"{_tls(database)}"
         ) from None
     except psycopg.Error as error:
         raise EngineError(f"{where}: refused a statement: {first_line(error)}") from None
+
+
+def _opened(
+    database: Connection, dbname: str, local_port: int | None, options: str
+) -> psycopg.Connection[dict[str, Any]]:
+    """A second time, where the server answers: it may have come back since it failed. A mistake is refused again."""
+
+    def opened() -> psycopg.Connection[dict[str, Any]]:
+        return postgres_session.connect(database, dbname, dict_row, local_port=local_port, options=options)
+
+    try:
+        return opened()
+    except psycopg.OperationalError as error:
+        if _was_away(error, database, local_port):
+            raise
+        return opened()
+
+
+def _was_away(error: psycopg.OperationalError, database: Connection, local_port: int | None) -> bool:
+    """A session that could not be opened: no answer came, whether or not one would come now."""
+    is_late = isinstance(error, psycopg.errors.ConnectionTimeout)
+    return is_late or not postgres_session.is_up(database, local_port=local_port)
 
 
 def _broke(error: psycopg.OperationalError) -> bool:

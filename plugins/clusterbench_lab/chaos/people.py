@@ -1,0 +1,33 @@
+"""What people do to a DAG run while it is under way, as the buttons of Airflow's UI do it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from clusterbench.airflow.api import AirflowApi
+from clusterbench.base.errors import AirflowApiError
+
+ACTS = ("clear", "mark failed", "mark success", "delete")
+PRESS_AGAIN = "press the button"
+ENDING = ("mark failed", "mark success", "delete")
+"""After these the run does not come to its own end; the next one must."""
+
+
+def act(api: AirflowApi, name: str, dag_id: str, dag_run_id: str) -> None:
+    """One of ``ACTS``."""
+    run = f"/dags/{dag_id}/dagRuns/{quote(dag_run_id, safe='')}"
+    if name == "clear":
+        api.call("POST", f"{run}/clear", json={"dry_run": False, "only_failed": False})
+    elif name == "delete":
+        _delete(api, run)
+    else:
+        api.call("PATCH", run, json={"state": name.removeprefix("mark ")})
+
+
+def _delete(api: AirflowApi, run: str) -> None:
+    """Where Airflow does not delete what runs, it is marked first, as a person would."""
+    try:
+        api.call("DELETE", run)
+    except AirflowApiError:
+        api.call("PATCH", run, json={"state": "failed"})
+        api.call("DELETE", run)
