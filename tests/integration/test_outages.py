@@ -22,13 +22,24 @@ from clusterbench.base.errors import ArchiveError, EngineAwayError, HostError
 from clusterbench.base.patience import Outage
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.engines.postgres.connection import connect
-from clusterbench.hosts import lease
+from clusterbench.hosts import detached_job, lease
+from clusterbench.hosts.detached_job import DetachedJob
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial.protocol import job_of
+from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.workloads import load_workload
 from clusterbench_lab import Lab
-from tests.integration.helpers import changed, generated_run, new_run, wait_for
+from tests.integration.helpers import (
+    changed,
+    dataset,
+    generated_run,
+    measured_while,
+    new_run,
+    on_testbed,
+    trial,
+    wait_for,
+)
 from tests.integration.namespaces import needs_root
 
 pytestmark = pytest.mark.lab
@@ -212,6 +223,31 @@ def test_client_host_that_was_re_installed_is_not_measured_on_again(run: Run) ->
     assert "it was re-installed, or its work folder emptied" in record.reason
 
 
+def test_trial_whose_worker_died_comes_to_its_record_before_the_next_one_changes_anything(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow starts the next trial while the first one waits to be tried again; a cold one starts the server anew."""
+    trials = run.plan().trials[PLATFORM]
+    first, following = long_trial(run), next(trial for trial in trials if trial.levels.get("cache") == "cold")
+
+    class DiedError(BaseException):
+        """As SIGKILL: nothing is caught, nothing is undone."""
+
+    def die(_: DetachedJob) -> None:
+        raise DiedError
+
+    with monkeypatch.context() as dying:
+        dying.setattr(DetachedJob, "wait", die)
+        with pytest.raises(DiedError):
+            steps.measure(run, PLATFORM, first.id)
+    measured(run, following)
+    record = run.archive.trial(PLATFORM, first.id)
+    assert record is not None and (record.outcome, record.driver_starts) == ("completed", 1)
+    assert record.evidence["after"]["faults"] == []
+    with run.testbed(PLATFORM) as testbed:
+        assert detached_job.left_open(testbed.fleet, ["client"], f"jobs/{run.holder}/{PLATFORM}") == []
+
+
 @needs_root
 def test_worker_whose_disk_is_full_waits_and_collects_then(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -286,3 +322,52 @@ def test_server_that_was_frozen_was_away_although_it_answers_now(
             pass
     finally:
         server.resume()
+
+
+def test_more_clients_than_the_server_takes_fail_that_trial_alone_in_the_server_s_words(
+    connections: Connections,
+) -> None:
+    with on_testbed(new_run(connections), settings={"max_connections": "100"}) as testbed:
+        testbed.engine.set_up()
+        try:
+            load_workload("key_value").generate(dataset(), testbed.engine)
+            testbed.engine.facts()
+            many = run_trial(trial("many", clients=200), testbed)
+            few = run_trial(trial("few", clients=2), testbed)
+        finally:
+            testbed.engine.tear_down()
+    assert many.outcome == "failed"
+    assert "too many clients" in many.reason or "remaining connection slots" in many.reason, many.reason
+    assert few.outcome == "completed", few.reason
+
+
+@needs_root
+def test_host_whose_disk_is_full_while_it_measures_fails_that_trial_alone(lab: Lab, connections: Connections) -> None:
+    """The client's, on which the driver's log grows."""
+    jobs = lab.layout.host_dir("client") / "work" / "jobs"
+    jobs.mkdir(parents=True, exist_ok=True)
+    owner = jobs.stat()
+    options = f"size=8M,uid={owner.st_uid},gid={owner.st_gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(jobs)], check=True)
+    ballast = jobs / "ballast"
+    try:
+        with on_testbed(new_run(connections)) as testbed:
+            load_workload("key_value").generate(dataset(), testbed.engine)
+            testbed.engine.facts()
+            planned = trial("full", clients=10, lookups_per_client=20_000)
+            job = job_of(planned, testbed)
+
+            def fill() -> None:
+                with contextlib.suppress(OSError), ballast.open("wb") as file:
+                    while True:
+                        file.write(bytes(4096))
+
+            record = measured_while(fill, lambda: job.state().phase == "running", planned, testbed)
+            ballast.unlink()
+            after = run_trial(trial("after", clients=2), testbed)
+    finally:
+        ballast.unlink(missing_ok=True)
+        subprocess.run(["umount", "--lazy", str(jobs)], check=True)
+    assert record.outcome == "failed"
+    assert "; the disk of host 'client' was full then, so what it wrote may be cut short: free some" in record.reason
+    assert after.outcome == "completed", after.reason

@@ -24,6 +24,12 @@ WARM: dict[str, Any] = {"caches": {"problem": None}}
             "failed",
             "the clock of host 'client' was set by -3600 s while its driver ran",
         ),
+        (
+            JobState("ended", 0, is_disk_full=True, host="client"),
+            "failed",
+            "the driver ended with status 0; the disk of host 'client' was full then, so what it wrote may be cut "
+            "short: free some space in the work folder there",
+        ),
         (JobState("ended", 124), "timed_out", "the driver did not end within its time limit and was stopped"),
         (
             JobState("ended", 137, reached_limit=True),

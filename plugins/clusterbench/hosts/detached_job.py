@@ -48,6 +48,8 @@ class JobState:
     """Processes of its host that the kernel has killed for want of memory while it ran."""
     clock_set_s: int = 0
     """By how much its host's clock was set while it ran."""
+    is_disk_full: bool = False
+    """The disk of its folder was full when it ended, so what it wrote there may be cut short."""
     host: str = ""
 
     @property
@@ -64,12 +66,15 @@ class JobState:
             how = f"was ended by signal {self.exit_status - SIGNALLED}{_name_of(self.exit_status - SIGNALLED)}"
         else:
             how = f"ended with status {self.exit_status}"
-        if not self.oom_kills:
-            return how
-        times = plural(self.oom_kills, "time")
-        return f"{how}; meanwhile the kernel's OOM killer has struck on host {self.host!r}, {times}"
+        if self.oom_kills:
+            times = plural(self.oom_kills, "time")
+            how += f"; meanwhile the kernel's OOM killer has struck on host {self.host!r}, {times}"
+        if self.is_disk_full:
+            how += f"; the disk of host {self.host!r} was full then, so what it wrote may be cut short: {FREE_SPACE}"
+        return how
 
 
+FREE_SPACE = "free some space in the work folder there"
 TIMED_OUT = 124
 SIGNALLED = 128
 """A shell's exit status is this and a signal's number, of a process that a signal has ended."""
@@ -99,8 +104,16 @@ class DetachedJob:
         phase, *left = answer
         if not left:
             return JobState(phase, host=self.host)  # type: ignore[arg-type]
-        status, reached_limit, oom_kills, clock_set_s = map(int, left)
-        return JobState(phase, status, bool(reached_limit), oom_kills, clock_set_s, self.host)  # type: ignore[arg-type]
+        status, reached_limit, oom_kills, clock_set_s, is_full = map(int, left)
+        return JobState(
+            phase,  # type: ignore[arg-type]
+            status,
+            bool(reached_limit),
+            oom_kills,
+            clock_set_s,
+            bool(is_full),
+            self.host,
+        )
 
     def start(self, job: Job, timeout_s: int) -> None:
         """Write the files and start the command, unless it was started before: then this does nothing."""
@@ -140,6 +153,10 @@ class DetachedJob:
         while running := self.fleet.run_on(self.host, wait, timeout_s=WAIT_SLICE_S + 30).output.strip():
             log.warning("the driver of %s still runs, whose worker was lost; waiting for its end", running)
 
+    def note_recorded(self) -> None:
+        """Nothing is to be collected any more."""
+        self._sh("touch recorded", missing="true")
+
     def doing(self) -> str:
         """What the job says it is doing, in its file ``doing``, and the application it runs on a cluster; else empty.
 
@@ -173,6 +190,15 @@ class DetachedJob:
         if missing is not None:
             enter = f"{enter} 2>/dev/null || {{ {missing}; exit 0; }}"
         return self.fleet.run_on(self.host, f"{enter}\n{text}\n", timeout_s=timeout_s).output
+
+
+def left_open(fleet: Fleet, hosts: Sequence[str], directory: str) -> list[str]:
+    """Names of the jobs directly below ``directory`` that were started, and that have no ``note_recorded``."""
+    scripts = {
+        host: script("hosts/jobs_left_open", directory=f"{work}/{directory}")
+        for host, work in fleet.work_dirs(hosts).items()
+    }
+    return sorted({name for answer in fleet.run_each(scripts).values() for name in answer.output.split()})
 
 
 def clean_up(fleet: Fleet, hosts: Sequence[str], directory: str, done: Sequence[str]) -> None:

@@ -264,6 +264,7 @@ def _with_patience(run: Run, trial: Trial) -> TrialRecord:
     def enter(*, gives_up: bool = False) -> TrialRecord:
         with run.testbed(trial.platform) as testbed, _full_disk_is_waited_for():
             lease.hold(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
+            _finish_those_left_open(run, trial, testbed, gives_up=gives_up)
             return run_trial(trial, testbed, run.patience.ended, gives_up=gives_up)
 
     try:
@@ -273,6 +274,24 @@ def _with_patience(run: Run, trial: Trial) -> TrialRecord:
             return enter(gives_up=True)
         except HostAwayError as error:  # the client host itself; whatever runs there cannot be told
             return run.archive.put_trial(given_up(trial, error, run.patience.ended), None)
+
+
+def _finish_those_left_open(run: Run, trial: Trial, testbed: Testbed, *, gives_up: bool) -> None:
+    """Trials of this run whose worker was lost come to their record before the cluster is changed for this one.
+
+    While such a trial waits to be tried again, Airflow gives its place in the pool to the next one. What happens to the
+    cluster then would look as if it had happened to the first.
+    """
+    hosts = testbed.platform.hosts_with("client", "etl")
+    left = detached_job.left_open(testbed.fleet, hosts, f"jobs/{run.holder}/{trial.platform}")
+    for other in () if trial.id in left else [one for one in run.plan().trials[trial.platform] if one.id in left]:
+        log.warning("%s was started, and its worker was lost; it comes to its record first", other.label)
+        with run.testbed(trial.platform) as own:
+            if run.archive.trial(trial.platform, other.id):  # it was given up while its host was away
+                job_of(other, own).kill()
+                job_of(other, own).note_recorded()
+            else:
+                run_trial(other, own, run.patience.ended, gives_up=gives_up)
 
 
 @contextmanager

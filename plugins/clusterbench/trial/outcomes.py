@@ -20,7 +20,7 @@ def of_driver(state: JobState, reading: Reading, before: Mapping[str, Any], outp
     """How the trial ended, and why. A state of the caches that was not reached makes it invalid, never warm."""
     if state.timed_out:
         return "timed_out", "the driver did not end within its time limit and was stopped"
-    if state.exit_status is None:
+    if state.exit_status is None or state.is_disk_full:
         return "failed", f"the driver {state.how_it_ended}"
     if reading.timed_out:
         return "timed_out", "; ".join(reading.timed_out)

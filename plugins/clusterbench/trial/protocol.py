@@ -239,6 +239,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
     """
     for undo in (
         job.kill,
+        job.note_recorded,
         testbed.engine.end_driver,
         lambda: telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed)),
         lambda: workload.restore(trial, testbed.engine),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from clusterbench.airflow.api import AirflowApi
-from clusterbench.base.errors import AirflowApiError
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 
 ACTS = ("clear", "mark failed", "mark success", "delete")
 PRESS_AGAIN = "press the button"
@@ -13,21 +13,36 @@ ENDING = ("mark failed", "mark success", "delete")
 """After these the run does not come to its own end; the next one must."""
 
 
+TRIES = 5
+"""A person presses the button again where Airflow has not answered."""
+
+
 def act(api: AirflowApi, name: str, dag_id: str, dag_run_id: str) -> None:
     """One of ``ACTS``."""
     run = f"/dags/{dag_id}/dagRuns/{quote(dag_run_id, safe='')}"
-    if name == "clear":
-        api.call("POST", f"{run}/clear", json={"dry_run": False, "only_failed": False})
-    elif name == "delete":
-        _delete(api, run)
-    else:
-        api.call("PATCH", run, json={"state": name.removeprefix("mark ")})
+    for left in reversed(range(TRIES)):
+        try:
+            if name == "clear":
+                api.call("POST", f"{run}/clear", json={"dry_run": False, "only_failed": False})
+            elif name == "delete":
+                _delete(api, run)
+            else:
+                api.call("PATCH", run, json={"state": name.removeprefix("mark ")})
+        except AirflowAwayError:
+            if not left:
+                raise
+        else:
+            return
 
 
 def _delete(api: AirflowApi, run: str) -> None:
     """Where Airflow does not delete what runs, it is marked first, as a person would."""
     try:
         api.call("DELETE", run)
-    except AirflowApiError:
+    except AirflowAwayError:
+        raise
+    except AirflowApiError as error:
+        if "404" in str(error):
+            return  # an earlier try has done it, and its answer was lost
         api.call("PATCH", run, json={"state": "failed"})
         api.call("DELETE", run)
