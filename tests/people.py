@@ -16,6 +16,8 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
+from clusterbench_lab import Lab
+
 LOGIN, PASSWORD, SECRET_PATH = "bench", "mail-secret-4711", "hooks/T0/secret-path-0815"
 TO = ["ada@example.org", "grace@example.org"]
 
@@ -100,3 +102,18 @@ def listening() -> Iterator[People]:
         mail.stop(no_assert=True)
         webhook.shutdown()
         webhook.server_close()
+
+
+@contextmanager
+def told_by(lab: Lab) -> Iterator[People]:
+    """Who is told by a lab's Airflow: it has their connections for as long as the block lasts."""
+    file, own = (lab.lab_dir / name for name in ("connections.json", "own_connections.json"))
+    before = file.read_text()
+    with listening() as servers:
+        own.write_text(json.dumps(servers.connections()))  # for when a server is started, and the other made anew
+        file.write_text(json.dumps({**json.loads(before), **servers.connections()}))
+        try:
+            yield servers
+        finally:
+            own.unlink()
+            file.write_text(before)

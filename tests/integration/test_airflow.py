@@ -43,7 +43,7 @@ from clusterbench_lab.layout import DATABASE_HOSTS
 from clusterbench_lab.processes import facts_of
 from tests.integration.helpers import archive_of, store_of
 from tests.lab.looking import secrets_of
-from tests.people import People, listening
+from tests.people import People, told_by
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
@@ -490,17 +490,8 @@ def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(
 
 @pytest.fixture(scope="module")
 def people(lab_with_airflow: Lab) -> Iterator[People]:
-    """Who is told: a mail server and a webhook, whose connections the lab has for as long as these tests last."""
-    file, own = (lab_with_airflow.lab_dir / name for name in ("connections.json", "own_connections.json"))
-    before = file.read_text()
-    with listening() as servers:
-        own.write_text(json.dumps(servers.connections()))  # for when a server is started, and the other made anew
-        file.write_text(json.dumps({**json.loads(before), **servers.connections()}))
-        try:
-            yield servers
-        finally:
-            own.unlink()
-            file.write_text(before)
+    with told_by(lab_with_airflow) as servers:
+        yield servers
 
 
 def week_of(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchive:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from urllib.parse import quote
 
 from clusterbench.airflow.api import AirflowApi
@@ -13,6 +14,7 @@ ENDING = ("mark failed", "mark success", "delete")
 """After these the run does not come to its own end; the next one must."""
 
 
+ENDS_WITHIN_S = 300
 TRIES = 5
 """A person presses the button again where Airflow has not answered."""
 
@@ -36,13 +38,16 @@ def act(api: AirflowApi, name: str, dag_id: str, dag_run_id: str) -> None:
 
 
 def _delete(api: AirflowApi, run: str) -> None:
-    """Where Airflow does not delete what runs, it is marked first, as a person would."""
+    """Airflow deletes no run that is under way. A person marks it, and waits for the end of its last steps."""
     try:
-        api.call("DELETE", run)
+        api.call("PATCH", run, json={"state": "failed"})
     except AirflowAwayError:
         raise
     except AirflowApiError as error:
         if "404" in str(error):
             return  # an earlier try has done it, and its answer was lost
-        api.call("PATCH", run, json={"state": "failed"})
-        api.call("DELETE", run)
+        raise
+    until = time.monotonic() + ENDS_WITHIN_S
+    while api.call("GET", run)["state"] not in ("failed", "success") and time.monotonic() < until:
+        time.sleep(1)
+    api.call("DELETE", run)

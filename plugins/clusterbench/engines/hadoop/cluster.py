@@ -95,6 +95,8 @@ class Cluster(Deployment):
             said = self.on_each(
                 {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
             )[host]
+        except EngineAwayError:
+            raise  # the host itself
         except EngineError as error:
             raise EngineAwayError(str(error)) from None
         try:
