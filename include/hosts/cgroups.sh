@@ -73,15 +73,3 @@ cpu_used() {
   read -r up _ </proc/uptime; read -r -a words <"$used"
   echo "$up ${words[-1]}"
 }
-
-# The time, and the uptime then; after that, once a second, cpu_used. Ends with process $1, or after $2 seconds.
-# No process a second, and bash 4 does not know the time: hence the uptime, and a pipe that nobody writes to.
-follow_cpu() {
-  local pause up second=0 what
-  read -r up _ </proc/uptime; echo "$(date +%s.%N) $up"
-  exec {pause}<> <(:)
-  while [ $((second++)) -lt "$2" ] && IFS= read -r -d '' what <"/proc/$1/cmdline" && [ "$what" ]; do
-    cpu_used
-    read -r -t 1 -u "$pause" || true
-  done
-}

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Ends sysstat's collector and turns what it collected into JSON. After cgroups.sh.
+# Ends sysstat's collector and turns what it collected into JSON. After cgroups.sh and telemetry_follow.sh.
 # Given: directory, where its files are; file, the JSON, compressed.
 : "${directory?}" "${file?}"
 cd "$directory" 2>/dev/null || exit 0
@@ -10,7 +10,8 @@ if grep -q sadc "/proc/$pid/comm" 2>/dev/null; then
   if [ -e telemetry.follower ] && [ "/proc/$(cat telemetry.follower)/cwd" -ef . ]; then
     follower=$(cat telemetry.follower)
     # It looks once a second only; this is after the measured window.
-    if cpu_limit; then cpu_used >>telemetry.cpu_used || true; fi
+    interrupts >>telemetry.interrupts || true
+    if [ -e telemetry.cpu_used ] && cpu_limit; then cpu_used >>telemetry.cpu_used || true; fi
     read -r follower_costs <"/proc/$follower/stat" || true
     kill -TERM "$follower" || true
   fi
@@ -27,5 +28,5 @@ if grep -q sadc "/proc/$pid/comm" 2>/dev/null; then
   printf '%s\n' "$costs" "$follower_costs" |
     awk -v ticks="$(getconf CLK_TCK)" '{s += $14 + $15} END {print s / ticks}' >telemetry.cpu_s
 fi
-LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -I SUM -W | gzip -1 >"$file"
+LC_ALL=C sadf -j telemetry.raw -- -u ALL -d -n DEV -q ALL -r -w -b -W | gzip -1 >"$file"
 rm -f telemetry.raw telemetry.pid telemetry.follower

@@ -10,17 +10,16 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.scripts import script
-from clusterbench.hosts import cpu_limits
+from clusterbench.hosts import cpu_limits, notes
 from clusterbench.hosts.cpu_limits import Cpus
 
 LIMIT = 'if cpu_limit; then echo "$quota $period $unit ${used##*/cgroup}"; else echo none; fi'
-HALF = Cpus(2, 0.5, 1e9)
 
 
 def bash(text: str, cgroup: Path, groups: str) -> str:
     """``text`` on a host whose groups are the files below ``cgroup``, and whose login is in ``groups``."""
     (cgroup.parent / "groups").write_text(groups)
-    functions = script("hosts/cgroups").replace("/sys/fs/cgroup", str(cgroup))
+    functions = (script("hosts/cgroups") + script("hosts/telemetry_follow")).replace("/sys/fs/cgroup", str(cgroup))
     functions = functions.replace("/proc/self/cgroup", str(cgroup.parent / "groups"))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", functions + text], capture_output=True, text=True, check=True
@@ -88,19 +87,38 @@ def test_notes_are_made_once_a_second_as_long_as_the_collector_lives(tmp_path: P
     collector = subprocess.Popen(["sleep", "2.5"])
     try:
         begun_s = time.time()
-        said = bash(f"cpu_limit; follow_cpu {collector.pid} 100", written(tmp_path / "cgroup", files), "0::/\n")
+        follow = f"cd {tmp_path}; cpu_limit; follow {collector.pid} 100 interrupts cpu_used"
+        bash(follow, written(tmp_path / "cgroup", files), "0::/\n")
     finally:
         collector.wait()  # it is dead, and reaped only now: the notes end with it all the same
-    rows = [line.split() for line in said.splitlines()]
-    assert abs(float(rows[0][0]) - begun_s) < 1
-    assert [row[1] for row in rows[1:]] == ["3000000"] * 3
-    ups = [float(row[0]) for row in rows[1:]]
-    assert all(then - one > 0.9 for one, then in itertools.pairwise(ups))
+    used, interrupts = noted(tmp_path, "cpu_used"), noted(tmp_path, "interrupts")
+    for rows in (used, interrupts):
+        assert abs(rows[0][0] - begun_s) < 1
+        assert all(then[0] - one[0] > 0.9 for one, then in itertools.pairwise(rows[1:]))
+    assert [row[1] for row in used[1:]] == [3_000_000] * 3
+    assert len(interrupts) == 4
+    assert all(0 < one[1] < then[1] for one, then in itertools.pairwise(interrupts[1:]))
+
+
+def noted(folder: Path, name: str) -> list[list[float]]:
+    return [[float(word) for word in line.split()] for line in (folder / f"telemetry.{name}").read_text().splitlines()]
+
+
+def test_interrupts_are_those_that_the_kernel_counts(tmp_path: Path) -> None:
+    def counted() -> int:
+        return int(
+            next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("intr")).split()[1]
+        )
+
+    before = counted()
+    _, said = bash("interrupts", tmp_path / "cgroup", "").split()
+    assert before <= int(said) <= counted()
 
 
 def test_notes_end_by_themselves(tmp_path: Path) -> None:
     cgroup = written(tmp_path / "cgroup", {"cpu.max": "50000 100000", "cpu.stat": "usage_usec 1"})
-    assert len(bash("cpu_limit; follow_cpu $$ 1", cgroup, "0::/\n").splitlines()) == 2
+    bash(f"cd {tmp_path}; cpu_limit; follow $$ 1 cpu_used", cgroup, "0::/\n")
+    assert len(noted(tmp_path, "cpu_used")) == 2
 
 
 NOTES = "1000.0 50.0\n50.0 0\n51.0 400000000\n52.0 400000000\n53.0 900000000\n"
@@ -110,15 +128,31 @@ NOTES = "1000.0 50.0\n50.0 0\n51.0 400000000\n52.0 400000000\n53.0 900000000\n"
     ("start", "end", "percent"),
     [(1000.1, 1001.0, 80.0), (1000.5, 1001.0, 80.0), (1000.5, 1002.5, 100 * 0.45 / 1.0), (1001.25, 1001.75, 0.0)],
 )
-def test_use_between_two_times_is_interpolated(start: float, end: float, percent: float) -> None:
-    assert cpu_limits.used_percent(NOTES, HALF, start, end) == pytest.approx(percent)
+def test_use_between_two_times_is_interpolated(start: float, end: float, percent: float, tmp_path: Path) -> None:
+    (tmp_path / cpu_limits.CPUS).write_text("2 50000 100000 1000000000\n")
+    (tmp_path / cpu_limits.USED).write_text(NOTES)
+    assert cpu_limits.read(tmp_path, start, end, 84.7)["cpu_allotted_percent"] == pytest.approx(percent)
 
 
 @pytest.mark.parametrize(
-    ("text", "window"), [(NOTES, (999.0, 1001.0)), (NOTES, (1001.0, 1003.5)), ("", (1.0, 2.0)), (NOTES, (1001, 1001))]
+    ("text", "window"),
+    [
+        (NOTES, (999.0, 1001.0)),
+        (NOTES, (1001.0, 1003.5)),
+        ("", (1.0, 2.0)),
+        (NOTES, (1001, 1001)),
+        (NOTES + "54.", (1003.5, 1003.9)),
+    ],
 )
-def test_a_window_that_the_notes_do_not_cover_has_no_figure(text: str, window: tuple[float, float]) -> None:
-    assert cpu_limits.used_percent(text, HALF, *window) is None
+def test_a_window_that_the_notes_do_not_cover_has_no_figure(
+    text: str, window: tuple[float, float], tmp_path: Path
+) -> None:
+    (tmp_path / "noted").write_text(text)
+    assert notes.per_s(tmp_path / "noted", *window) is None
+
+
+def test_of_a_host_that_noted_nothing_there_is_nothing(tmp_path: Path) -> None:
+    assert notes.per_s(tmp_path / "noted", 1, 2) is None
 
 
 def test_of_a_host_without_a_limit_it_is_the_machines(tmp_path: Path) -> None:

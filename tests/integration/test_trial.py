@@ -164,6 +164,7 @@ def test_every_host_was_watched_and_watching_cost_under_a_hundredth_of_a_core(te
         assert seen["samples"] >= 1
         assert seen["collector_cpu_share"] < 0.01
         assert seen["mean"]["cpu_percent"] > 0 and seen["mean"]["context_switches_per_s"] > 0
+        assert seen["mean"]["interrupts_per_s"] > 0
         assert {"cpu_steal_percent", "disk_iops", "network_sent_mb_per_s", "memory_used_percent"} <= set(seen["mean"])
     assert 0 < record.measurements["driver_cpu_share"] <= 1
     assert collectors(testbed) == 0

@@ -8,10 +8,10 @@ processors. ``include/hosts/cgroups.sh`` takes the notes that are read here.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from clusterbench.hosts import notes
 
 CPUS, USED = "telemetry.cpus", "telemetry.cpu_used"
 """Files of a host's telemetry: how many processors there are, and the group's processor time, once a second."""
@@ -66,29 +66,8 @@ def read(folder: Path, start_s: float, end_s: float, machine_percent: float | No
         return {}
     cpus = Cpus.of(line)
     found = {"cpus": cpus.machine, "cpus_allotted": cpus.allotted}
-    used = folder / USED
-    if not cpus.unit:
-        percent = machine_percent
-    else:
-        percent = used_percent(used.read_text() if used.exists() else "", cpus, start_s, end_s)
+    percent = machine_percent
+    if cpus.unit:
+        used = notes.per_s(folder / USED, start_s, end_s)
+        percent = None if used is None else 100 * used / (cpus.unit * cpus.allotted)
     return found if percent is None else {**found, "cpu_allotted_percent": percent}
-
-
-def used_percent(text: str, cpus: Cpus, start_s: float, end_s: float) -> float | None:
-    """Of the processors allotted, between two times, by interpolation; None where the notes do not cover both."""
-    rows = [line.split() for line in text.splitlines()]
-    if len(rows) < 3 or end_s <= start_s:
-        return None
-    offset_s = float(rows[0][0]) - float(rows[0][1])
-    points = sorted((float(up) + offset_s, float(used) / cpus.unit) for up, used in rows[1:])
-    begun, ended = _at(points, start_s), _at(points, end_s)
-    return None if begun is None or ended is None else 100 * (ended - begun) / ((end_s - start_s) * cpus.allotted)
-
-
-def _at(points: Sequence[tuple[float, float]], time_s: float) -> float | None:
-    """Between two of ``points``; a value beyond them would be a guess."""
-    after = bisect_left(points, (time_s,))
-    if after == 0 or after == len(points):
-        return None
-    (before_s, before), (after_s, then) = points[after - 1], points[after]
-    return before + (then - before) * (time_s - before_s) / (after_s - before_s)

@@ -13,7 +13,7 @@ from typing import Any
 
 from clusterbench.base.measurements import Phase
 from clusterbench.base.scripts import script
-from clusterbench.hosts import cpu_limits
+from clusterbench.hosts import cpu_limits, notes
 from clusterbench.hosts.fleet import Fleet
 
 SETTLE_S = 1.1
@@ -53,10 +53,14 @@ def start(fleet: Fleet, name: str) -> None:
     A host that already collects there is left as it is.
     """
     scripts = {
-        host: script("hosts/cgroups") + script("hosts/telemetry_start", directory=directory, samples=LONGEST_S)
+        host: _functions() + script("hosts/telemetry_start", directory=directory, samples=LONGEST_S)
         for host, directory in _directories(fleet, name).items()
     }
     fleet.run_each(scripts)
+
+
+def _functions() -> str:
+    return script("hosts/cgroups") + script("hosts/telemetry_follow")
 
 
 def clocks_ahead(fleet: Fleet, host: str) -> dict[str, float]:
@@ -72,7 +76,7 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: script("hosts/cgroups") + script("hosts/telemetry_stop", directory=directory, file=RAW_FILE)
+        host: _functions() + script("hosts/telemetry_stop", directory=directory, file=RAW_FILE)
         for host, directory in _directories(fleet, name).items()
     }
     answers, failures = fleet.try_each(scripts)
@@ -148,6 +152,8 @@ def read(
     if "mean" in found and start_s is not None and end_s is not None:
         found["mean"] |= cpu_limits.throttled(*(folder / f"telemetry.throttled_at_{when}" for when in ("start", "end")))
         found["mean"] |= cpu_limits.read(folder, start_s, end_s, found["mean"].get("cpu_percent"))
+        if (rate := notes.per_s(folder / "telemetry.interrupts", start_s, end_s)) is not None:
+            found["mean"]["interrupts_per_s"] = rate
     return found
 
 
@@ -198,12 +204,13 @@ def _row(entry: Mapping[str, Any]) -> dict[str, float]:
         "loopback_packets_per_s": _total(own, "txpck"),
         "loopback_mb_per_s": _total(own, "txkB") * 1024 / 1e6,
         "context_switches_per_s": float(switches.get("cswch", 0.0)),
-        "interrupts_per_s": _total(entry.get("interrupts", []), "all"),
         "load_1_min": float(queue.get("ldavg-1", 0.0)),
         "runnable_tasks": float(queue.get("runq-sz", 0.0)),
         "memory_used_percent": float(memory.get("memused-percent", 0.0)),
         "memory_used_mb": float(memory.get("memused", 0.0)) * 1024 / 1e6,
     }
+    if "interrupts" in entry:  # of older archives
+        row["interrupts_per_s"] = _total(entry["interrupts"], "all")
     for resource in ("cpu", "io", "mem"):
         share = psi.get(f"psi-{resource}", {}).get("some_avg")
         if share is not None:

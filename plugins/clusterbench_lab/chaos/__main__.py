@@ -64,7 +64,11 @@ def _in_own_network() -> int:
 
 
 def _all(wanted: Sequence[Scenario], patience_minutes: float, seed: int) -> Iterator[Told]:
-    environment = {"CLUSTERBENCH_PATIENCE_MINUTES": str(patience_minutes), "CLUSTERBENCH_RETRY_DELAY_S": "5"}
+    environment = {
+        "CLUSTERBENCH_PATIENCE_MINUTES": str(patience_minutes),
+        "CLUSTERBENCH_RETRY_DELAY_S": "5",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # no DAG is changed meanwhile
+    }
     with temporary_lab(BLOCK, airflow=True, environment=environment, prepared=small_disks) as lab:
         chaos = Chaos(lab, 60 * patience_minutes)
         AirflowApi(lab.airflow_url(), *lab.airflow_login()).ensure_pools(pool_names(Catalog(project_root())))

@@ -102,7 +102,7 @@ class Chaos:
         if running := _running_drivers(one):
             told.verdict = LOST
             told.reasons.append(f"the driver of the run that was ended still runs: {running}")
-        told.reasons += (problems := one.archive.verify())
+        told.reasons += (problems := one.archive.verify() if one.archive.sealed else [])
         told.driver_starts_max = max(
             [told.driver_starts_max, *(record.driver_starts for record in one.archive.trials())]
         )
