@@ -43,6 +43,9 @@ TIME_KNOWN_TO_S = 0.5
 """How far a sample's true time may be from the one that ``samples`` finds."""
 CLOCKS_AGREE_S = 0.1
 """Clocks that differ by less than this part of a sample are taken for the same."""
+CONVERT_S = 1800.0
+"""So long may a host take to turn what was collected into JSON, after a window of hours. One that is lost is found lost
+before, by SSH's keepalives."""
 LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
@@ -79,7 +82,7 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
         host: _functions() + script("hosts/telemetry_stop", directory=directory, file=RAW_FILE)
         for host, directory in _directories(fleet, name).items()
     }
-    answers, failures = fleet.try_each(scripts)
+    answers, failures = fleet.try_each(scripts, timeout_s=CONVERT_S)
     for host, answer in answers.items():
         if answer.exit_status:
             failures[host] = f"host {fleet.addresses[host]}: its telemetry could not be read: {answer.error.strip()}"

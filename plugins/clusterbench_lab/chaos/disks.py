@@ -13,13 +13,14 @@ from clusterbench.base.errors import LabError
 from clusterbench_lab.lab import Lab
 
 DISKS: Mapping[str, tuple[str, int]] = {
-    "worker's disk": ("airflow", 500),
+    "worker's disk": ("airflow/logs", 100),
     "client host's disk": ("hosts/client", 300),
     "database host's disk": ("hosts/db1", 3000),
 }
 """Part -> folder of the lab, and its size in MB."""
-WORKER_TEMPORARY = "airflow/tmp"
-"""Where a worker collects output: on the disk of its logs."""
+WORKER_TEMPORARY = "airflow/logs/tmp"
+"""Where a worker collects output: on the disk of its tasks' logs. What the scheduler writes is elsewhere: an Airflow
+scheduler whose own log cannot be written hangs at its exit, and says nothing."""
 BALLAST = "ballast"
 STEP_BYTES = 1 << 20
 
@@ -49,7 +50,7 @@ def small_disks(lab_dir: Path) -> Iterator[Mapping[str, str]]:
 def filled(lab: Lab, part: str) -> Iterator[None]:
     """Not a byte is left on that disk while the block lasts."""
     ballast = lab.lab_dir / DISKS[part][0] / BALLAST
-    with ballast.open("wb") as file:
+    with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(file.fileno())
         with contextlib.suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize // STEP_BYTES * STEP_BYTES)
@@ -57,7 +58,6 @@ def filled(lab: Lab, part: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             while True:
                 file.write(bytes(4096))
-                file.flush()
     try:
         yield
     finally:
