@@ -284,7 +284,9 @@ def _finish_those_left_open(run: Run, trial: Trial, testbed: Testbed, *, gives_u
     """
     hosts = testbed.platform.hosts_with("client", "etl")
     left = detached_job.left_open(testbed.fleet, hosts, f"jobs/{run.holder}/{trial.platform}")
-    for other in () if trial.id in left else [one for one in run.plan().trials[trial.platform] if one.id in left]:
+    if not left or trial.id in left:
+        return
+    for other in (one for one in run.plan().trials[trial.platform] if one.id in left):
         log.warning("%s was started, and its worker was lost; it comes to its record first", other.label)
         with run.testbed(trial.platform) as own:
             if run.archive.trial(trial.platform, other.id):  # it was given up while its host was away
