@@ -30,7 +30,7 @@ BLOCK = 77
 def main() -> int:
     asked = _parser().parse_args()
     patience_s = 60 * asked.patience_minutes
-    lengths = (5.0, 0.6 * patience_s, 1.5 * patience_s)
+    lengths = tuple(asked.outage_seconds) or (5.0, 0.6 * patience_s, 1.5 * patience_s)
     wanted = chosen(list(scenarios(lengths)), asked.only)
     if asked.list:
         print("\n".join(map(str, wanted)))
@@ -46,9 +46,12 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("--only", action="append", default=[], help="a part, fault or phase; again for one more")
+    parser.add_argument("--only", action="append", default=[], help="a part, fault or phase, or several: a|b; again for one more")
     parser.add_argument(
         "--patience-minutes", type=float, default=1.0, help="of the lab; outages are shorter and longer"
+    )
+    parser.add_argument(
+        "--outage-seconds", type=float, action="append", default=[], help="instead of those lengths; again for one more"
     )
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each makes data of its own")
     parser.add_argument("--list", action="store_true", help="say what would be done, and do nothing")

@@ -92,7 +92,8 @@ class Chaos:
 
     def _told(self, one: _DagRun, scenario: Scenario, until: float) -> Told:
         state = _end_of(one, until)
-        return _judged(one.archive, scenario, state, is_patient=scenario.outage_s < self.patience_s)
+        is_patient = scenario.part == "archive" or scenario.outage_s < self.patience_s  # the archive's is a day
+        return _judged(one.archive, scenario, state, is_patient=is_patient)
 
     def _told_of_the_next(self, one: _DagRun, scenario: Scenario, seed: int, until: float) -> Told:
         """A person has ended the run: its driver ends, its records stay whole, and the next run finds all as it was."""

@@ -35,5 +35,5 @@ def scenarios(outages_s: Sequence[float]) -> Iterator[Scenario]:
 
 
 def chosen(all_of_them: Sequence[Scenario], only: Sequence[str]) -> list[Scenario]:
-    """Those that hold every one of these words, such as "archive" and "in the window"."""
-    return [one for one in all_of_them if all(word in str(one) for word in only)]
+    """Those that hold every one of these words, such as "archive" and "in the window"; of ``a|b`` one will do."""
+    return [one for one in all_of_them if all(any(each in str(one) for each in word.split("|")) for word in only)]
