@@ -47,7 +47,6 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
                 validate = tasks.validate_data.override(pool=pool)(name)
                 trials = tasks.MeasureTrial.partial(
                     task_id="trials",
-                    retries=tasks.TRIAL_TRIES - 1,
                     platform=name,
                     pool=pool,
                     map_index_template="{{ task.trial_label }}",
@@ -62,7 +61,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
 
         report = tasks.step("write_report")
         seal = tasks.seal_archive()
-        conclude = tasks.step("conclude", trigger_rule="all_done", retries=0)
+        conclude = tasks.step("conclude", trigger_rule="all_done")
         opened >> summary >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
     return dag

@@ -6,6 +6,7 @@ The steps are imported inside the tasks, so that parsing a DAG stays fast.
 from __future__ import annotations
 
 import ast
+import errno
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -44,12 +45,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
-DEFAULTS: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=RETRY_DELAY_S)}
-"""Steps can be tried again; a trial's driver is never started again (see ``hosts/detached_job.py``)."""
+DEFAULTS: dict[str, Any] = {
+    "retries": 6,
+    "retry_delay": timedelta(seconds=RETRY_DELAY_S),
+    "retry_exponential_backoff": 2.0,
+}
+"""Of every task. Each time that its worker dies, cannot write its log, or is unheard of for too long, a try is gone.
+Six more, with twice as long between them, last for ten minutes of that. A trial's driver is never started again (see
+``hosts/detached_job.py``)."""
+ERROR_TRIES = 3
+"""A step that fails with the same error each time is not tried for ten minutes."""
+WORKER_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE, errno.EIO)
+"""The worker's disk is full or broken. Its supervisor ends when it cannot write the task's log; the task then has a
+broken pipe."""
 
-TRIAL_TRIES = 6
-"""Each time that Airflow loses sight of a task for longer than its heartbeat may be late, a try is gone. They cost a
-trial nothing: its driver starts at most once."""
 MARKED = ("failed", "success", "skipped", "removed", "upstream_failed")
 """States that a running task is in only because a person said so."""
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
@@ -99,14 +108,28 @@ def run_step(
     except ClusterbenchError as error:
         run.note_error(name, error, platform)
         log.error("%s", error)
-        if isinstance(error, ArchiveError | HistoryError | HostError | NotYetError):
-            raise  # it may pass: Airflow tries again
+        may_pass = isinstance(error, ArchiveError | HistoryError | HostError) and _may_try_again(context)
+        if may_pass or isinstance(error, NotYetError):
+            raise  # Airflow tries again
         raise AirflowFailException(str(error)) from None
     except AirflowException:
         raise
     except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
-        run.note_error(name, ClusterbenchError(f"{type(fault).__name__}: {fault}; the task's log has more"), platform)
-        raise
+        said = f"{type(fault).__name__}: {fault}; the task's log has more"
+        run.note_error(name, ClusterbenchError(said), platform)
+        if _is_of_worker(fault) or _may_try_again(context):
+            raise
+        raise AirflowFailException(said) from fault
+
+
+def _may_try_again(context: Mapping[str, Any]) -> bool:
+    """After an error that may pass. Tries are counted from the last time that a person cleared the task."""
+    ti, retries = context["ti"], context["task"].retries
+    return bool(retries - (ti.max_tries - ti.try_number) < ERROR_TRIES)
+
+
+def _is_of_worker(fault: Exception) -> bool:
+    return isinstance(fault, OSError) and fault.errno in WORKER_FAULTS
 
 
 def _tell(context: Mapping[str, Any], outage: Outage) -> None:

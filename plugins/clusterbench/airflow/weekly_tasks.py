@@ -289,7 +289,7 @@ class AskAboutBaselines(TriggerDagRunOperator):
         super().execute(context)
 
 
-@task(trigger_rule="all_done", retries=0)
+@task(trigger_rule="all_done")
 def conclude() -> None:
     """Fails when any task failed, with what is wrong; the state of the DAG run is this task's."""
     context = get_current_context()

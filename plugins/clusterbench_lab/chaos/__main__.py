@@ -46,7 +46,9 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("--only", action="append", default=[], help="a part, fault or phase, or several: a|b; again for one more")
+    parser.add_argument(
+        "--only", action="append", default=[], help="a part, fault or phase, or several: a|b; again for one more"
+    )
     parser.add_argument(
         "--patience-minutes", type=float, default=1.0, help="of the lab; outages are shorter and longer"
     )
