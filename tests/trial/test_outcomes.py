@@ -58,3 +58,12 @@ def test_last_words_are_in_the_reason(tmp_path: Path) -> None:
     (tmp_path / "stderr").write_text("stream 2: psql ended with status 2\n")
     _, reason = outcomes.of_driver(JobState("ended", 1), Reading({}), WARM, tmp_path)
     assert reason == "the driver ended with status 1, 0 errors: stream 2: psql ended with status 2"
+
+
+def test_last_words_are_whole_lines_and_not_what_pgbench_says_always(tmp_path: Path) -> None:
+    lines = [f"pgbench: error: client {number} aborted: the server closed the connection" for number in range(20)]
+    (tmp_path / "stderr").write_text("\n".join(["pgbench: setting random seed to 62051", *lines]) + "\n")
+    _, reason = outcomes.of_driver(JobState("ended", 2), Reading({}, errors=7), WARM, tmp_path)
+    head, first = reason.splitlines()[0].split("errors: ")
+    assert (head, first in lines, reason.splitlines()[-1]) == ("the driver ended with status 2, 7 ", True, lines[-1])
+    assert len(reason) < outcomes.WORDS_LENGTH_MAX + 50 and "random seed" not in reason

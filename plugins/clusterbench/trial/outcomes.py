@@ -15,6 +15,9 @@ from clusterbench.hosts.detached_job import JobState
 CLOCK_SET_S = 3
 """From here on a clock was set while a driver ran. Whole seconds are compared, and a clock in use is slewed."""
 
+SAID_ALWAYS = ("pgbench: setting random seed to",)
+WORDS_LENGTH_MAX = 500
+
 
 def of_driver(state: JobState, reading: Reading, before: Mapping[str, Any], output: Path) -> tuple[Any, str]:
     """How the trial ended, and why. A state of the caches that was not reached makes it invalid, never warm."""
@@ -27,15 +30,21 @@ def of_driver(state: JobState, reading: Reading, before: Mapping[str, Any], outp
     said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
     said = str(reading.details.get("driver_errors", "")) or said
     if state.exit_status or reading.errors:
-        return (
-            "failed",
-            f"the driver {state.how_it_ended}, {reading.errors} errors: {said.strip()[-500:] or 'nobody said why'}",
-        )
+        return "failed", how_it_failed(state, reading.errors, said)
     if abs(state.clock_set_s) >= CLOCK_SET_S:
         return "failed", f"the clock of host {state.host!r} was set by {state.clock_set_s:+d} s while its driver ran"
     problem = before["caches"]["problem"]
     invalid = [str(problem)] if problem else reading.invalid
     return ("invalid", "; ".join(invalid)) if invalid else ("completed", "")
+
+
+def how_it_failed(state: JobState, errors: int, said: str) -> str:
+    """With the last lines of what the driver said, but for those that it says always."""
+    lines = [line for line in said.strip().splitlines() if not line.startswith(SAID_ALWAYS)]
+    while len("\n".join(lines)) > WORDS_LENGTH_MAX and len(lines) > 1:
+        del lines[0]
+    words = "\n".join(lines)[-WORDS_LENGTH_MAX:] or "nobody said why"
+    return f"the driver {state.how_it_ended}, {errors} errors: {words}"
 
 
 def given_up(trial: Trial, error: Exception, outages: Sequence[Outage]) -> TrialRecord:

@@ -22,6 +22,7 @@ from clusterbench.base.scripts import script
 from clusterbench.drivers.load_search import TOLERANCE, ClientLoad, LoadNotReached, LoadSearch, LoadStep, NextLoad
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
+from clusterbench.trial.outcomes import how_it_failed
 from clusterbench.workloads import Workload
 
 if TYPE_CHECKING:
@@ -157,10 +158,7 @@ def _reading(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
     if state.exit_status or state.exit_status is None or reading.errors or not reading.samples:
         said = str(reading.details.get("driver_errors", "")).strip() or job.errors()
         load = ClientLoad(int(short.levels["clients"]), float(short.levels["rate_per_s"]))
-        raise EngineError(
-            f"looking for the load, with {load}: the driver {state.how_it_ended}, {reading.errors} errors: "
-            f"{said[-500:] or 'nobody said why'}"
-        )
+        raise EngineError(f"looking for the load, with {load}: {how_it_failed(state, reading.errors, said)}")
     return reading
 
 
