@@ -33,14 +33,21 @@ LOOKUPS: dict[str, Any] = {
     "workload": "key_value",
     "factors": {"clients": [1, 2, 3], "rows": [ROWS], "lookups_per_client": [20_000]},
 }
-LONG = {"lookups_per_client": 400_000}
-"""Of the trial that is struck: it shall not have ended before, however busy the machine is."""
+LOOKUPS_TO_STRIKE = 400_000
+"""Of each client of the trial that is struck: it shall not have ended before, however busy the machine is."""
 Strike = Callable[[Testbed], None]
 
 
 def is_struck(trial: Trial) -> bool:
     """The second level of the first series."""
     return (trial.repetition, trial.levels["clients"]) == (1, 2)
+
+
+def to_be_struck(trial: Trial) -> Trial:
+    levels = dict(trial.levels)
+    if "lookups_per_client" in levels:
+        levels["lookups_per_client"] = LOOKUPS_TO_STRIKE
+    return replace(trial, timeout_s=STRUCK_TIMEOUT_S, levels=levels)
 
 
 def killed(testbed: Testbed) -> None:
@@ -134,9 +141,7 @@ def series_on(platform: dict[str, Any], connections: Connections, folder: Path, 
     run.catalog = Catalog(folder)
     declared = run.catalog.experiment("collapse")
     plan = make_plan(declared, read_choices(declared, {}), run.catalog)
-    plan.trials[name] = [
-        replace(t, timeout_s=STRUCK_TIMEOUT_S, levels=t.levels | LONG) if is_struck(t) else t for t in plan.trials[name]
-    ]
+    plan.trials[name] = [to_be_struck(t) if is_struck(t) else t for t in plan.trials[name]]
     run.archive.put_json("plan.json", plan.as_json())
     with run.testbed(name) as testbed:
         first, *_ = plan.trials[name]
