@@ -17,6 +17,7 @@ from clusterbench.base.errors import (
     EngineAwayError,
     HostAwayError,
     HostError,
+    HostFullError,
     engine_error,
 )
 from clusterbench.base.patience import ARCHIVE, CLUSTER, NONE, Outage, Patience
@@ -101,6 +102,21 @@ def test_an_outage_after_a_long_attempt_is_another_one(clock: list[float]) -> No
     assert Patience(lambda _: 60.0, heard.append).insist(attempt, CLUSTER) == "done"
     ended = [outage for outage in heard if outage.until]
     assert len(ended) == 5 and all(outage.is_over for outage in ended)
+
+
+def test_a_disk_that_every_long_attempt_fills_is_not_waited_for_again_and_again(clock: list[float]) -> None:
+    """Of a generation that takes an hour to fill it. As an engine of that host says it, too."""
+    full = HostFullError("host a: its disk is full")
+    for error in (full, engine_error(full, "the database")):
+
+        def attempt(error: Exception = error) -> str:
+            clock[0] += 3600.0
+            raise error
+
+        begun = clock[0]
+        with pytest.raises(AwayError):
+            Patience(lambda _: 1800.0, lambda _: None).insist(attempt, CLUSTER)
+        assert clock[0] - begun < 3 * 3600.0
 
 
 def test_threads_that_wait_for_the_same_wait_together() -> None:

@@ -258,9 +258,7 @@ def test_worker_whose_disk_is_full_waits_and_collects_then(
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)], check=True)
     try:
         ballast = small / "ballast"
-        with contextlib.suppress(OSError), ballast.open("wb") as file:
-            while True:
-                file.write(bytes(4096))
+        fill(ballast)
         monkeypatch.setattr(tempfile, "tempdir", str(small))
         heard = patient(run)
 
@@ -275,6 +273,48 @@ def test_worker_whose_disk_is_full_waits_and_collects_then(
     finally:
         monkeypatch.undo()
         subprocess.run(["umount", str(small)], check=True)
+
+
+@needs_root
+def test_host_whose_disk_is_full_before_the_driver_is_waited_for(lab: Lab, run: Run) -> None:
+    """The client's: nothing of the trial can be written there."""
+    trial = min(run.plan().trials[PLATFORM], key=lambda trial: int(trial.levels["clients"]))
+    with small_jobs(lab) as ballast:
+        fill(ballast)
+        heard = patient(run)
+
+        def make_room() -> None:
+            wait_for(lambda: heard, "the full disk")
+            ballast.unlink()
+
+        with meanwhile(make_room):
+            measured(run, trial)
+    assert "host client" in heard[0].said
+    assert "its disk is full: free some space in the work folder there" in heard[0].said
+    assert heard[-1].is_over
+
+
+@contextmanager
+def small_jobs(lab: Lab) -> Iterator[Path]:
+    """The client host's jobs are on a file system of 8 MB meanwhile. The ballast that may fill it, which is removed."""
+    jobs = lab.layout.host_dir("client") / "work" / "jobs"
+    jobs.mkdir(parents=True, exist_ok=True)
+    owner = jobs.stat()
+    options = f"size=8M,uid={owner.st_uid},gid={owner.st_gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(jobs)], check=True)
+    ballast = jobs / "ballast"
+    try:
+        yield ballast
+    finally:
+        ballast.unlink(missing_ok=True)
+        subprocess.run(["umount", "--lazy", str(jobs)], check=True)
+
+
+def fill(ballast: Path) -> None:
+    """To the last byte of its file system."""
+    with contextlib.suppress(OSError), ballast.open("wb") as file:
+        while True:
+            file.write(bytes(4096))
 
 
 def test_cluster_that_could_not_be_taken_whole_is_left_free(lab: Lab, connections: Connections) -> None:
@@ -344,30 +384,14 @@ def test_more_clients_than_the_server_takes_fail_that_trial_alone_in_the_server_
 @needs_root
 def test_host_whose_disk_is_full_while_it_measures_fails_that_trial_alone(lab: Lab, connections: Connections) -> None:
     """The client's, on which the driver's log grows."""
-    jobs = lab.layout.host_dir("client") / "work" / "jobs"
-    jobs.mkdir(parents=True, exist_ok=True)
-    owner = jobs.stat()
-    options = f"size=8M,uid={owner.st_uid},gid={owner.st_gid}"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(jobs)], check=True)
-    ballast = jobs / "ballast"
-    try:
-        with on_testbed(new_run(connections)) as testbed:
-            load_workload("key_value").generate(dataset(), testbed.engine)
-            testbed.engine.facts()
-            planned = trial("full", clients=10, lookups_per_client=20_000)
-            job = job_of(planned, testbed)
-
-            def fill() -> None:
-                with contextlib.suppress(OSError), ballast.open("wb") as file:
-                    while True:
-                        file.write(bytes(4096))
-
-            record = measured_while(fill, lambda: job.state().phase == "running", planned, testbed)
-            ballast.unlink()
-            after = run_trial(trial("after", clients=2), testbed)
-    finally:
-        ballast.unlink(missing_ok=True)
-        subprocess.run(["umount", "--lazy", str(jobs)], check=True)
+    with small_jobs(lab) as ballast, on_testbed(new_run(connections)) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+        testbed.engine.facts()
+        planned = trial("full", clients=10, lookups_per_client=20_000)
+        job = job_of(planned, testbed)
+        record = measured_while(lambda: fill(ballast), lambda: job.state().phase == "running", planned, testbed)
+        ballast.unlink()
+        after = run_trial(trial("after", clients=2), testbed)
     assert record.outcome == "failed"
     assert "; the disk of host 'client' was full then, so what it wrote may be cut short: free some" in record.reason
     assert after.outcome == "completed", after.reason

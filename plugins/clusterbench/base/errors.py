@@ -18,6 +18,8 @@ class AwayError(ClusterbenchError):
     """Somebody who is needed does not answer, and may be back later: an outage, which is no finding."""
 
     awaited: Awaited
+    may_be_our_doing = False
+    """What is tried again may itself be the cause. So one that is met after long work gets no new patience."""
 
 
 class SpecError(ClusterbenchError):
@@ -38,6 +40,12 @@ class HostAwayError(HostError, AwayError):
     awaited: Awaited = "hosts"
 
 
+class HostFullError(HostAwayError):
+    """The disk of a host is full. People may make room there; what is tried again may have filled it."""
+
+    may_be_our_doing = True
+
+
 class EngineError(ClusterbenchError):
     """The engine under test is down, full, too small or answered with an error."""
 
@@ -45,8 +53,8 @@ class EngineError(ClusterbenchError):
 class EngineAwayError(EngineError, AwayError):
     """The engine, or hosts of it, do not answer, and clusterbench cannot or may not bring it back."""
 
-    def __init__(self, message: str, awaited: Awaited = "database") -> None:
-        self.awaited = awaited
+    def __init__(self, message: str, awaited: Awaited = "database", *, may_be_our_doing: bool = False) -> None:
+        self.awaited, self.may_be_our_doing = awaited, may_be_our_doing
         super().__init__(message)
 
 
@@ -100,7 +108,7 @@ def engine_error(cause: Exception, message: str) -> EngineError:
     """What the engine cannot do because of ``cause``: away where that is."""
     if not isinstance(cause, AwayError):
         return EngineError(message)
-    return EngineAwayError(message, cause.awaited)
+    return EngineAwayError(message, cause.awaited, may_be_our_doing=cause.may_be_our_doing)
 
 
 def suggest(found: str, allowed: Iterable[str]) -> str:

@@ -116,7 +116,8 @@ class Patience:
 
     def _of(self, waiting: _Waiting | None, error: AwayError, begun: float) -> _Waiting:
         """The outage that is waited out already, or a new one."""
-        is_same = waiting and waiting.outage.awaited == error.awaited and time.monotonic() - begun < NEW_OUTAGE_S
+        is_soon = error.may_be_our_doing or time.monotonic() - begun < NEW_OUTAGE_S
+        is_same = waiting and waiting.outage.awaited == error.awaited and is_soon
         if waiting and not is_same:
             self._end(waiting, is_over=True)
         with self._lock:

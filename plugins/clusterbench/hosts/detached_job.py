@@ -20,7 +20,7 @@ from uuid import uuid4
 from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
 from clusterbench.base.words import plural
-from clusterbench.hosts.fleet import Fleet
+from clusterbench.hosts.fleet import FREE_SPACE, Fleet
 
 WAIT_SLICE_S = 60
 """How long one wait over SSH lasts before the connection is looked at again."""
@@ -74,7 +74,6 @@ class JobState:
         return how
 
 
-FREE_SPACE = "free some space in the work folder there"
 TIMED_OUT = 124
 SIGNALLED = 128
 """A shell's exit status is this and a signal's number, of a process that a signal has ended."""

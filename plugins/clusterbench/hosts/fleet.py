@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import asyncssh
 
 from clusterbench.base.connections import Connections
-from clusterbench.base.errors import HostAwayError, HostError
+from clusterbench.base.errors import HostAwayError, HostError, HostFullError
 from clusterbench.hosts import ssh
 from clusterbench.hosts.address import Address
 from clusterbench.hosts.ssh import Answer
@@ -47,6 +47,7 @@ TRANSFER_TIMEOUT_S = 600
 LEAST_FREE_BYTES = 2**20
 """Where less is left, a transfer to this machine that failed did so for want of space."""
 CLOSE_S = 5
+FREE_SPACE = "free some space in the work folder there"
 UNREACHABLE_S = 300
 """So long a host that could not be reached is not tried again, unless somebody waits for it: it may have restarted."""
 
@@ -169,7 +170,7 @@ class Fleet:
         answers = {host: answer for host, answer in found.items() if isinstance(answer, Answer)}
         for host, answer in answers.items() if check else ():
             if answer.exit_status != 0:
-                failures[host] = HostError(_failed(self.addresses[host], answer, scripts[host]))
+                failures[host] = _failed(self.addresses[host], answer, scripts[host])
         return {host: answer for host, answer in answers.items() if host not in failures}, failures
 
     def run_on(self, host: str, script: str, *, timeout_s: float = 60, check: bool = True) -> Answer:
@@ -285,7 +286,7 @@ class Fleet:
             async with asyncio.timeout(TRANSFER_TIMEOUT_S):
                 status, _, said = await ssh.talk(connection, command, content, OUTPUT_BYTES_LEAST)
         if status != 0:
-            raise HostError(f"host {address}: files could not be written: {said.decode(errors='replace').strip()}")
+            raise _error(f"host {address}: files could not be written: {said.decode(errors='replace').strip()}")
 
     async def _pipe_out(
         self, connection: asyncssh.SSHClientConnection, address: Address, command: str, into: Path, timeout_s: float
@@ -413,16 +414,28 @@ def _is_plain_pattern(name: str) -> bool:
 
 
 def raise_all(failures: Iterable[HostError]) -> None:
-    """Raises one error for all of them: away, where nothing else is wrong."""
+    """Raises one error for all of them: away, where nothing else is wrong; full, where one of these is."""
     found = list(failures)
-    if found:
-        kind = HostAwayError if all(isinstance(each, HostAwayError) for each in found) else HostError
-        raise kind("\n".join(map(str, found)))
+    if not found:
+        return
+    kind: type[HostError] = HostError
+    if all(isinstance(each, HostAwayError) for each in found):
+        kind = HostFullError if any(isinstance(each, HostFullError) for each in found) else HostAwayError
+    raise kind("\n".join(map(str, found)))
 
 
-def _failed(address: Address, answer: Answer, script: str) -> str:
+def is_full(said: str) -> bool:
+    """Whether a host's answer, in English, says that its disk is full."""
+    return "No space left on device" in said or "Disk quota exceeded" in said
+
+
+def _error(said: str) -> HostError:
+    return HostFullError(f"{said}\n  its disk is full: {FREE_SPACE}") if is_full(said) else HostError(said)
+
+
+def _failed(address: Address, answer: Answer, script: str) -> HostError:
     said = (answer.error or answer.output).strip()[-2000:] or "nothing"
-    return f"host {address}: exit status {answer.exit_status} of: {ssh.shortened(script)}\n  it said: {said}"
+    return _error(f"host {address}: exit status {answer.exit_status} of: {ssh.shortened(script)}\n  it said: {said}")
 
 
 def _make_room(hosts: int) -> None:

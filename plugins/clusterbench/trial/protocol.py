@@ -15,7 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterbench.base.errors import AwayError, ClusterbenchError, EngineAwayError, EngineError, HostError
+from clusterbench.base.errors import (
+    AwayError,
+    ClusterbenchError,
+    EngineAwayError,
+    EngineError,
+    HostError,
+    HostFullError,
+)
 from clusterbench.base.measurements import Reading
 from clusterbench.base.patience import Outage
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
@@ -24,6 +31,7 @@ from clusterbench.engines import caches
 from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
+from clusterbench.hosts.fleet import is_full
 from clusterbench.trial import aftermath, neighbours, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import Workload, load_workload, not_applicable
@@ -51,6 +59,8 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
             record = _measure(trial, workload, testbed, job, output)
             if (away := record.evidence["after"].get("away")) and not gives_up:
                 raise EngineAwayError(away)  # the window was not hit; what the cluster is like is asked when it is back
+            if (full := list(filter(is_full, record.evidence["telemetry_missing"]))) and not gives_up:
+                raise HostFullError("\n".join(full))  # all of it is still there, and fits when there is room again
             record = replace(record, reason=outcomes.with_outages(record, outages))
         except caches.CannotEmptyError as error:
             record = TrialRecord(trial, "not_applicable", str(error))
