@@ -5,12 +5,18 @@
 : "${directory?}" "${samples?}"
 mkdir -p "$directory"
 cd "$directory" || exit
-[ ! -e telemetry.pid ] || exit 0
+if [ -e telemetry.pid ]; then
+  pid=$(cat telemetry.pid)
+  if grep -q sadc "/proc/$pid/comm" 2>/dev/null && [ "/proc/$pid/cwd" -ef . ]; then exit 0; fi
+  rm -f telemetry.*  # of one that has ended, such as for want of room on its disk: no driver has been started since
+fi
 collector=$(PATH=$PATH:/usr/lib/sysstat:/usr/lib64/sa:/usr/lib/sa command -v sadc) || {
   echo 'sadc not found: install the package sysstat' >&2; exit 1; }
 set -m  # its own process group, and SIGINT not ignored, as it is for ordinary background processes
 nohup "$collector" -F -S DISK 1 "$samples" telemetry.raw >/dev/null 2>&1 </dev/null &
-echo $! >telemetry.pid
+started=$!
+trap '[ $? = 0 ] || { kill "$started" || true; rm -f telemetry.pid; }' EXIT  # no collector that nobody knows of
+echo "$started" >telemetry.pid
 date +%s.%N >telemetry.start
 throttled >telemetry.throttled_at_start
 cpus >telemetry.cpus

@@ -178,6 +178,20 @@ def test_telemetry_that_is_started_twice_runs_once(testbed: Testbed) -> None:
     assert collectors(testbed) == 0
 
 
+def test_telemetry_that_found_no_room_is_started_anew(testbed: Testbed) -> None:
+    """Its collector has ended, or the file of its process id is empty."""
+    folder = f"{testbed.fleet.work_dir('db1')}/telemetry/full"
+    found = set()
+    for left in ("kill $(cat telemetry.pid); sleep 0.3", "kill $(cat telemetry.pid); : >telemetry.pid"):
+        telemetry.start(testbed.fleet, "telemetry/full")
+        testbed.fleet.run_on("db1", f"cd {folder}; {left}")
+        telemetry.start(testbed.fleet, "telemetry/full")
+        found.add(testbed.fleet.run_on("db1", f"cd {folder}; cat /proc/$(cat telemetry.pid)/comm").output.strip())
+    telemetry.stop(testbed.fleet, "telemetry/full")
+    telemetry.clean_up(testbed.fleet, "telemetry/full")
+    assert found == {"sadc"}
+
+
 def test_a_trial_that_one_of_its_hosts_did_not_watch_is_invalid_and_says_of_whom(testbed: Testbed) -> None:
     planned = trial(clients=2, lookups_per_client=20_000)
     folder = f"{testbed.fleet.work_dir('db1')}/telemetry/{testbed.archive.name}/lab_db1/{planned.id}"
