@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
 import asyncssh
+import psutil
 import pytest
 
 from clusterbench.base.connections import Connections
-from clusterbench.base.errors import ClusterbenchError, HostError
+from clusterbench.base.errors import ClusterbenchError, HostAwayError, HostError
 from clusterbench.base.paths import project_root
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.catalog import Catalog
@@ -113,3 +115,34 @@ def test_scripts_and_secrets_are_in_no_process_list(connections: Connections, la
     with Fleet.of(PLATFORM, connections) as fleet:
         seen = fleet.run_on("client", "secret=tell-nobody-4711; ps -ef | grep -c '[t]ell-nobody' || true").output
     assert seen.strip() == "0"
+
+
+@pytest.mark.parametrize("killed", ["tar", "gzip"])
+def test_a_transfer_that_is_killed_on_its_host_is_an_outage(
+    lab: Lab, connections: Connections, tmp_path: Path, killed: str
+) -> None:
+    """As when the host is switched off in its middle: what is left to read there is read when it is back."""
+    place = lab.layout.host_dir("client") / "large"
+    place.mkdir(mode=0o777)
+    with (place / "file").open("wb") as file:
+        file.truncate(50 * 2**30)  # of no blocks; it takes a minute to read
+
+    def kill() -> None:
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            for process in psutil.process_iter(["name", "cwd"]):
+                if (process.info["name"], process.info["cwd"]) == (killed, str(place)):
+                    process.kill()
+                    return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        is_told = pytest.raises(HostAwayError, match="it was killed there; did the host restart")
+        with Fleet.of(PLATFORM, connections) as fleet, is_told:
+            fleet.fetch("client", str(place), ["file"], tmp_path)
+    finally:
+        killer.join()
+        (place / "file").unlink()
+        place.rmdir()

@@ -47,6 +47,8 @@ TRANSFER_TIMEOUT_S = 600
 LEAST_FREE_BYTES = 2**20
 """Where less is left, a transfer to this machine that failed did so for want of space."""
 CLOSE_S = 5
+SIGNALLED = 128
+"""An exit status above it is that of a program which a signal ended; as when its host is switched off."""
 FREE_SPACE = "free some space in the work folder there"
 UNREACHABLE_S = 300
 """So long a host that could not be reached is not tried again, unless somebody waits for it: it may have restarted."""
@@ -301,7 +303,12 @@ class Fleet:
                     f"the disk of this worker ({os.uname().nodename}) is full: {into.parent}; free some space there. "
                     "What was measured stays on its host"
                 )
-            raise HostError(f"host {address}: files could not be read: {ssh.shortened(command)}")
+            words = bytes(done.stderr or b"").decode(errors="replace").strip() or "nothing"  # type: ignore[arg-type]
+            said = f"host {address}: files could not be read: {ssh.shortened(command)}\n  it said: {words}"
+            ended_by_signal = done.exit_status is None or not 0 <= done.exit_status <= SIGNALLED
+            if ended_by_signal or "signal 9" in words or "status 137" in words:  # tar says so of its gzip
+                raise HostAwayError(f"{said}\n  it was killed there; did the host restart?")
+            raise HostError(said)
 
     async def _fetch_all(
         self, places: Mapping[str, tuple[str, Path]], patterns: str, timeout_s: float
@@ -315,7 +322,7 @@ class Fleet:
                 connection = await self._connect(host)
                 async with self._transfers:
                     await self._pipe_out(
-                        connection, self.addresses[host], f"bash -c {quote(command)}", packed, timeout_s
+                        connection, self.addresses[host], f"env LC_ALL=C bash -c {quote(command)}", packed, timeout_s
                     )
                 await asyncio.to_thread(_unpack, packed, into)
             except HostError as error:
