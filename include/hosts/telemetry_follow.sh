@@ -11,6 +11,9 @@ interrupts() {
   done
 }
 
+# Whether process $1 is the collector of this folder.
+collects() { grep -q sadc "/proc/$1/comm" 2>/dev/null && [ "/proc/$1/cwd" -ef . ]; }
+
 # Of each function that is named, the file telemetry.<name>: the time, and the uptime then; after that, once a second,
 # what it says. Ends with process $1, or after $2 seconds.
 # No process a second, and bash 4 does not know the time: hence the uptime, and a pipe that nobody writes to.

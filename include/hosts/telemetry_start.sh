@@ -6,8 +6,7 @@
 mkdir -p "$directory"
 cd "$directory" || exit
 if [ -e telemetry.pid ]; then
-  pid=$(cat telemetry.pid)
-  if grep -q sadc "/proc/$pid/comm" 2>/dev/null && [ "/proc/$pid/cwd" -ef . ]; then exit 0; fi
+  if collects "$(cat telemetry.pid)"; then exit 0; fi
   rm -f telemetry.*  # of one that has ended, such as for want of room on its disk: no driver has been started since
 fi
 collector=$(PATH=$PATH:/usr/lib/sysstat:/usr/lib64/sa:/usr/lib/sa command -v sadc) || {

@@ -6,7 +6,7 @@ cd "$directory" 2>/dev/null || exit 0
 [ -e telemetry.pid ] || exit 0
 throttled >telemetry.throttled_at_end
 pid=$(cat telemetry.pid) costs='' follower_costs=''
-if grep -q sadc "/proc/$pid/comm" 2>/dev/null; then
+if collects "$pid"; then
   if [ -e telemetry.follower ] && [ "/proc/$(cat telemetry.follower)/cwd" -ef . ]; then
     follower=$(cat telemetry.follower)
     # It looks once a second only; this is after the measured window.

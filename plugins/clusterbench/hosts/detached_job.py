@@ -20,7 +20,7 @@ from uuid import uuid4
 from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
 from clusterbench.base.words import plural
-from clusterbench.hosts.fleet import FREE_SPACE, Fleet
+from clusterbench.hosts.fleet import FREE_SPACE, SIGNALLED, Fleet
 
 WAIT_SLICE_S = 60
 """How long one wait over SSH lasts before the connection is looked at again."""
@@ -75,8 +75,6 @@ class JobState:
 
 
 TIMED_OUT = 124
-SIGNALLED = 128
-"""A shell's exit status is this and a signal's number, of a process that a signal has ended."""
 
 
 def _name_of(number: int) -> str:

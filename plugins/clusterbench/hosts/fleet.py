@@ -48,7 +48,7 @@ LEAST_FREE_BYTES = 2**20
 """Where less is left, a transfer to this machine that failed did so for want of space."""
 CLOSE_S = 5
 SIGNALLED = 128
-"""An exit status above it is that of a program which a signal ended; as when its host is switched off."""
+"""A shell's exit status is this and a signal's number, of a process that a signal has ended."""
 FREE_SPACE = "free some space in the work folder there"
 UNREACHABLE_S = 300
 """So long a host that could not be reached is not tried again, unless somebody waits for it: it may have restarted."""
