@@ -100,6 +100,7 @@ def test_only_what_can_be_repeated_is_tried_again(dag: Any) -> None:
         assert task.retries == (0 if once else tasks.DEFAULTS["retries"]), task.task_id
         assert task.retry_delay == timedelta(seconds=tasks.RETRY_DELAY_S), task.task_id
         assert task.retry_exponential_backoff == tasks.DEFAULTS["retry_exponential_backoff"], task.task_id
+        assert task.max_retry_delay == tasks.DEFAULTS["max_retry_delay"], task.task_id
 
 
 # The DAG of an experiment.

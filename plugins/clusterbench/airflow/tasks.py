@@ -46,15 +46,17 @@ log = logging.getLogger(__name__)
 
 RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
 DEFAULTS: dict[str, Any] = {
-    "retries": 6,
+    "retries": 16,
     "retry_delay": timedelta(seconds=RETRY_DELAY_S),
     "retry_exponential_backoff": 2.0,
+    "max_retry_delay": timedelta(minutes=5),
 }
-"""Of every task. Each time that its worker dies, cannot write its log, or is unheard of for too long, a try is gone.
-Six more, with twice as long between them, last for ten minutes of that. A trial's driver is never started again (see
+"""Of every task. A try is gone each time that its worker dies, cannot write its log, is unheard of for too long, or
+cannot reach Airflow's API server, without which no task starts. Sixteen more, with twice as long between them up to
+five minutes, last for an hour of that: as long as hosts are waited for. A trial's driver is never started again (see
 ``hosts/detached_job.py``)."""
 ERROR_TRIES = 3
-"""A step that fails with the same error each time is not tried for ten minutes."""
+"""A step that fails with the same error each time is not tried for an hour."""
 WORKER_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE, errno.EIO)
 """The worker's disk is full or broken. Its supervisor ends when it cannot write the task's log; the task then has a
 broken pipe."""
