@@ -56,12 +56,11 @@ def test_a_killed_server_of_an_unnamed_unit_is_not_started_behind_its_back(world
 
 
 def test_a_frozen_server_is_brought_back_by_its_unit(world: Field) -> None:
-    of_it = f"$(cat {world.group}/cgroup.procs)"
     with engine_of(world) as engine:
-        world.db1.run(f"kill -STOP {of_it}")
+        world.db1.run(f"systemctl kill --signal=STOP {SERVICE}")
         try:
             (said,) = engine.recover()
         finally:
-            world.db1.run(f"kill -CONT {of_it}")
+            world.db1.run(f"systemctl kill --signal=CONT {SERVICE}")
     assert said.endswith(" was frozen, was ended and was started")
     assert world.unit_of_server() == SERVICE
