@@ -32,6 +32,9 @@ ExecStop={program}/pg_ctl -D {data} -w -t 3600 -m fast stop
 TimeoutStopSec=1h
 PIDFile={data}/postmaster.pid
 OOMScoreAdjust=-900
+
+[Install]
+WantedBy=multi-user.target
 """
 """As Debian's ``postgresql@.service`` says it, whose ``pg_ctlcluster`` calls ``pg_ctl``: nothing restarts it."""
 MAKE = """\
@@ -95,7 +98,7 @@ def start(database: Database, host: Host) -> None:
     values = {"data": database.data, "program": database.program, "language": LANGUAGE}
     host.run(MAKE.format(**values, own=database.own, role=ROLE, database=DATABASE), user=USER)
     unit = UNIT.format(**values, user=USER)
-    host.run(f"cat >/etc/systemd/system/{SERVICE} <<'END'\n{unit}END\nsystemctl daemon-reload; systemctl start {SERVICE}")
+    host.run(f"cat >/etc/systemd/system/{SERVICE} <<'END'\n{unit}END\nsystemctl enable --now --quiet {SERVICE}")
 
 
 def _give(path: Path, user_id: int) -> None:

@@ -7,6 +7,7 @@ Its control groups are one in each hierarchy of the machine, which is all that i
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAM = Path("/lib/systemd/systemd")
-NEEDED = (PROGRAM, Path("/usr/bin/dbus-daemon"))
 UNITS = PROGRAM.parent / "system"
+NEEDED = (PROGRAM, UNITS / "dbus.service", UNITS / "ssh.service")
 GROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = {"name=systemd", "memory", "pids"}
 END_S = 30
@@ -89,6 +90,15 @@ def hierarchies() -> list[Hierarchy]:
             named = ["none"] if any(word.startswith("name=") for word in options) else []
             found.append(Hierarchy(place, kind, ",".join(named + options) if kind == "cgroup" else ""))
     return found
+
+
+def missing() -> str:
+    """Why no host can boot a systemd here, or nothing."""
+    if absent := [str(path) for path in NEEDED if not path.exists()]:
+        return f"a host boots a systemd, for which {', '.join(absent)} must be there (Debian's systemd, dbus, openssh-server)"
+    if not any(each.kind == "cgroup2" or "name=systemd" in each.options for each in hierarchies()):
+        return f"a host boots a systemd, for which control groups must be mounted below {GROUPS}"
+    return "" if os.access(GROUPS, os.W_OK) else f"a host boots a systemd, for which {GROUPS} must be writable"
 
 
 @contextmanager

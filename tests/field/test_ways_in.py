@@ -21,14 +21,14 @@ from clusterbench.engines import Engine
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run import steps
 from clusterbench.spec.platform import Platform
-from tests.field.conftest import needs_root
+from tests.field.conftest import needs_field
 from tests.field.database import NAME, ROLE, SERVICE
 from tests.field.hosts import BEHIND_S, STRICT_PORT
 from tests.field.network import DATA, MANAGEMENT
 from tests.field.world import BASTION, PASSPHRASE, Field
 from tests.integration.helpers import changed, generated_run
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600), needs_root]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600), needs_field]
 
 WITHOUT_KEY: dict[str, Any] = {"private_key": "", "private_key_passphrase": "", "look_for_keys": "false"}
 NO_CERTIFICATE: dict[str, Any] = {"sslcert": "", "sslkey": ""}
