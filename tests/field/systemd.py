@@ -95,7 +95,7 @@ def hierarchies() -> list[Hierarchy]:
 def missing() -> str:
     """Why no host can boot a systemd here, or nothing."""
     if absent := [str(path) for path in NEEDED if not path.exists()]:
-        return f"a host boots a systemd, for which {', '.join(absent)} must be there (Debian's systemd, dbus, openssh-server)"
+        return f"a host boots a systemd, for which {', '.join(absent)} must be there (systemd, dbus, openssh-server)"
     if not any(each.kind == "cgroup2" or "name=systemd" in each.options for each in hierarchies()):
         return f"a host boots a systemd, for which control groups must be mounted below {GROUPS}"
     return "" if os.access(GROUPS, os.W_OK) else f"a host boots a systemd, for which {GROUPS} must be writable"
@@ -133,7 +133,7 @@ def _remove(group: Path) -> None:
 
 
 def install(own: Path, configuration: Path) -> None:
-    """The host's units in ``own``, and into its /etc what of the machine's must be its own: sshd has a configuration."""
+    """The host's units in ``own``; and in its /etc what they read: ``configuration`` is that of sshd."""
     units, etc = own / "units", own / "etc"
     for folder in (units, own / "generators", own / "dev"):
         folder.mkdir()

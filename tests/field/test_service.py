@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from clusterbench import engines
 from clusterbench.base.errors import EngineError
 from clusterbench.base.scripts import script
 from clusterbench.hosts.fleet import Fleet
+from clusterbench.run.doctor import server
 from clusterbench.spec.platform import Platform
 from tests.field.conftest import needs_field
 from tests.field.database import SERVICE
@@ -114,8 +116,9 @@ def test_a_unit_that_restarts_its_server_leaves_it_stopped_when_asked_to(world: 
 def test_a_server_that_its_unit_killed_was_not_stopped(world: Field) -> None:
     """systemctl itself says nothing of it. What is measured next would have recovered from a crash."""
     hangs = "[Service]\nExecStop=\nExecStop=/bin/sleep 3600\nTimeoutStopSec=500ms\nKillSignal=SIGCONT"
+    words = r"was killed, because it had not stopped within .*TimeoutStopSec \(500ms"
     with unit_with(world, hangs), engine_of(world) as engine:
-        with pytest.raises(EngineError, match=r"was killed, because it had not stopped within .*TimeoutStopSec \(500ms"):
+        with pytest.raises(EngineError, match=words):
             engine.stop()
         assert engine.answers()
 
@@ -144,9 +147,13 @@ def test_a_unit_that_only_stands_for_that_of_the_server_is_refused(world: Field)
     """As Debian's ``postgresql.service``, of which systemctl says at once that it is stopped."""
     started = process(world)
     stands = "[Service]\nType=oneshot\nExecStart=/bin/true\nRemainAfterExit=on"
-    with unit_with(world, stands, "postgresql.service"), engine_of(world, service="postgresql") as engine:
-        with pytest.raises(EngineError, match=f"belongs to {SERVICE}, not to postgresql; mend 'service'"):
-            engine.stop()
+    words = f"belongs to {SERVICE}, not to postgresql; mend 'service'"
+    with (
+        unit_with(world, stands, "postgresql.service"),
+        engine_of(world, service="postgresql") as engine,
+        pytest.raises(EngineError, match=words),
+    ):
+        engine.stop()
     assert process(world) == started
 
 
@@ -166,10 +173,30 @@ def test_limits_of_the_unit_and_of_what_it_is_in_are_facts(world: Field) -> None
 def test_what_a_login_starts_belongs_to_no_unit_of_the_host(world: Field) -> None:
     """Not in the session itself, and not in a scope within a unit for the user, as tmux asks for."""
     ask = script("postgres/installation", program="/bin") + script("postgres/instances", data_directories=["/"])
-    begun = "systemd-run --user --quiet --scope sleep 60 & sleep 60 & mine=$!"
-    found = "until scoped=$(systemctl --user list-units --plain --no-legend 'run-*.scope' | head -n 1) && [ \"$scoped\" ]"
-    pids = "cat /sys/fs/cgroup/systemd/user.slice/user-*.slice/user@*/*/run-*.scope/cgroup.procs | head -n 1"
-    said = f"{found}; do sleep 0.1; done; pid=$({pids}); cat /proc/$pid/cgroup; echo in: $(unit_of $pid) $(unit_of $mine)"
+    begin = "systemd-run --user --quiet --scope --unit=held sleep 60 & scope=$!; sleep 60 & mine=$!"
+    wait = "until systemctl --user --quiet is-active held.scope; do sleep 0.1; done"
+    tell = "cat /proc/$scope/cgroup; echo units: $(unit_of $scope) $(unit_of $mine); kill $scope $mine"
     with Fleet.of(Platform.model_validate(world.platform), world.connections()) as fleet:
-        output = fleet.run_on("db1", f"{ask}{begun}\n{said}; kill $pid $mine").output
-    assert "/user@" in output and output.splitlines()[-1] == "in:"
+        output = fleet.run_on("db1", f"{ask}\n{begin}\n{wait}\n{tell}").output
+    assert "/user@" in output and "/held.scope" in output and output.splitlines()[-1] == "units:"
+
+
+def test_shared_memory_that_goes_with_a_login_is_found(world: Field) -> None:
+    """systemd's own default takes it from a server whose user logs in, unless that is a system user's."""
+    shared = "ls /dev/shm | grep -c PostgreSQL || true"
+    with engine_of(world) as engine:
+        assert not found_wrong(engine) and int(world.db1.run(shared)) > 0
+    file = "/etc/systemd/logind.conf.d/postgresql.conf"
+    world.db1.run(f"mv {file} {file}.kept; systemctl restart systemd-logind")
+    try:
+        with engine_of(world) as engine:
+            assert found_wrong(engine) == {"shared memory": "RemoveIPC=no"}
+        wait_for(lambda: world.db1.run(shared) == "0", "the server's shared memory to go")
+    finally:
+        world.db1.run(f"mv {file}.kept {file}; systemctl restart systemd-logind; systemctl restart {SERVICE}")
+
+
+def found_wrong(engine: Any) -> dict[str, str]:
+    """What is bad -> the setting that its remedy names."""
+    remedies = {each.what: each.remedy for each in server.examine(engine) if each.verdict == "bad"}
+    return {what: str(re.search(r"\w+=\w+", remedy).group()) for what, remedy in remedies.items()}  # type: ignore[union-attr]

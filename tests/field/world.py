@@ -2,8 +2,8 @@
 
 Three hosts in namespaces of their own: ``gate``, the bastion and the only one that can be reached from here;
 ``client``, with the roles client and etl, whose clock is behind; ``db1``, booted by a systemd, with a PostgreSQL that
-speaks TLS only and is a unit of it. Hosts are logged in to through the bastion, over a slow network; data goes over another
-one. Sessions speak German, and one home is shared by all. It needs root.
+speaks TLS only and is a unit of it. Hosts are logged in to through the bastion, over a slow network; data goes over
+another one. Sessions speak German, and one home is shared by all. It needs root.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The server's processes, by pg_ctl alone, as whoever owns the data; and their logs."""
+"""The server's processes, by their unit of the service manager, or by pg_ctl as whoever owns the data; their logs."""
 
 from __future__ import annotations
 
@@ -127,6 +127,14 @@ def units(server: Server) -> dict[str, str]:
     """Data directory -> the unit of the service manager that its server belongs to, of those that belong to one."""
     said = server.on_instances("postgres/owner", server.instances(), "the login must own the server's files")
     return dict(line.split("\t") for output in said.values() for line in output.splitlines())
+
+
+def losing_memory(server: Server) -> list[str]:
+    """Data directories of servers whose shared memory goes when the last session of their user ends."""
+    if not server.facts_of_set_up.get("units"):
+        return []
+    said = server.on_instances("postgres/remove_ipc", server.instances(), "the login must own the server's files")
+    return [line for output in said.values() for line in output.splitlines()]
 
 
 def limits(server: Server) -> dict[str, Any]:
