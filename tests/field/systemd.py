@@ -57,7 +57,6 @@ mount --bind {own}/units {units}
 mount --bind {own}/generators {units}-generators
 mkdir /run/lock /run/user
 mount -t sysfs -o ro sysfs /sys
-mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup
 {groups}
 echo $$ >{own}/init.pid
 exec env -i container=clusterbench PATH=/usr/sbin:/usr/bin:/sbin:/bin {program} --system
@@ -72,11 +71,10 @@ class Hierarchy:
     kind: str
     options: str
 
-    def mounted(self) -> str:
-        """The commands that mount it in a namespace of groups, of which it then shows no more."""
-        options = f"-o {self.options}" if self.options else ""
-        folder = "" if self.place == GROUPS else f"mkdir -p {self.place}; "
-        return f"{folder}mount -t {self.kind} {options} cgroup {self.place}"
+    def mount(self) -> str:
+        """The command that mounts it in a namespace of groups, of which it then shows no more."""
+        options = f"-o {self.options} " if self.options else ""
+        return f"mount -t {self.kind} {options}cgroup {self.place}"
 
 
 def hierarchies() -> list[Hierarchy]:
@@ -158,10 +156,16 @@ def install(own: Path, configuration: Path) -> None:
 
 def boot(folder: Path, own: Path) -> str:
     """The commands that come after those of every host, and never end."""
-    return BOOT.format(
-        folder=folder,
-        own=own,
-        units=UNITS.resolve(),
-        program=PROGRAM,
-        groups="\n".join([*(each.mounted() for each in hierarchies()), "mount -o remount,ro /sys/fs/cgroup || true"]),
-    )
+    return BOOT.format(folder=folder, own=own, units=UNITS.resolve(), program=PROGRAM, groups="\n".join(_mounts()))
+
+
+def _mounts() -> Iterator[str]:
+    """Version 2 alone, or a folder of hierarchies that is then closed: systemd would mount others, for all to see."""
+    found = hierarchies()
+    if [each.place for each in found] == [GROUPS]:
+        yield found[0].mount()
+        return
+    yield f"mount -t tmpfs -o mode=755 tmpfs {GROUPS}"
+    for each in found:
+        yield f"mkdir {each.place}; {each.mount()}"
+    yield f"mount -o remount,ro {GROUPS}"
