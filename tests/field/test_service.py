@@ -184,12 +184,11 @@ def test_what_a_login_starts_belongs_to_no_unit_of_the_host(world: Field) -> Non
 def test_shared_memory_that_goes_with_a_login_is_found(world: Field) -> None:
     """systemd's own default takes it from a server whose user logs in, unless that is a system user's."""
     shared = "ls /dev/shm | grep -c PostgreSQL || true"
-    with engine_of(world) as engine:
-        assert not found_wrong(engine) and int(world.db1.run(shared)) > 0
     file = "/etc/systemd/logind.conf.d/postgresql.conf"
-    world.db1.run(f"mv {file} {file}.kept; systemctl restart systemd-logind")
     try:
         with engine_of(world) as engine:
+            assert not found_wrong(engine) and int(world.db1.run(shared)) > 0
+            world.db1.run(f"mv {file} {file}.kept; systemctl restart systemd-logind")
             assert found_wrong(engine) == {"shared memory": "RemoveIPC=no"}
         wait_for(lambda: world.db1.run(shared) == "0", "the server's shared memory to go")
     finally:

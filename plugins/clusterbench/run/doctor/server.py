@@ -54,7 +54,7 @@ def _memory(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
     if losing := known.get("losing_memory"):
         found = f"goes with the last session of the server's user, ours or another's: {', '.join(losing)}"
         remedy = (
-            "write 'RemoveIPC=no' into /etc/systemd/logind.conf and restart systemd-logind; else queries fail at times"
+            "write 'RemoveIPC=no' into /etc/systemd/logind.conf and restart systemd-logind; else no session is let in then"
         )
         yield Finding("shared memory", "database", found, "bad", remedy)
 
