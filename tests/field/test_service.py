@@ -74,6 +74,9 @@ def test_a_platform_that_names_no_unit_leaves_its_server_alone(world: Field) -> 
         with pytest.raises(EngineError, match=f"(?s)belongs to the unit {SERVICE}.*write 'service: UNIT'"):
             engine.stop()
         assert engine.answers()
+        (found,) = [each for each in server.examine(engine) if each.what == "service"]
+    assert (found.verdict, found.found) == ("bad", f"the server belongs to the unit {SERVICE}")
+    assert found.remedy == "write 'service: postgresql@field'"
     assert process(world) == started
 
 

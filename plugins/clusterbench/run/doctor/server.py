@@ -53,9 +53,7 @@ def _owner(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
 def _memory(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
     if losing := known.get("losing_memory"):
         found = f"goes with the last session of the server's user, ours or another's: {', '.join(losing)}"
-        remedy = (
-            "write 'RemoveIPC=no' into /etc/systemd/logind.conf and restart systemd-logind; else no session is let in then"
-        )
+        remedy = "'RemoveIPC=no' in /etc/systemd/logind.conf, and restart systemd-logind; without it nobody is let in"
         yield Finding("shared memory", "database", found, "bad", remedy)
 
 
