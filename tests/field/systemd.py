@@ -17,7 +17,9 @@ from pathlib import Path
 
 PROGRAM = Path("/lib/systemd/systemd")
 UNITS = PROGRAM.parent / "system"
-NEEDED = (PROGRAM, UNITS / "dbus.service", UNITS / "ssh.service")
+NEEDED = {"systemd": PROGRAM, "dbus": UNITS / "dbus.service", "openssh-server": UNITS / "ssh.service"}
+"""Package -> what is there with it."""
+PAM = "*/security/pam_systemd.so"
 GROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = {"name=systemd", "memory", "pids"}
 END_S = 30
@@ -92,8 +94,11 @@ def hierarchies() -> list[Hierarchy]:
 
 def missing() -> str:
     """Why no host can boot a systemd here, or nothing."""
-    if absent := [str(path) for path in NEEDED if not path.exists()]:
-        return f"a host boots a systemd, for which {', '.join(absent)} must be there (systemd, dbus, openssh-server)"
+    absent = [package for package, path in NEEDED.items() if not path.exists()]
+    if not any(Path("/usr/lib").glob(PAM)):
+        absent.append("libpam-systemd")
+    if absent:
+        return f"a host boots a systemd, for which Debian's {', '.join(absent)} must be installed"
     if not any(each.kind == "cgroup2" or "name=systemd" in each.options for each in hierarchies()):
         return f"a host boots a systemd, for which control groups must be mounted below {GROUPS}"
     return "" if os.access(GROUPS, os.W_OK) else f"a host boots a systemd, for which {GROUPS} must be writable"
