@@ -2,9 +2,9 @@
 # What a host's control groups (cgroups, version 1 or 2) limit: functions for a shell, also one under "set -euo pipefail".
 # A VM of the lab, or a container, is a group of processes with such limits.
 
-# control_group CONTROLLER: the login's group of processes as far as a controller of the kernel, such as cpu, limits it.
-# Sets root, the folder of that controller's groups; group, the path below it, without a slash at its end; and listed,
-# the path as the kernel lists it. False where there are no groups.
+# control_group CONTROLLER [PROCESS]: the login's group of processes, or that of a process, as far as a controller of the
+# kernel, such as cpu, limits it. Sets root, the folder of that controller's groups; group, the path below it, without a
+# slash at its end; and listed, the path as the kernel lists it. False where there are no groups.
 control_group() {
   local controllers path
   root='' listed=''
@@ -13,13 +13,28 @@ control_group() {
       *,"$1",*) root=/sys/fs/cgroup/$1 listed=$path ;;
       ,,) [ "$root" ] || root=/sys/fs/cgroup listed=$path ;;  # version 2 has all controllers in one place
     esac
-  done </proc/self/cgroup
+  done <"/proc/${2:-self}/cgroup"
   # Beside version 1, version 2 is here.
   [ "$root" != /sys/fs/cgroup ] || [ ! -d /sys/fs/cgroup/unified ] || root=/sys/fs/cgroup/unified
   group=$listed
   [ -d "$root$group" ] || group=''  # a container may see its own group as the root
   group=${group%/}
   [ "$root" ]
+}
+
+# limits_of [PROCESS]: the files of that group and of those above it that have a limit in them.
+limits_of() {
+  local root group listed controller file
+  for controller in cpu memory; do
+    control_group $controller "${1:-self}" || continue
+    while :; do
+      for file in "$root$group"/{cpu.max,cpu.cfs_quota_us,cpu.cfs_period_us,memory.max,memory.limit_in_bytes}; do
+        [ ! -r "$file" ] || echo "$file"
+      done
+      [ "$group" ] || break
+      group=${group%/*}
+    done
+  done
 }
 
 # Microseconds for which the login's group of processes stood still at its own CPU limit, and for which groups above it

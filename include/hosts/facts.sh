@@ -119,15 +119,8 @@ tell /sys/class/dmi/id/{sys_vendor,product_name,product_version,bios_version,bio
   /run/systemd/container /proc/1/cgroup
 for file in /.dockerenv /run/.containerenv; do [[ -e $file ]] && told "$file" yes; done
 type -P systemd-detect-virt >/dev/null && told '$container' "$(exec systemd-detect-virt --container 2>/dev/null)"
-for controller in cpu memory; do
-  control_group $controller || continue
-  while :; do
-    # shellcheck disable=SC2154  # control_group sets root and group
-    tell "$root$group"/{cpu.max,cpu.cfs_quota_us,cpu.cfs_period_us,memory.max,memory.limit_in_bytes}
-    [[ $group ]] || break
-    group=${group%/*}
-  done
-done
+mapfile -t files < <(limits_of)
+tell "${files[@]}"
 
 # Whether anybody keeps the clock right.
 [[ -e /run/systemd/timesync/synchronized ]] && told /run/systemd/timesync/synchronized yes

@@ -23,9 +23,31 @@ alive() {
       "/proc/$pid/status" 2>/dev/null
 }
 
-# unit_of PROCESS: the unit of the service manager that a process belongs to, as its control group names it.
+# accepts DIRECTORY: whether its server takes sessions. From version 10 on it says so itself, as pg_ctl reads it.
+accepts() {
+  alive "$1" || return 1
+  case $(sed -n 8p "$1/postmaster.pid" 2>/dev/null) in
+    ready* | standby*) return 0 ;;
+    '') asked "$1" 3 ;;
+    *) return 1 ;;
+  esac
+}
+
+# asked DIRECTORY SECONDS: 0: its server takes sessions, or nobody can ask; 1: it does not yet; 2: it says nothing.
+asked() {
+  local port socket address
+  { read -r _; read -r _; read -r _; read -r port; read -r socket; read -r address || true; } <"$1/postmaster.pid" || true
+  case ${address:=localhost} in '*' | 0.0.0.0 | ::) address=localhost ;; esac
+  # It needs no login. A frozen server still has its connections accepted, by the kernel, and then says nothing.
+  [ -n "$port" ] && [ -x "${program:?}/pg_isready" ] || return 0
+  "$program/pg_isready" -q -t "$2" -h "${socket:-$address}" -p "$port"
+}
+
+# unit_of PROCESS: the unit of the service manager that a process belongs to, as its control group names it: the
+# innermost. What a login has started is in a scope, also where that is within a unit for the user.
 unit_of() {
-  grep -E '^(0:|[0-9]+:name=systemd):' "/proc/$1/cgroup" 2>/dev/null | tr / '\n' | grep '[.]service$' | tail -n 1 || true
+  grep -E '^(0:|[0-9]+:name=systemd):' "/proc/$1/cgroup" 2>/dev/null | tr / '\n' |
+    awk '/[.](service|scope)$/ {unit = $0} END {if (unit ~ /[.]service$/) print unit}'
 }
 
 # owner_of DIRECTORY: the unit that the server belongs to, where that is not this login's own.

@@ -6,13 +6,9 @@
 
 look() {
   alive "$1" || return 0
-  local said=answers pid started port socket address
-  { read -r pid; read -r _; read -r started; read -r port; read -r socket; read -r address || true; } \
-    <"$1/postmaster.pid" || true
-  case ${address:=localhost} in '*' | 0.0.0.0 | ::) address=localhost ;; esac
-  # It needs no login. A frozen server still has its connections accepted, by the kernel, and then says nothing.
-  [ -z "$port" ] || [ ! -x "$program/pg_isready" ] ||
-    "$program/pg_isready" -q -t "$ready_s" -h "${socket:-$address}" -p "$port" || [ $? -ne 2 ] || said=silent
+  local said=answers pid started
+  { read -r pid; read -r _; read -r started; } <"$1/postmaster.pid" || true
+  asked "$1" "$ready_s" || [ $? -ne 2 ] || said=silent
   [ $said = answers ] || ! grep -q '^State:[[:space:]]*[Tt]' "/proc/$pid/status" 2>/dev/null || said=frozen
   printf '%s\t%s\t%s\n' "$1" "$started" "$said"
 }

@@ -13,10 +13,11 @@ from clusterbench.base.connections import Connections
 from clusterbench.base.paths import project_root
 from clusterbench_lab.s3 import S3Server
 from tests import BLOCK
-from tests.field import storage
+from tests.field import storage, systemd
 from tests.field.world import Field, field
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="hosts in namespaces need root")
+MISSING = systemd.missing() if os.geteuid() == 0 else "hosts in namespaces need root"
+needs_field = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,11 @@
 """The field's PostgreSQL: on its data network, over TLS only, with a client certificate; somebody else's to restart.
 
-On a real host systemd would run it as a unit. No systemd can safely be booted here, so two things stand for it: the
-server is in a control group of the name that systemd would give it, by which ``/proc/PID/cgroup`` tells the unit, and
-the host's ``/usr/bin/systemctl`` is a script that starts and stops that one unit, for root only.
+A unit of the host's systemd runs it, as a distribution's would.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,34 +17,26 @@ PORT = 5432
 NAME = "db1.field"
 """The host of the database's connection, which is in the server's certificate: its address of the data network."""
 ROLE, DATABASE = "measurer", "bench"
-GROUPS = next(path for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup")) if path.is_dir())
-"""Where systemd has its control groups: a hierarchy of its own, or version 2."""
-END_S = 30
+UNIT = """\
+[Unit]
+Description=PostgreSQL of the field
+After=network.target
 
-# systemd, too, lets what was stopped by a signal go on, so that it hears that it is to end.
-SYSTEMCTL = """\
-#!/bin/bash
-# Stands for a systemd, which cannot be booted in a namespace: it knows one unit, and how to start and stop it.
-set -eu
-case "${{2-}}" in {service} | {unit}) ;; *) echo "Unit ${{2-}} not found." >&2; exit 5 ;; esac
-pid() {{ head -n 1 {data}/postmaster.pid 2>/dev/null; }}
-active() {{ kill -0 "$(pid)" 2>/dev/null; }}
-as_owner() {{
-  cd /
-  exec setpriv --reuid={user} --regid={user} --init-groups \\
-    env -i PATH=/usr/bin:/bin HOME=/ LANG={language} {program}/pg_ctl -D {data} -w "$@" >/dev/null </dev/null
-}}
-if [ "$1" = is-active ]; then
-  if active; then echo active; else echo inactive; exit 3; fi
-  exit
-fi
-[ "$(id -u)" = 0 ] || {{ echo "Failed to $1 $2: Interactive authentication required." >&2; exit 1; }}
-case "$1" in
-  start) active || (echo "$BASHPID" >{group}/cgroup.procs; as_owner -t 60 -l {data}/start.log start) ;;
-  stop) ! active || (kill -CONT $(cat {group}/cgroup.procs); as_owner -t 60 -m fast stop) ;;
-  *) echo "Unknown command verb $1." >&2; exit 1 ;;
-esac
+[Service]
+Type=forking
+User={user}
+Environment=LANG={language}
+ExecStart={program}/pg_ctl -D {data} -w -t 3600 -l {data}/start.log start
+TimeoutStartSec=infinity
+ExecStop={program}/pg_ctl -D {data} -w -t 3600 -m fast stop
+TimeoutStopSec=1h
+PIDFile={data}/postmaster.pid
+OOMScoreAdjust=-900
+
+[Install]
+WantedBy=multi-user.target
 """
+"""As Debian's ``postgresql@.service`` says it, whose ``pg_ctlcluster`` calls ``pg_ctl``: nothing restarts it."""
 MAKE = """\
 set -eu; export LANG={language}
 {program}/initdb -D {data} -U {role} --pwfile={own}/role_password --auth=scram-sha-256 >/dev/null
@@ -86,19 +73,6 @@ class Database:
         return self.own / "data"
 
 
-def systemctl(database: Database, group: Path) -> str:
-    """The text of the host's ``/usr/bin/systemctl``."""
-    return SYSTEMCTL.format(
-        service=SERVICE,
-        unit=SERVICE.removesuffix(".service"),
-        data=database.data,
-        program=database.program,
-        group=group,
-        user=USER,
-        language=LANGUAGE,
-    )
-
-
 def write(own: Path, program: Path, address: str, user_id: int, password: str) -> Database:
     """What the server is made from; made and started where its host is up."""
     authority = Authority("The field's authority")
@@ -121,41 +95,10 @@ def write(own: Path, program: Path, address: str, user_id: int, password: str) -
 
 
 def start(database: Database, host: Host) -> None:
-    values = {"data": database.data, "program": database.program, "own": database.own}
-    host.run(MAKE.format(**values, language=LANGUAGE, role=ROLE, database=DATABASE), user=USER)
-    host.run(f"systemctl start {SERVICE}")
-
-
-@contextmanager
-def control_groups(top_name: str, *names: str) -> Iterator[list[Path]]:
-    """Groups of the field's own, by name; they go when the last process in them has ended."""
-    top = GROUPS / top_name
-    made = [top / name for name in names]
-    for group in made:
-        group.mkdir(parents=True)
-    try:
-        yield made
-    finally:
-        remove_groups(top)
-
-
-def remove_groups(top: Path) -> None:
-    """With all below it."""
-    for group in [*sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True), top]:
-        _remove(group)
-
-
-def _remove(group: Path) -> None:
-    """A process that was killed is counted for a moment."""
-    until = time.monotonic() + END_S
-    while True:
-        try:
-            group.rmdir()
-            return
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)
+    values = {"data": database.data, "program": database.program, "language": LANGUAGE}
+    host.run(MAKE.format(**values, own=database.own, role=ROLE, database=DATABASE), user=USER)
+    unit = UNIT.format(**values, user=USER)
+    host.run(f"cat >/etc/systemd/system/{SERVICE} <<'END'\n{unit}END\nsystemctl enable --now --quiet {SERVICE}")
 
 
 def _give(path: Path, user_id: int) -> None:

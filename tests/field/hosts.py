@@ -8,11 +8,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.field import systemd
 from tests.field.network import Network, do
 
 USER, LANGUAGE = "bench", "de_DE.UTF-8"
@@ -24,11 +25,7 @@ READY_S = 60
 
 INSIDE = """\
 set -e
-echo $$ >{group}/cgroup.procs
 hostname {name}
-mount --rbind /sys/fs/cgroup {own}/cgroup
-mount -t sysfs sysfs /sys
-mount --rbind {own}/cgroup /sys/fs/cgroup
 mount -t tmpfs -o mode=755 tmpfs /run; mkdir /run/sshd
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mount -t tmpfs -o mode=1777 tmpfs /var/tmp
@@ -37,7 +34,11 @@ mount -t tmpfs -o mode=750 tmpfs /etc/sudoers.d
 cp {own}/sudoers /etc/sudoers.d/clusterbench; chmod 440 /etc/sudoers.d/clusterbench
 mount -t tmpfs -o mode=755 tmpfs /etc/security/limits.d
 mount --bind {folder}/locale /usr/lib/locale
-{more}
+"""
+SSHD_ALONE = """\
+mount --rbind /sys/fs/cgroup {own}/cgroup
+mount -t sysfs sysfs /sys
+mount --rbind {own}/cgroup /sys/fs/cgroup
 for config in {configs}; do env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /usr/sbin/sshd -D -e -f $config & done
 echo $$ >{own}/init.pid
 wait
@@ -78,7 +79,7 @@ class Host:
 
     def run(self, command: str, *, user: str = "root") -> str:
         pid = Path(f"/proc/{self.parent}/task/{self.parent}/children").read_text().strip()
-        inside = ["nsenter", "--target", pid, "--net", "--ipc", "--uts", "--mount", "--pid", "--wd=/"]
+        inside = ["nsenter", "--target", pid, "--net", "--ipc", "--uts", "--mount", "--pid", "--cgroup", "--wd=/"]
         switch = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         return do(*inside, *switch, "bash", "-c", command).strip()
 
@@ -106,15 +107,15 @@ def host(
     account: Account,
     names: Mapping[str, str],
     *,
-    group: Path,
     sudoers: str = "",
     address: str = "",
     clock_behind: bool = False,
-    more: str = "",
+    groups: Sequence[Path] = (),
 ) -> Iterator[Host]:
     """Logged in to at its management address, and at ``address``. ``names`` are those of its /etc/hosts.
 
-    It ends with its network's namespace, whose processes are ended.
+    In control groups of its own it boots a systemd; else there is sshd alone. It ends with its network's namespace,
+    whose processes are ended.
     """
     own = folder / name
     (own / "cgroup").mkdir(parents=True)
@@ -122,19 +123,16 @@ def host(
     (own / "sudoers").write_text(sudoers)
     do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(own / "host_key"))
     configs = _write_configs(own, [wires.management(name), *filter(None, [address])], is_bastion=bool(address))
-    script = INSIDE.format(name=name, own=own, folder=folder, group=group, more=more, configs=" ".join(configs))
-    unshared = [
-        "unshare",
-        "--uts",
-        "--ipc",
-        "--mount",
-        "--propagation",
-        "private",
-        "--pid",
-        "--kill-child",
-        "--mount-proc",
-    ]
-    entered = ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net=/run/netns/{wires.namespace(name)}"]
+    script = INSIDE.format(name=name, own=own, folder=folder)
+    if groups:
+        systemd.install(own, Path(configs[0]))
+        script += systemd.boot(folder, own)
+    else:
+        script += SSHD_ALONE.format(own=own, configs=" ".join(configs))
+    grouped = ["bash", "-c", systemd.ENTER.format(groups=" ".join(map(str, groups))), "bash"] if groups else []
+    spaces = ["--uts", "--ipc", "--mount", "--pid", *(["--cgroup"] if groups else [])]
+    unshared = ["unshare", *spaces, "--propagation", "private", "--kill-child", "--mount-proc"]
+    entered = ["setpriv", "--pdeathsig", "KILL", *grouped, "nsenter", f"--net=/run/netns/{wires.namespace(name)}"]
     with (own / "log").open("w") as log:
         command = [*entered, *unshared, "bash", "-c", script]
         started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

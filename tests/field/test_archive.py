@@ -13,7 +13,7 @@ from clusterbench.run.run import Run
 from clusterbench_lab.layout import BUCKET
 from clusterbench_lab.s3 import S3Server
 from tests.field import storage
-from tests.field.conftest import needs_root
+from tests.field.conftest import needs_field
 from tests.field.runs import measured
 from tests.field.s3_proxy import Proxy, proxy
 from tests.field.world import Field
@@ -40,7 +40,7 @@ def test_a_slow_server_keeps_what_it_is_given(archive: S3Server, tmp_path: Path)
         assert made.asked >= 6
 
 
-@needs_root
+@needs_field
 def test_a_run_with_a_slow_archive_is_valid(world: Field, archive: S3Server, project: Path) -> None:
     with proxy(archive, delay_s=0.1) as made:
         connections = storage.archived(world.connections(), storage.connection(archive, made.endpoint_url))

@@ -15,10 +15,10 @@ from clusterbench.base.paths import project_root
 from clusterbench.run.run import Run
 from clusterbench.run.weekly import choices_of
 from clusterbench.spec.catalog import Catalog
-from tests.field.conftest import needs_root
+from tests.field.conftest import needs_field
 from tests.field.runs import measured
 
-pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1200), needs_root]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1200), needs_field]
 
 PARTS = [
     experiment.experiment

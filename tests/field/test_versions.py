@@ -11,11 +11,11 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.run.run import Run
 from tests.field.binaries import VERSIONS
-from tests.field.conftest import needs_root
+from tests.field.conftest import needs_field
 from tests.field.runs import measured
 from tests.field.world import Field, field
 
-pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1200), needs_root]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1200), needs_field]
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -1,9 +1,9 @@
 """The field: a second world to test in, as unlike the lab as a customer's cluster is, on this one machine.
 
 Three hosts in namespaces of their own: ``gate``, the bastion and the only one that can be reached from here;
-``client``, with the roles client and etl, whose clock is behind; ``db1`` with a PostgreSQL that speaks TLS only and
-belongs to a service manager. Hosts are logged in to through the bastion, over a slow network; data goes over another
-one. Sessions speak German, and one home is shared by all. It needs root.
+``client``, with the roles client and etl, whose clock is behind; ``db1``, booted by a systemd, with a PostgreSQL that
+speaks TLS only and is a unit of it. Hosts are logged in to through the bastion, over a slow network; data goes over
+another one. Sessions speak German, and one home is shared by all. It needs root.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import field as attribute
@@ -26,9 +26,9 @@ from clusterbench.base.errors import ClusterbenchError
 from clusterbench.hosts.sudoers import sudoers
 from clusterbench.spec.platform import Platform
 from clusterbench_lab.postgres import binary_dir
-from tests.field import binaries, hosts
+from tests.field import binaries, hosts, systemd
 from tests.field import database as databases
-from tests.field.database import DATABASE, NAME, ROLE, SERVICE, Database, control_groups
+from tests.field.database import DATABASE, NAME, ROLE, SERVICE, Database
 from tests.field.hosts import USER, Account, Host
 from tests.field.network import NAMESPACE, Network, do, network
 
@@ -68,16 +68,15 @@ class Field:
     account: Account
     private_key: str = attribute(repr=False)
     database: Database
-    group: Path
-    """The control group of the database's unit."""
     platform: dict[str, Any]
     version: str
     """Of its PostgreSQL, where it is not Debian's."""
 
     def unit_of_server(self) -> str:
-        """As the server's control group tells it."""
+        """As the server's control groups tell it."""
         found = self.db1.run(f"cat /proc/$(head -n 1 {self.database.data}/postmaster.pid)/cgroup")
-        return "".join(line.rpartition("/")[2] for line in found.splitlines() if "/system.slice/" in line)
+        (unit,) = {line.rpartition("/")[2] for line in found.splitlines() if "/system.slice/" in line}
+        return unit
 
     def connections(self) -> Connections:
         """As a secrets backend has them: no file of a worker is needed."""
@@ -126,8 +125,7 @@ def field(version: str = "", **changes: Any) -> Iterator[Field]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
         folder.chmod(0o755)
         program = binaries.unpack(version, folder / "program") if version else binary_dir()
-        names = ("system.slice/" + SERVICE, *(f"user.slice/session-{host}.scope" for host in (BASTION, *HOSTS)))
-        group, *sessions = stack.enter_context(control_groups(folder.name, *names))
+        groups = stack.enter_context(systemd.control_groups(folder.name))
         wires = stack.enter_context(network(BASTION, HOSTS))
         platform = PLATFORM | {"data_network": wires.data_network} | changes
         hosts.make_locales(folder / "locale")
@@ -135,9 +133,9 @@ def field(version: str = "", **changes: Any) -> Iterator[Field]:
         made = databases.write(
             folder / "database", program, wires.data("db1"), account.user_id, secrets.token_urlsafe(24)
         )
-        found = _hosts(stack, folder, wires, account, made, platform, group, sessions)
+        found = _hosts(stack, folder, wires, account, made, platform, groups)
         databases.start(made, found["db1"])
-        up: dict[str, Any] = {**found, "account": account, "private_key": private_key, "database": made, "group": group}
+        up: dict[str, Any] = {**found, "account": account, "private_key": private_key, "database": made}
         yield Field(wires, **up, platform=platform, version=version)
 
 
@@ -146,13 +144,14 @@ def remove_orphans() -> None:
     for namespace in do("ip", "netns", "list").splitlines():
         if (found := NAMESPACE.match(namespace)) and not Path(f"/proc/{found['maker']}").exists():
             do("ip", "netns", "delete", namespace.split()[0])
-    for folder in (*Path(tempfile.gettempdir()).glob(f"{PREFIX}*"), *databases.GROUPS.glob(f"{PREFIX}*")):
-        maker = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if maker.isdigit() and not Path(f"/proc/{maker}").exists():
-            if folder.parent == databases.GROUPS:
-                databases.remove_groups(folder)
-            else:
-                shutil.rmtree(folder, ignore_errors=True)
+    for place in (Path(tempfile.gettempdir()), *(each.place for each in systemd.hierarchies())):
+        for left in place.glob(f"{PREFIX}*"):
+            maker = left.name.removeprefix(PREFIX).partition("-")[0]
+            if maker.isdigit() and not Path(f"/proc/{maker}").exists():
+                if place == Path(tempfile.gettempdir()):
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    systemd.remove_group(left)
 
 
 def _hosts(
@@ -162,23 +161,18 @@ def _hosts(
     account: Account,
     made: Database,
     platform: dict[str, Any],
-    group: Path,
-    sessions: list[Path],
+    groups: Sequence[Path],
 ) -> dict[str, Host]:
-    """All of them, up until the stack ends; ``sessions`` are the control groups of their logins."""
-    command = folder / "systemctl"
-    command.write_text(databases.systemctl(made, group))
-    command.chmod(0o755)
+    """All of them, up until the stack ends; ``groups`` are those of the host that boots a systemd."""
     names = {each: wires.management(each) for each in wires.hosts} | {NAME: wires.data("db1")}
     allowed = sudoers(Platform.model_validate(platform), [USER])
     own: dict[str, dict[str, Any]] = {
         BASTION: {"address": wires.bastion},
         "client": {"sudoers": allowed, "clock_behind": True},
-        "db1": {"sudoers": allowed, "more": f"mount --bind {command} /usr/bin/systemctl"},
+        "db1": {"sudoers": allowed, "groups": groups},
     }
     return {
-        name: stack.enter_context(hosts.host(folder, name, wires, account, names, group=session, **own[name]))
-        for name, session in zip(wires.hosts, sessions, strict=True)
+        name: stack.enter_context(hosts.host(folder, name, wires, account, names, **own[name])) for name in wires.hosts
     }
 
 

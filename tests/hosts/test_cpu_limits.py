@@ -20,7 +20,7 @@ def bash(text: str, cgroup: Path, groups: str) -> str:
     """``text`` on a host whose groups are the files below ``cgroup``, and whose login is in ``groups``."""
     (cgroup.parent / "groups").write_text(groups)
     functions = (script("hosts/cgroups") + script("hosts/telemetry_follow")).replace("/sys/fs/cgroup", str(cgroup))
-    functions = functions.replace("/proc/self/cgroup", str(cgroup.parent / "groups"))
+    functions = functions.replace('"/proc/${2:-self}/cgroup"', str(cgroup.parent / "groups"))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", functions + text], capture_output=True, text=True, check=True
     )

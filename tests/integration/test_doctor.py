@@ -14,10 +14,9 @@ import pytest
 
 from clusterbench.base.archive import Store
 from clusterbench.base.connections import Connection, Connections
-from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import project_root
 from clusterbench.cli.main import main
-from clusterbench.engines import Engine, as_database, engine_class
+from clusterbench.engines import Engine, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run.doctor import hosts, server
 from clusterbench.run.doctor.finding import Finding, folded
@@ -26,7 +25,6 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.platform import Host
 from clusterbench_lab import Lab
 from tests.integration.helpers import changed, new_run, on_testbed
-from tests.integration.namespaces import needs_root
 
 pytestmark = pytest.mark.lab
 LAB_DB1 = Catalog(project_root()).platform("lab_db1")
@@ -123,44 +121,6 @@ def test_database_that_lets_nobody_in_is_told_with_its_connection(connections: C
         engine = engine_class("postgres")(LAB_DB1, fleet, wrong("lab_db1_postgres"))
         ((_, found),) = bad(list(server.examine(engine)))["engine"]
     assert "password authentication failed" in found and "is connection 'lab_db1_postgres' right?" in found
-
-
-@needs_root
-def test_server_that_belongs_to_a_unit_is_found_and_not_touched_behind_its_back(connections: Connections) -> None:
-    """In a control group as systemd makes one for a unit; no other proof of systemd's is looked at."""
-    with asked(connections) as engine:
-        before = engine.state()
-        (data,) = (Path(each["data_directory"]) for each in [engine.facts()])
-        pids = {int((data / "postmaster.pid").read_text().splitlines()[0])}
-        with unit("postgresql@15-main.service", pids):
-            wrong = bad(list(server.examine(engine)))
-            engine.platform = LAB_DB1
-            with pytest.raises(
-                EngineError, match=r"belongs to the unit postgresql@15-main.service, and is not stopped"
-            ):
-                as_database(engine).stop()
-        assert engine.state() == before
-    assert wrong["service"] == [("database", "the server belongs to the unit postgresql@15-main.service")]
-
-
-@contextmanager
-def unit(name: str, pids: set[int]) -> Iterator[None]:
-    """Processes in a control group of that name, below systemd's own hierarchy."""
-    root = Path("/sys/fs/cgroup/systemd")
-    home = root if root.is_dir() else Path("/sys/fs/cgroup")
-    if not home.is_dir():
-        pytest.fail("no control groups here: this cannot be tried")
-    group, was = home / f"clusterbench-test-{os.getpid()}" / name, home
-    group.mkdir(parents=True)
-    try:
-        for pid in pids:
-            (group / "cgroup.procs").write_text(str(pid))
-        yield
-    finally:
-        for pid in (group / "cgroup.procs").read_text().split():
-            (was / "cgroup.procs").write_text(pid)
-        group.rmdir()
-        group.parent.rmdir()
 
 
 def test_archive_that_writes_over_what_is_there_is_found(

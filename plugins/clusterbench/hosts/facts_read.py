@@ -64,7 +64,7 @@ def read(text: str) -> Facts:
     """Facts of one host; the values are text, or whole numbers in the unit that ends their name."""
     told = Told(text)
     found: Facts = {}
-    for part in (_system, _processors, _memory, _numa_nodes, _disks, _nics, _file_systems, _where, _limits, _versions):
+    for part in (_system, _processors, _memory, _numa_nodes, _disks, _nics, _file_systems, _where, limits, _versions):
         found |= part(told)
     return {name: value for name, value in found.items() if value not in (None, "", {})}
 
@@ -249,8 +249,8 @@ def _container(told: Told) -> str | None:
     )
 
 
-def _limits(told: Told) -> Facts:
-    """The tightest limits of the control groups that the login is in.
+def limits(told: Told) -> Facts:
+    """The tightest limits of the control groups that are told, those of the login or of a server; None: no limit.
 
     A container sees all processors and memory of its machine, and may use less.
     """

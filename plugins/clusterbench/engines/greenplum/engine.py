@@ -27,7 +27,7 @@ from clusterbench.engines.greenplum import (
 from clusterbench.engines.instances import Instance
 from clusterbench.engines.postgres import pooler, settings
 from clusterbench.engines.postgres.engine import Postgres
-from clusterbench.engines.postgres.processes import program_directory, units
+from clusterbench.engines.postgres.processes import limits, losing_memory, program_directory, units
 from clusterbench.engines.postgres.unavailable import without_hosts
 from clusterbench.spec.platform import Platform
 
@@ -84,6 +84,8 @@ class Greenplum(Postgres):
             found["program_directory"] = program_directory(self, server["data_directory"])
             found["utilities"] = utilities.find(self)
             found["units"] = units(self)
+            found["losing_memory"] = losing_memory(self)
+            found |= limits(self)
             found["pooler_version"] = pooler.version(self)
         found["recovered"] = "; ".join(self.recover())
         found["settings"] = settings.changed(self)

@@ -89,6 +89,8 @@ class Postgres(Server):
             program = processes.program_directory(self, server["data_directory"])
             self.facts_of_set_up["program_directory"] = program
             self.facts_of_set_up["units"] = processes.units(self)
+            self.facts_of_set_up["losing_memory"] = processes.losing_memory(self)
+            self.facts_of_set_up |= processes.limits(self)
             self.facts_of_set_up["pooler_version"] = pooler.version(self)
         return self.facts_of_set_up
 

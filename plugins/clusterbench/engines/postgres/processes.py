@@ -1,7 +1,8 @@
-"""The server's processes, by pg_ctl alone, as whoever owns the data; and their logs."""
+"""The server's processes, by their unit of the service manager, or by pg_ctl as whoever owns the data; their logs."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from shlex import quote
 from typing import Any
@@ -13,7 +14,11 @@ from clusterbench.engines.instances import COORDINATOR, Instance
 from clusterbench.engines.postgres import sessions
 from clusterbench.engines.postgres.server import ASK_S, Server
 from clusterbench.engines.state import LOG_LINES
+from clusterbench.hosts import facts_read
+from clusterbench.hosts.facts_read import Told
 from clusterbench.spec.leave import why_not
+
+log = logging.getLogger(__name__)
 
 NAME_THE_UNIT = (
     "Of a server that belongs to a unit of the service manager, write 'service: UNIT' into the platform's file"
@@ -69,12 +74,17 @@ def start(server: Server) -> None:
 def _service(server: Server, action: str) -> None:
     """Through the service manager that the server belongs to, on each of its hosts at once."""
     service = str(server.platform.service)
-    call = scripts.script("postgres/service", service=service, action=action)
-    server.on_each(
-        dict.fromkeys({str(each.host) for each in server.instances()}, call),
+    said = server.on_instances(
+        "postgres/service",
+        server.instances(),
         f"the login needs leave for it ('clusterbench sudoers {server.platform.platform}' prints the line); what the "
         f"service says: journalctl -u {service}",
+        service=service,
+        action=action,
     )
+    for host, output in said.items():
+        for line in output.splitlines():
+            log.warning("host %s: %s", host, line)
 
 
 def _stages(server: Server) -> list[list[Instance]]:
@@ -87,7 +97,7 @@ def _stages(server: Server) -> list[list[Instance]]:
 def end(server: Server, names: Collection[str]) -> None:
     """What these instances have left when they were killed, too: its sessions hold the memory that a new one needs."""
     if server.platform.service:
-        _service(server, "stop")
+        _service(server, "end")
         return
     chosen = [each for each in server.instances() if each.name in names]
     server.on_instances("postgres/end", chosen, "end these processes by hand, then clear the trial")
@@ -117,6 +127,30 @@ def units(server: Server) -> dict[str, str]:
     """Data directory -> the unit of the service manager that its server belongs to, of those that belong to one."""
     said = server.on_instances("postgres/owner", server.instances(), "the login must own the server's files")
     return dict(line.split("\t") for output in said.values() for line in output.splitlines())
+
+
+def losing_memory(server: Server) -> list[str]:
+    """Data directories of servers whose shared memory goes when the last session of their user ends."""
+    if not server.facts_of_set_up.get("units"):
+        return []
+    said = server.on_instances("postgres/remove_ipc", server.instances(), "the login must own the server's files")
+    return [line for output in said.values() for line in output.splitlines()]
+
+
+def limits(server: Server) -> dict[str, Any]:
+    """The tightest limits of the units that the servers belong to: ``cpu_limit`` and ``memory_limit_bytes``.
+
+    Empty where there are none, or where no server belongs to a unit: then the limits of the hosts are its.
+    """
+    if not server.facts_of_set_up.get("units"):
+        return {}
+    scripts_of_hosts = server.instance_scripts("postgres/limits", server.instances())
+    said = server.on_each(
+        {host: scripts.script("hosts/cgroups") + body for host, body in scripts_of_hosts.items()},
+        "the login must own the server's files",
+    )
+    found = [(name, value) for text in said.values() for name, value in facts_read.limits(Told(text)).items() if value]
+    return {name: min(value for other, value in found if other == name) for name, _ in found}
 
 
 def program_directory(server: Server, data_directory: str) -> str:

@@ -27,7 +27,7 @@ def examine(engine: Engine) -> Iterator[Finding]:
         yield Finding("engine", "database", str(error), "bad", "as it says")
         return
     yield Finding("engine", "database", str(known.get("version", "")).split(" on ")[0])
-    checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (_owner, _driver, _others)
+    checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (_owner, _memory, _driver, _others)
     for check in checks:
         try:
             yield from check(engine, known)
@@ -48,6 +48,13 @@ def _owner(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("service", "database", found, "bad", "mend 'service'")
     elif engine.platform.database:
         yield Finding("service", "database", f"belongs to {declared}" if declared else "belongs to no unit")
+
+
+def _memory(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+    if losing := known.get("losing_memory"):
+        found = f"goes with the last session of the server's user, ours or another's: {', '.join(losing)}"
+        remedy = "'RemoveIPC=no' in /etc/systemd/logind.conf, and restart systemd-logind; without it nobody is let in"
+        yield Finding("shared memory", "database", found, "bad", remedy)
 
 
 def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
