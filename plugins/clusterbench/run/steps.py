@@ -36,7 +36,7 @@ from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability
-from clusterbench.results.statistics import results
+from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import validation
 from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
@@ -195,6 +195,29 @@ def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
             f"platform {engine.platform.platform!r}: too small: the datasets need {needed / 1e9:,.1f} GB more, free "
             f"are {free / 1e9:,.1f} GB; free some space, or choose a smaller scale or fewer sweeps"
         )
+
+
+def flush_caches(run: Run, platform: str) -> None:
+    """Empty every cache of the platform once, and prove it, so that every run begins from the same state.
+
+    A cache that must not or cannot be emptied fails nothing: which one and why is archived and in the report, hours of
+    generation before the first cold trial would have found it.
+    """
+    if run.archive.get_json(_flushed(platform)):
+        log.info("they were emptied before, by an earlier try of this task")
+        return
+    with run.testbed(platform) as testbed:
+        lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is restarted that another run holds
+        flushed = [
+            {"engine": name, **row.as_json()} for name, one in testbed.engines.items() for row in one.flush_caches()
+        ]
+        for row in flushed:
+            log.info("%s: cache of the %s: %s", row["engine"], row["cache"], row["problem"] or "empty")
+        run.archive.put_json(_flushed(platform), {"caches": flushed})
+
+
+def _flushed(platform: str) -> str:
+    return f"platforms/{platform}/caches.json"
 
 
 def generate_data(run: Run, platform: str) -> None:
@@ -408,10 +431,23 @@ def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequen
 
 
 def summarise(run: Run) -> None:
-    """Results and verdicts from what is in the archive, and nothing else."""
+    """Results from all repetitions: from what is in the archive, and nothing else."""
     plan, records = run.plan(), run.archive.trials()
-    found = results(plan.trials, records)
-    platforms = {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+    kept = durability.of_run(_facts(run, plan), records)
+    found = [result.as_json() for result in results(plan.trials, records)]
+    run.archive.put_json("results.json", {"results": found, "durability": kept.as_json()})
+
+
+def _facts(run: Run, plan: Plan) -> dict[str, dict[str, Any]]:
+    """Of each platform, as far as it was set up."""
+    return {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+
+
+def validate_results(run: Run) -> None:
+    """Great Expectations over measurements and results as they are archived; whether the run is valid."""
+    plan, records = run.plan(), run.archive.trials()
+    found = [Result.from_json(entry) for entry in run.archive.need_json("results.json")["results"]]
+    platforms = _facts(run, plan)
     conforming = {name: run.archive.get_json(f"platforms/{name}/conformance.json") or {} for name in plan.trials}
     verdicts = [
         *(
@@ -420,6 +456,9 @@ def summarise(run: Run) -> None:
             for verdict in (run.archive.get_json(f"platforms/{name}/data.json") or {}).get("verdicts", [])
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
+        *validation.about_flush(
+            {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if _has_begun(run, name)}
+        ),
         *validation.validate("measurements", validation.measurement_rows(records)),
         *validation.about_experiment(run.experiment, records),
         *validation.validate("results", validation.result_rows(found)),
@@ -435,10 +474,6 @@ def summarise(run: Run) -> None:
             {name: run.archive.get_json(_released(name)) is not None for name in platforms if _has_begun(run, name)}
         ),
     ]
-    kept = durability.of_run(platforms, records)
-    run.archive.put_json(
-        "results.json", {"results": [result.as_json() for result in found], "durability": kept.as_json()}
-    )
     run.archive.put_json(
         "verdicts.json",
         {"valid": validation.passed(verdicts), "verdicts": [verdict.as_json() for verdict in verdicts]},

@@ -8,9 +8,11 @@ from typing import Any
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
 from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines.flush import Flushed
 from clusterbench.engines.postgres import (
     caches,
     driver_role,
+    flush,
     loading,
     pooler,
     processes,
@@ -199,6 +201,9 @@ class Postgres(Server):
         return processes.log_excerpt(self, faults)
 
     # Caches.
+
+    def flush_caches(self) -> Sequence[Flushed]:
+        return flush.flush(self)
 
     def warm(self, relations: Sequence[str]) -> None:
         caches.warm(self, relations)
