@@ -45,64 +45,71 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
 
 
-def flushed(run: Run, **changes: Any) -> list[dict[str, Any]]:
-    """What ``flush_caches`` archives of lab_db1; ``changes`` are made to the platform as declared."""
+def flushed(run: Run, table: str = "", **changes: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """What ``flush_caches`` archives of lab_db1's two caches, and whether the server was restarted for it.
+
+    ``table`` is in memory before; ``changes`` are made to the platform as declared.
+    """
     steps.open_run(run, ONE_SWEEP, {})
     steps.take_cluster(run, "lab_db1")
     try:
         steps.set_up_cluster(run, "lab_db1")
+        with run.testbed("lab_db1") as testbed:  # after set-up, which may have restarted the server
+            testbed.engine.warm([table] if table else [])  # type: ignore[attr-defined]
         path = run.catalog.root / "include/platforms/lab_db1.yaml"
         run.catalog._read[path] = run.catalog.platform("lab_db1").model_copy(update=changes)
+        before = started_at(run)
         steps.flush_caches(run, "lab_db1")
-        return list(run.archive.need_json("platforms/lab_db1/caches.json")["caches"])
+        after = started_at(run)
+        steps.flush_caches(run, "lab_db1")  # a task that was cleared: nobody is disturbed again
+        assert started_at(run) == after
+        database, file_system = run.archive.need_json("platforms/lab_db1/caches.json")["caches"]
+        return database, file_system, after > before
     finally:
         steps.release_cluster(run, "lab_db1")
 
 
 def started_at(run: Run) -> Any:
     with run.testbed("lab_db1") as testbed:
-        return testbed.engine.query("SELECT pg_postmaster_start_time() AS started")[0]["started"]  # type: ignore[attr-defined]
+        engine: Any = testbed.engine
+        return engine.query("SELECT pg_postmaster_start_time() AS started")[0]["started"]
 
 
 def test_caches_are_emptied_once_and_it_is_seen(connections: Connections) -> None:
     run = new_run(connections)
     with run.testbed("lab_db1") as testbed:
-        database: Any = testbed.engine
-        database.execute("CREATE TABLE IF NOT EXISTS contract_flush AS SELECT * FROM generate_series(1, 200000)")
-        database.warm(["contract_flush"])
-    before = started_at(run)
+        engine: Any = testbed.engine
+        engine.execute("CREATE TABLE contract_flush AS SELECT * FROM generate_series(1, 200000)")
     try:
-        database_cache, file_system = flushed(run)
+        database, file_system, was_restarted = flushed(run, "contract_flush")
     finally:
         with run.testbed("lab_db1") as testbed:
             testbed.engine.execute("DROP TABLE contract_flush")  # type: ignore[attr-defined]
-    for row in (database_cache, file_system):
+    assert was_restarted
+    for row in (database, file_system):
         assert row["problem"] == "" and row["is_tried"]
         assert row["bytes_before"] > 7_000_000 and row["bytes_after"] < 2**20
-    restarted = started_at(run)
-    assert restarted > before
-    steps.flush_caches(run, "lab_db1")  # a task that was cleared: nobody is disturbed again
-    assert started_at(run) == restarted
 
 
 def test_without_leave_no_cache_is_touched_and_the_line_that_would_allow_it_is_kept(connections: Connections) -> None:
-    run = new_run(connections)
-    before = started_at(run)
-    database_cache, file_system = flushed(run, may=[])
-    assert (database_cache["is_tried"], file_system["is_tried"]) == (False, False)
-    assert "write 'may: [restart]' into include/platforms/lab_db1.yaml" in database_cache["problem"]
+    database, file_system, was_restarted = flushed(new_run(connections), may=[])
+    assert not was_restarted
+    assert (database["is_tried"], file_system["is_tried"]) == (False, False)
+    assert "write 'may: [restart]' into include/platforms/lab_db1.yaml" in database["problem"]
     assert "write 'may: [evict]' into include/platforms/lab_db1.yaml" in file_system["problem"]
-    assert started_at(run) == before
 
 
 def test_server_that_others_use_is_not_restarted_and_that_is_told(connections: Connections) -> None:
     run = new_run(connections)
-    with run.testbed("lab_db1") as testbed, testbed.engine.connect("-c application_name=ada"):  # type: ignore[attr-defined]
+    with run.testbed("lab_db1") as testbed:
+        engine: Any = testbed.engine
         before = started_at(run)
-        database_cache, file_system = flushed(run)
-        assert started_at(run) == before
-    assert database_cache["is_tried"] and "other people have sessions on the server" in database_cache["problem"]
-    assert file_system["problem"] == "" and file_system["bytes_after"] < 2**20
+        with engine.connect() as session:
+            session.execute("SET application_name = 'ada'")
+            database, file_system = engine.flush_caches()
+    assert started_at(run) == before
+    assert database.is_tried and "other people have sessions on the server" in database.problem
+    assert file_system.problem == "" and file_system.bytes_after < 2**20
 
 
 def test_a_sealed_run_cannot_be_opened_or_measured_again(connections: Connections) -> None:
