@@ -48,7 +48,7 @@ from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import load_workload, not_applicable
+from clusterbench.workloads import load_workload, why_not
 
 log = logging.getLogger(__name__)
 
@@ -276,6 +276,8 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
         raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
     plan = run.plan()
     trial = plan.trial(platform, trial_id)
+    if done is None and trial.not_applicable:  # which no host has to be asked for
+        return run.archive.put_trial(_not_measured(trial, trial.not_applicable), None)
     if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
     return _with_patience(run, trial)
@@ -353,9 +355,13 @@ def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRe
         log.warning("%s; this was waited for often enough, and is measured now", not_yet)
     if reason := concurrency_series.given_up(before, records):
         log.warning("%s", reason)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return TrialRecord(trial, "not_applicable", reason, evidence={"given_up": True}, started_at=now)
+        return replace(_not_measured(trial, reason), evidence={"given_up": True})
     return None
+
+
+def _not_measured(trial: Trial, why: str) -> TrialRecord:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return TrialRecord(trial, "not_applicable", why, started_at=now)
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:
@@ -419,7 +425,7 @@ def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None
     planned = run.archive.get_json("plan.json")
     for trial in Plan.from_json(planned).trials.get(testbed.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
-        if trial.id not in recorded and not not_applicable(workload, trial.levels, testbed.unavailable):
+        if trial.id not in recorded and not why_not(trial, testbed.unavailable):
             for engine in testbed.engines.values():
                 workload.restore(trial, engine)
 

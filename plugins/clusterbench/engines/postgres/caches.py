@@ -89,7 +89,7 @@ def _in_file_system_cache(server: Server, files: Sequence[Mapping[str, Any]]) ->
         if instance.host is None or instance.role != "p":
             continue
         paths = [row["path"] for row in files if row["content"] == instance.content]
-        patterns = " ".join(f"{path} {path}.[0-9]*" for path in paths)
+        patterns = " ".join(f"{path} {path}.[0-9]* {path}_pax/*" for path in paths)
         if patterns:
             data = quote(instance.data_directory)
             look = f"(cd {data}; fincore --bytes --raw --noheadings --output RES,SIZE {patterns})"

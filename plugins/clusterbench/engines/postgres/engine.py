@@ -45,6 +45,8 @@ class Postgres(Server):
                 "direct_dispatch": "PostgreSQL has no segments to dispatch to",
                 "statement_mem": "PostgreSQL has no statement_mem; it is Greenplum's memory for one statement",
                 "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
+                "pax": "PostgreSQL has no PAX tables; only Cloudberry has",
+                "compression": "PostgreSQL has no compresstype and compresslevel; only Greenplum and its family have",
             }
         )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from clusterbench.base.datasets import Dataset, Storage, row_skew_max
+from clusterbench.base.datasets import Dataset, row_skew_max, stored_as
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
@@ -20,10 +20,12 @@ from clusterbench.drivers import pgbench
 from clusterbench.workloads import (
     AS_SET,
     CACHE,
+    COMPRESSION,
     OPTIMIZER,
     STORAGE,
     cache_not_applicable,
     generation,
+    kept,
     optimizer_not_applicable,
     optimizer_setting,
     settings_chosen,
@@ -69,11 +71,8 @@ class KeyValueData:
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
         rows = int(levels["rows"])
-        layout = levels.get("storage", "heap")  # runs that were archived before this was a factor have none
-        table = f"datajson_{rows}" if layout == "heap" else f"datajson_{rows}_{layout}"
-        compression = "none" if layout == "heap" else "zlib"
-        storage = Storage(distributed_by="jkeynum", layout=layout, compression=compression)  # type: ignore[arg-type]
-        return Dataset("key_value", table, rows, seed, rows * ROW_BYTES, storage)
+        storage = stored_as("jkeynum", **kept(levels))
+        return Dataset("key_value", f"datajson_{rows}{storage.suffix}", rows, seed, rows * ROW_BYTES, storage)
 
     @staticmethod
     def is_generated(dataset: Dataset, engine: Database) -> bool:
@@ -129,6 +128,7 @@ class KeyValue(KeyValueData):
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
         "storage": STORAGE,
+        "compression": COMPRESSION,
         "clients": Factor(
             1, "simultaneous clients", minimum=1, maximum=2000, wording="{} clients", is_concurrency=True
         ),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.datasets import Dataset, row_skew_max
+from clusterbench.base.datasets import BY_STORAGE, Dataset, row_skew_max, stored_as
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
@@ -36,16 +36,16 @@ CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
 """Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
 
 
-def dataset_of(scale_factor: float, storage: str) -> Dataset:
+def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE) -> Dataset:
     """``rows`` is about how many: small tables do not grow with the scale factor."""
-    suffix = "" if storage == "heap" else f"_{storage}"
+    storage = stored_as(schema.tables()["store_sales"].distributed_by, layout, compression)
     return Dataset(
         "tpcds",
-        f"tpcds_sf{files.scale_name(scale_factor)}{suffix}",
+        f"tpcds_sf{files.scale_name(scale_factor)}{storage.suffix}",
         int(scale_factor * ROWS_PER_SCALE),
         SEED,
         BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE),
-        schema.tables()["store_sales"].storage(schema.layout_of(storage)),
+        storage,
         files_bytes=files.bytes_expected(scale_factor),
         version=_version(),
     )
@@ -57,7 +57,7 @@ def _version() -> str:
 
 
 def scale_factor_of(dataset: Dataset) -> float:
-    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_append_\w+)?", dataset.table)
+    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_(?:append|row|column|pax)\w*)?", dataset.table)
     if not found:
         raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
     return float(found[1].replace("_", "."))
