@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -48,6 +49,11 @@ class Storage:
     """Columns that statements ask for, where statistics of all, in every partition, would take minutes; else all."""
 
     @property
+    def compression_and_level(self) -> str:
+        """As ``COMPRESSIONS`` has it."""
+        return "none" if self.compression == "none" else f"{self.compression}_{self.level}"
+
+    @property
     def suffix(self) -> str:
         """Of the names of tables that are kept so: short, as Greenplum cuts off names of partitions after 63 bytes.
 
@@ -57,8 +63,23 @@ class Storage:
             return ""
         if (self.compression, self.level) == ("zlib", 1):
             return f"_{self.layout}"
-        level = "" if self.compression == "none" else f"_{self.level}"
-        return f"_{self.layout.removeprefix('append_')}_{self.compression}{level}"
+        return f"_{self.layout.removeprefix('append_')}_{self.compression_and_level}"
+
+
+Shares = Mapping[str, tuple[float, float]]
+"""Compression -> what a table takes by column and by row, of what it takes as a heap with its keys.
+
+Estimates, as no Greenplum was asked: values as it keeps them, a segment's rows, in blocks of 32 KiB that are compressed
+one by one.
+"""
+
+
+def stored_bytes(heap_bytes: int, storage: Storage, shares: Shares) -> int:
+    """Expected of a table that takes so much as a heap; PAX is taken for a layout by column."""
+    if storage.layout == "heap":
+        return heap_bytes
+    by_column, by_row = shares[storage.compression_and_level]
+    return int(heap_bytes * (by_row if storage.layout == "append_row" else by_column))
 
 
 def stored_as(distributed_by: str, layout: str = "heap", compression: str = BY_STORAGE) -> Storage:

@@ -99,7 +99,9 @@ def _check_engines(sweep: Sweep) -> list[str]:
         for engine in sweep.by_engine(name, scale)  # type: ignore[arg-type]
         if engine and engine not in engine_names()
     }
-    return [f"factors.{name}: unknown engine {engine!r}{suggest(engine, engine_names())}" for name, engine in sorted(found)]
+    return [
+        f"factors.{name}: unknown engine {engine!r}{suggest(engine, engine_names())}" for name, engine in sorted(found)
+    ]
 
 
 HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")

@@ -1,8 +1,8 @@
 """Trials whose caches are as the trials before left them: measured in one go, after a declared first one. Pure.
 
-Reports that run after each other on data larger than memory find what the one before has left, which is neither cold nor
-warm. The first of a sweep and dataset would find what another sweep left. So a trial is planned before it, whose record
-is kept and shown, and of which no result is made: repetition 0.
+Reports that run after each other on data larger than memory find what the one before has left, which is neither cold
+nor warm. The first of a sweep and dataset would find what another sweep left. So a trial is planned before it, whose
+record is kept and shown, and of which no result is made: repetition 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def in_one_go(blocks: Sequence[list[Trial]]) -> list[list[Trial]]:
 def lead_in(block: Sequence[Trial]) -> Trial:
     """At the lowest concurrency; among several such, at the one whose name comes first."""
     of = min(block, key=lambda trial: (concurrency(trial), trial.id))
-    return replace(of, id=f"{of.cell}.r0", label=f"{of.cell_label} (#0, lead-in)", repetition=0, series="", lead_in=True)
+    return replace(
+        of, id=f"{of.cell}.r0", label=f"{of.cell_label} (#0, lead-in)", repetition=0, series="", lead_in=True
+    )
 
 
 def _table(trial: Trial) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
@@ -65,6 +66,10 @@ class Plan:
                 dataset = load_workload(trial.workload).dataset(trial.levels, trial.seed)
                 found[trial.workload, dataset] = None
         return list(found)
+
+    def refused(self, platform: str) -> dict[tuple[str, str], int]:
+        """(sweep, reason) -> trials that cannot be had, as the platform's file alone tells."""
+        return Counter((trial.sweep, trial.not_applicable) for trial in self.trials[platform] if trial.not_applicable)
 
     def trial(self, platform: str, trial_id: str) -> Trial:
         for trial in self.trials.get(platform, []):

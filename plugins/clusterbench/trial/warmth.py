@@ -1,4 +1,4 @@
-"""Caches that cannot be warm: relations larger than the memory of the hosts, as the platform's file declares it. Pure."""
+"""Caches that cannot be warm: relations larger than the hosts' memory, as the platform's file declares it. Pure."""
 
 from __future__ import annotations
 

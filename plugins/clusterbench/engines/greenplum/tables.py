@@ -44,7 +44,9 @@ def unavailable(facts: Mapping[str, Any]) -> dict[str, str]:
         if name not in str(known).split(", ")
     }
     if facts.get("has_pax") is False:
-        lacks["pax"] = f"{facts.get('product', 'this server')} has no access method pax; Cloudberry has, if built with it"
+        lacks["pax"] = (
+            f"{facts.get('product', 'this server')} has no access method pax; Cloudberry has, if built with it"
+        )
     return lacks
 
 

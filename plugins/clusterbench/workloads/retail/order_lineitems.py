@@ -17,7 +17,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.datasets import BY_STORAGE, Dataset, Partition, row_skew_max, stored_as
+from clusterbench.base.datasets import BY_STORAGE, Dataset, Partition, Shares, row_skew_max, stored_as, stored_bytes
 from clusterbench.base.factors import Factor
 from clusterbench.base.sql import Value, identifier, raw, statement
 from clusterbench.engines.skew import skew
@@ -31,6 +31,16 @@ SECONDS = (END - FIRST_DAY).days * 86400
 
 ROW_BYTES = 700
 """On disk. The paper: 6 TB of 8.4 billion rows; measured on PostgreSQL 15, see ``columns.sql``."""
+SHARES: Shares = {
+    "none": (0.53, 0.54),
+    "zlib_1": (0.10, 0.15),
+    "zlib_5": (0.09, 0.13),
+    "zlib_9": (0.09, 0.13),
+    "zstd_1": (0.09, 0.13),
+    "zstd_5": (0.09, 0.13),
+    "zstd_9": (0.08, 0.13),
+}
+"""Estimated over 100,000 rows."""
 FILE_LINE_BYTES = 435
 """The paper: 1 TB of 2.3 billion rows; measured at that scale."""
 
@@ -110,7 +120,13 @@ def dataset_of(
         analysed=("order_datetime", "customer_id", "product_id", "product_category_id"),
     )
     return Dataset(
-        "order_lineitems", f"{table}_{rows}{storage.suffix}", rows, seed, rows * ROW_BYTES, storage, version=_version()
+        "order_lineitems",
+        f"{table}_{rows}{storage.suffix}",
+        rows,
+        seed,
+        stored_bytes(rows * ROW_BYTES, storage, SHARES),
+        storage,
+        version=_version(),
     )
 
 

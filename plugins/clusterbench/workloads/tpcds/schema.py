@@ -10,6 +10,7 @@ from clusterbench.base.datasets import Layout
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.workloads.tables import Columns, create_index, read
 
+
 @dataclass(frozen=True)
 class Table(Columns):
     """One table, by its bare name; its columns are in the order of the load files."""
