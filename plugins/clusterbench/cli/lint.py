@@ -19,7 +19,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _notes(catalog: Catalog) -> Iterator[str]:
-    """How much of an experiment cannot be had at full scale on a platform, as its file alone tells. That is no mistake."""
+    """How much of an experiment cannot be had at full scale on a platform, as its file alone tells. No mistakes."""
     for experiment in map(catalog.read_experiment, catalog.experiment_files):
         engines = catalog.engines_of(experiment)
         for platform in map(catalog.read_platform, catalog.platform_files):
