@@ -203,8 +203,8 @@ def flush_caches(run: Run, platform: str) -> None:
     A cache that must not or cannot be emptied fails nothing: which one and why is archived and in the report, hours of
     generation before the first cold trial would have found it.
     """
-    if run.archive.get_json(_flushed(platform)):
-        log.info("they were emptied before, by an earlier try of this task")
+    if run.archive.sealed or run.archive.get_json(_flushed(platform)):
+        log.info("an earlier try of this task, or the run that is finished, has emptied them")
         return
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is restarted that another run holds

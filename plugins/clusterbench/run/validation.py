@@ -160,7 +160,7 @@ def about_flush(flushed: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 
 
 def _emptied(row: Mapping[str, Any]) -> str:
-    return f"emptied by {row['method']}, {row['bytes_after']:,} bytes left of {row['bytes_before']:,}"
+    return f"emptied by {row['method']}, {row['bytes_after']:,} bytes left of {row['bytes_before'] or 0:,}"
 
 
 def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:

@@ -17,19 +17,29 @@ def flush(server: Server) -> list[Flushed]:
     The server runs afterwards, whatever was in the way; EngineError where it cannot be started again.
     """
     server.start()  # an earlier try may have ended while it was down
-    method = server.platform.page_cache
     no_restart, no_flush = (server.unavailable.get(name, "") for name in ("restart", "flush"))
-    database_before = None if no_restart else buffered_bytes(server)
+    before, _ = (None, "") if no_restart else _buffered(server)
     why_running = no_restart or why_not_done(server.stop)
     try:
+        method = server.platform.page_cache
         file_system = _not_tried(method, no_flush) if no_flush else _empty_file_system(server)
     finally:
         server.start()
     if why_running:
-        return [Flushed("database", "restart", why_running, not no_restart, database_before), file_system]
-    after = buffered_bytes(server)
-    problem = left("the database's tables and indexes", after, _most(server))
-    return [Flushed("database", "restart", problem, True, database_before, after), file_system]
+        return [Flushed("database", "restart", why_running, not no_restart, before), file_system]
+    after, why_unseen = _buffered(server)
+    problem = why_unseen or left("the database's tables and indexes", after or 0, _most(server))
+    return [Flushed("database", "restart", problem, True, before, after), file_system]
+
+
+def _buffered(server: Server) -> tuple[int | None, str]:
+    """``buffered_bytes``, or why it cannot be told."""
+    try:
+        return buffered_bytes(server), ""
+    except AwayError:
+        raise
+    except EngineError as error:
+        return None, str(error)
 
 
 def _not_tried(method: str, why: str) -> Flushed:
