@@ -43,6 +43,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
             with TaskGroup(name, tooltip=platform.title):
                 take = tasks.take_cluster.override(trigger_rule="none_failed")(name).as_setup()
                 set_up = tasks.step("set_up_cluster", name, pool=pool)
+                flush = tasks.step("flush_caches", name, pool=pool)
                 generate = tasks.step("generate_data", name, pool=pool)
                 validate = tasks.validate_data.override(pool=pool)(name)
                 trials = tasks.MeasureTrial.partial(
@@ -53,16 +54,17 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
                 ).expand_kwargs(validate)
                 release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
 
-                opened >> take >> set_up >> generate >> validate >> trials >> release
+                opened >> take >> set_up >> flush >> generate >> validate >> trials >> release
             if released is not None:
                 released >> take
             released = release
             [trials, release] >> summary
 
+        judge = tasks.step("validate_results")
         report = tasks.step("write_report")
         seal = tasks.seal_archive()
         conclude = tasks.step("conclude", trigger_rule="all_done")
-        opened >> summary >> report >> seal >> tasks.load_history() >> conclude
+        opened >> summary >> judge >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
     return dag
 

@@ -127,6 +127,16 @@ def test_database_warm_empties_the_other_cache_after_warming() -> None:
     assert engine.done == ["warm t i", "empty", "look t i"]
 
 
+def test_as_left_is_looked_at_and_nothing_is_done_or_wrong() -> None:
+    engine = TinyEngine(
+        found(database=7, file_system=30 * MB), unavailable={"flush": "no leave", "restart": "no leave"}
+    )
+    evidence = make("as_left", engine)
+    assert engine.done == ["look t i"]
+    assert (evidence["method"], evidence["problem"]) == ("none", None)
+    assert (evidence["database_bytes"], evidence["file_system_bytes"], evidence["total_bytes"]) == (7, 30 * MB, TABLE)
+
+
 def test_state_that_was_not_reached_is_in_the_evidence() -> None:
     evidence = make("cold", TinyEngine(found(file_system=TABLE)), "evict_files")
     assert evidence["method"] == "evict_files"

@@ -14,6 +14,7 @@ def measured(run: Run, platform: str, choices: dict[str, Any]) -> None:
     steps.open_run(run, choices, {"by": "test"})
     measured_whole(run, platform)
     steps.summarise(run)
+    steps.validate_results(run)
     steps.write_report(run)
     steps.seal(run)
     steps.conclude(run)

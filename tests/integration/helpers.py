@@ -45,6 +45,7 @@ def generated_run(connections: Connections, experiment: str, platform: str, **ch
     steps.take_cluster(made, platform)
     try:
         steps.set_up_cluster(made, platform)
+        steps.flush_caches(made, platform)
         steps.generate_data(made, platform)
         yield made
     finally:
@@ -56,6 +57,7 @@ def measured_whole(run: Run, platform: str) -> list[TrialRecord]:
     steps.take_cluster(run, platform)
     try:
         steps.set_up_cluster(run, platform)
+        steps.flush_caches(run, platform)
         steps.generate_data(run, platform)
         return [steps.measure(run, platform, trial.id) for trial in steps.validate_data(run, platform)]
     finally:

@@ -45,6 +45,7 @@ def whole(run: Run) -> dict[str, str]:
     steps.open_run(run, {}, {"by": "a test"})
     records = measured_whole(run, "lab_db1")
     steps.summarise(run)
+    steps.validate_results(run)
     return {record.trial.id: f"{record.outcome} {record.reason}" for record in records}
 
 
@@ -177,6 +178,7 @@ def test_cluster_that_could_not_be_put_back_stays_held_and_the_run_is_not_valid(
         with pytest.raises(EngineError):
             steps.release_cluster(run, "lab_db1")
     steps.summarise(run)
+    steps.validate_results(run)
     verdicts = run.archive.need_json("verdicts.json")
     assert not verdicts["valid"]
     (said,) = [each for each in verdicts["verdicts"] if each["says"].startswith("Every cluster was put back")]

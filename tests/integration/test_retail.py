@@ -360,6 +360,7 @@ def test_the_report_compares_both_platforms_with_the_paper(connections: Connecti
     for platform in run.plan().trials:
         measured_whole(run, platform)
     steps.summarise(run)
+    steps.validate_results(run)
     verdicts = run.archive.need_json("verdicts.json")
     assert verdicts["valid"], [v for v in verdicts["verdicts"] if v["critical"] and not v["passed"]]
     steps.write_report(run)

@@ -166,6 +166,7 @@ def _whole_run(run: Run, choices: dict[str, Any]) -> Run:
     finally:
         steps.release_cluster(run, "lab_db1")
     steps.summarise(run)
+    steps.validate_results(run)
     steps.write_report(run)
     steps.seal(run)
     return run

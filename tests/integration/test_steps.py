@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -12,6 +14,7 @@ from clusterbench.base.run_ids import WEEKLY
 from clusterbench.hosts import lease
 from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps, weekly
+from clusterbench.run.run import Run
 from clusterbench.trial.protocol import job_of
 from tests.integration.helpers import changed, new_run, on_testbed, store_of, trial
 
@@ -24,11 +27,13 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     steps.open_run(run, ONE_SWEEP, {"by": "a test"})
     steps.take_cluster(run, "lab_db1")
     steps.set_up_cluster(run, "lab_db1")
+    steps.flush_caches(run, "lab_db1")
     steps.generate_data(run, "lab_db1")
     for planned in steps.validate_data(run, "lab_db1"):
         assert steps.measure(run, "lab_db1", planned.id).outcome == "not_applicable"
     steps.release_cluster(run, "lab_db1")
     steps.summarise(run)
+    steps.validate_results(run)
     steps.write_report(run)
     steps.seal(run)
     steps.conclude(run)
@@ -38,6 +43,73 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     kept = run.archive.need_json("results.json")["durability"]
     assert kept == {"settings": {"lab_db1": on}, "platforms": {}, "cells": {}}
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
+
+
+def flushed(run: Run, table: str = "", **changes: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """What ``flush_caches`` archives of lab_db1's two caches, and whether the server was restarted for it.
+
+    ``table`` is in memory before; ``changes`` are made to the platform as declared.
+    """
+    steps.open_run(run, ONE_SWEEP, {})
+    steps.take_cluster(run, "lab_db1")
+    try:
+        steps.set_up_cluster(run, "lab_db1")
+        with run.testbed("lab_db1") as testbed:  # after set-up, which may have restarted the server
+            testbed.engine.warm([table] if table else [])  # type: ignore[attr-defined]
+        path = run.catalog.root / "include/platforms/lab_db1.yaml"
+        run.catalog._read[path] = run.catalog.platform("lab_db1").model_copy(update=changes)
+        before = started_at(run)
+        steps.flush_caches(run, "lab_db1")
+        after = started_at(run)
+        steps.flush_caches(run, "lab_db1")  # a task that was cleared: nobody is disturbed again
+        assert started_at(run) == after
+        database, file_system = run.archive.need_json("platforms/lab_db1/caches.json")["caches"]
+        return database, file_system, after > before
+    finally:
+        steps.release_cluster(run, "lab_db1")
+
+
+def started_at(run: Run) -> Any:
+    with run.testbed("lab_db1") as testbed:
+        engine: Any = testbed.engine
+        return engine.query("SELECT pg_postmaster_start_time() AS started")[0]["started"]
+
+
+def test_caches_are_emptied_once_and_it_is_seen(connections: Connections) -> None:
+    run = new_run(connections)
+    with run.testbed("lab_db1") as testbed:
+        engine: Any = testbed.engine
+        engine.execute("CREATE TABLE contract_flush AS SELECT * FROM generate_series(1, 200000)")
+    try:
+        database, file_system, was_restarted = flushed(run, "contract_flush")
+    finally:
+        with run.testbed("lab_db1") as testbed:
+            testbed.engine.execute("DROP TABLE contract_flush")  # type: ignore[attr-defined]
+    assert was_restarted
+    for row in (database, file_system):
+        assert row["problem"] == "" and row["is_tried"]
+        assert row["bytes_before"] > 7_000_000 and row["bytes_after"] < 2**20
+
+
+def test_without_leave_no_cache_is_touched_and_the_line_that_would_allow_it_is_kept(connections: Connections) -> None:
+    database, file_system, was_restarted = flushed(new_run(connections), may=[])
+    assert not was_restarted
+    assert (database["is_tried"], file_system["is_tried"]) == (False, False)
+    assert "write 'may: [restart]' into include/platforms/lab_db1.yaml" in database["problem"]
+    assert "write 'may: [evict]' into include/platforms/lab_db1.yaml" in file_system["problem"]
+
+
+def test_server_that_others_use_is_not_restarted_and_that_is_told(connections: Connections) -> None:
+    run = new_run(connections)
+    with run.testbed("lab_db1") as testbed:
+        engine: Any = testbed.engine
+        before = started_at(run)
+        with engine.connect() as session:
+            session.execute("SET application_name = 'ada'")
+            database, file_system = engine.flush_caches()
+    assert started_at(run) == before
+    assert database.is_tried and "other people have sessions on the server" in database.problem
+    assert file_system.problem == "" and file_system.bytes_after < 2**20
 
 
 def test_a_sealed_run_cannot_be_opened_or_measured_again(connections: Connections) -> None:
@@ -142,6 +214,7 @@ def test_a_bad_dataset_stops_the_run_before_its_first_trial(connections: Connect
         with run.testbed("lab_db1") as testbed:
             testbed.engine.execute("DROP TABLE datajson_10000")
     steps.summarise(run)
+    steps.validate_results(run)
     steps.write_report(run)
     steps.seal(run)
     with pytest.raises(steps.InvalidRunError, match="The table has as many rows as were asked for"):

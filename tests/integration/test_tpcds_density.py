@@ -61,6 +61,7 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: Run) -> None:
         assert {one["stream"] for one in queries(record)} == set(range(1, int(trial.levels["streams"]) + 1))
     steps.release_cluster(run, PLATFORM)
     steps.summarise(run)
+    steps.validate_results(run)
     verdicts = run.archive.need_json("verdicts.json")
     assert verdicts["valid"], [verdict for verdict in verdicts["verdicts"] if not verdict["passed"]]
     page = render_report(run.archive, run.catalog)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,15 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, HostError
 from clusterbench.hosts import telemetry
+from clusterbench.report.run.page import render_report
+from clusterbench.run import steps
+from clusterbench.trial.lead_ins import lead_in
+from clusterbench.trial.plan import Choices, Plan
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from tests import BLOCK
-from tests.integration.helpers import ROWS, changed, dataset, measured_while, new_run, on_testbed, store_of, trial
+from tests.integration.helpers import ROWS, SEED, changed, dataset, measured_while, new_run, on_testbed, store_of, trial
 
 pytestmark = pytest.mark.lab
 
@@ -127,6 +132,57 @@ def test_where_caches_cannot_be_emptied_cold_is_not_applicable(connections: Conn
         record = run_trial(trial(cache="cold"), testbed)
     assert record.outcome == "not_applicable"
     assert record.reason == "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+
+
+def test_caches_as_left_are_measured_and_the_trial_that_left_them_is_named(testbed: Testbed) -> None:
+    first = run_trial(trial("first", cache="as_left"), testbed)
+    run_trial(trial("warmed", cache="warm"), testbed)
+    after_warm = run_trial(trial("second", cache="as_left"), testbed)
+    run_trial(trial("emptied", cache="cold"), testbed)
+    after_cold = run_trial(trial("third", cache="as_left"), testbed)
+    caches = [record.evidence["caches"] for record in (first, after_warm, after_cold)]
+    assert {record.outcome for record in (first, after_warm, after_cold)} == {"completed"}
+    assert [found["left_by"] for found in caches] == ["", "warmed.r1", "emptied.r1"]
+    assert {(found["state"], found["method"], found["problem"]) for found in caches} == {("as_left", "none", None)}
+    in_memory = [found["database_bytes"] for found in caches]
+    assert caches[1]["total_bytes"] > 1_000_000
+    assert in_memory[1] >= 0.9 * caches[1]["total_bytes"], "nothing was emptied"
+    assert 0 < in_memory[2] < in_memory[1], "nothing was warmed"
+
+
+def test_lead_in_is_measured_and_shown_and_no_result_is_made_of_it(connections: Connections) -> None:
+    run, planned = new_run(connections), trial(cache="as_left")
+    first = lead_in([planned])
+    choices = Choices(scale="smoke", platforms=["lab_db1"], seed=SEED)
+    run.archive.put_json("run.json", {"run_id": run.run_id, "choices": choices.model_dump(), "started_by": {}})
+    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": [first, planned]}).as_json())
+    with on_testbed(run) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+    steps.take_cluster(run, "lab_db1")
+    try:
+        records = [steps.measure(run, "lab_db1", one.id) for one in (first, planned)]
+    finally:
+        steps.release_cluster(run, "lab_db1")
+    assert [(one.outcome, one.trial.lead_in) for one in records] == [("completed", True), ("completed", False)]
+    assert records[1].evidence["caches"]["left_by"] == first.id == "lookups.r0"
+    steps.summarise(run)
+    steps.validate_results(run)
+    (result,) = run.archive.need_json("results.json")["results"]
+    assert (result["planned"], result["completed"]) == (1, 1)
+    assert result["measurements"]["throughput_per_s"]["values"] == [records[1].measurements["throughput_per_s"]]
+    page = render_report(run.archive, run.catalog)
+    assert "lookups (#0, lead-in)" in page and "as left by lookups.r0" in page
+
+
+def test_what_is_known_to_be_too_large_to_be_warm_is_told_without_a_host(connections: Connections) -> None:
+    """The platform's hosts could not be reached."""
+    run = new_run(changed(connections, "lab_client", host="127.0.0.1", port=1))
+    planned = replace(trial(), not_applicable="570 GB of relations cannot be warm")
+    choices = Choices(scale="smoke", platforms=["lab_db1"], seed=SEED)
+    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": [planned]}).as_json())
+    record = steps.measure(run, "lab_db1", planned.id)
+    assert (record.outcome, record.reason) == ("not_applicable", planned.not_applicable)
+    assert run.archive.trial("lab_db1", planned.id) == record
 
 
 def test_a_driver_that_takes_too_long_has_timed_out(testbed: Testbed) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterbench.spec import SCALES, Experiment, Regression
+from clusterbench.spec import SCALES, Experiment, Regression, Sweep
 from clusterbench.spec.loading import load
 from tests import FIXTURES
 
@@ -26,6 +26,17 @@ def test_levels_of_a_list_hold_at_every_scale(smallest: Experiment) -> None:
 def test_levels_by_scale_are_those_of_the_scale(smallest: Experiment) -> None:
     levels = [smallest.sweeps["lookups"].levels("clients", scale) for scale in SCALES]  # type: ignore[arg-type]
     assert levels == [[1], [1, 2], [1, 50]]
+
+
+def test_levels_by_engine_are_those_of_the_engine_and_without_one_of_all(smallest: Experiment) -> None:
+    full = {"postgres": ["planner"], "greenplum": ["orca", "planner"]}
+    factors = {"optimizer": {"smoke": ["planner"], "laptop": ["planner"], "full": full}}
+    sweep = Sweep.model_validate({"title": "t", "workload": "key_value", "factors": factors})
+    assert sweep.levels("optimizer", "full", "postgres") == ["planner"]
+    assert sweep.levels("optimizer", "full", "greenplum") == ["orca", "planner"]
+    assert sweep.levels("optimizer", "full") == ["planner", "orca"]
+    assert sweep.levels("optimizer", "laptop", "greenplum") == ["planner"]
+    assert smallest.sweeps["lookups"].levels("clients", "laptop", "postgres") == [1, 2]
 
 
 def test_changing_the_levels_that_were_given_changes_no_experiment(smallest: Experiment) -> None:

@@ -14,10 +14,11 @@ import pytest
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial
+from clusterbench.engines import engine_class
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.plan import Choices, Plan, estimate, make_plan, read_choices
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import load_workload, why_not
 from tests import FIXTURES
 
 CATALOG = Catalog(project_root())
@@ -154,7 +155,7 @@ def test_trial_ids_are_unique_and_safe_as_file_and_object_names(name: str, scale
     ids = [trial.id for trial in planned(CATALOG.experiment(name), scale=scale).trials[platform]]
     assert len(set(ids)) == len(ids)
     for trial_id in ids:
-        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-zA-Z0-9_]*)*\.r[1-9][0-9]*", trial_id), trial_id
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-zA-Z0-9_]*)*\.r(0|[1-9][0-9]*)", trial_id), trial_id
         assert len(trial_id) <= 200
 
 
@@ -168,6 +169,43 @@ def test_labels_say_what_varies_in_words(key_value: Experiment) -> None:
     assert found["concurrency.clients_200.cache_database_warm.r1"] == "concurrency: 200 clients, database warm (#1)"
     assert found["table_size.rows_1000000000.access_scan.r2"] == "table size: 1000M rows, scan (#2)"
     assert len(set(found.values())) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "sweep", "platform", "levels_expected"),
+    [
+        ("key_value", "table_size", "lab_db1", {"optimizer": "planner"}),
+        ("key_value", "table_size", "greenplum_cluster", {"optimizer": "orca"}),
+        ("tpcds_density", "lite", "lab_ideal", {"optimizer": "planner", "storage": "heap", "cache": "as_left"}),
+        (
+            "tpcds_density",
+            "full",
+            "density_base",
+            {"optimizer": "orca", "storage": "append_column", "cache": "as_left"},
+        ),
+        ("retail", "full_scan", "native", {"optimizer": "planner", "storage": "heap"}),
+    ],
+)
+def test_levels_at_full_scale_are_those_of_the_platform_s_engine(
+    experiment: str, sweep: str, platform: str, levels_expected: dict[str, Any]
+) -> None:
+    plan = planned(CATALOG.experiment(experiment), scale="full", platforms=[platform], sweeps=[sweep])
+    found = plan.trials[platform]
+    for name, level in levels_expected.items():
+        assert {trial.levels[name] for trial in found} == {level}, name
+    unavailable = engine_class(CATALOG.platform(platform).engine).unavailable_on(CATALOG.platform(platform), {})
+    assert not any(why_not(trial, unavailable) for trial in found)
+
+
+def test_engine_without_levels_is_refused(key_value: Experiment) -> None:
+    sweep = key_value.sweeps["table_size"]
+    only = sweep.model_copy(update={"factors": {"optimizer": {"greenplum": ["orca"]}, "rows": [1000]}})
+    with pytest.raises(SpecError) as caught:
+        planned(key_value.model_copy(update={"sweeps": {"table_size": only}}), scale="full")
+    assert caught.value.problems == [
+        "sweeps.table_size.factors.optimizer.full: says levels of greenplum, and platform 'lab_db1' is one of "
+        "postgres; add its levels, or choose other platforms"
+    ]
 
 
 def test_trial_is_found_by_its_id(key_value: Experiment) -> None:

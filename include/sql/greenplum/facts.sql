@@ -5,4 +5,6 @@ SELECT version() AS version,
        (SELECT CAST(oid AS bigint) FROM pg_database WHERE datname = current_database()) AS database_oid,
        current_setting('gp_interconnect_type') AS interconnect,
        (SELECT setting FROM pg_settings WHERE name = 'gp_enable_global_deadlock_detector') AS global_deadlock_detector,
+       (SELECT string_agg(CAST(compname AS text), ', ' ORDER BY compname) FROM pg_compression) AS compresstypes,
+       (SELECT count(*) > 0 FROM pg_am WHERE amname = 'pax') AS has_pax,
        gp_opt_version() AS orca

@@ -293,7 +293,7 @@ def _why_nobody_ended(ti: Any) -> str:
 
 @task(trigger_rule="all_done")
 def summarise() -> None:
-    """Results from all repetitions, and verdicts of Great Expectations over measurements and results."""
+    """Results from all repetitions."""
     from clusterbench.run import steps  # noqa: PLC0415
 
     run_step("summarise", lambda run: steps.summarise(_opened(run)))

@@ -304,6 +304,14 @@ class RunArchive:
         """When its driver was started, in ISO; empty where it was not."""
         return str((self.get_json(f"trials/{trial.platform}/{trial.id}/{STARTED}") or {}).get("started_at", ""))
 
+    def last_started(self, platform: str) -> str:
+        """The id of the platform's trial whose driver was started last; empty before the first."""
+        folder = f"trials/{platform}/"
+        keys = [key for key in self.keys(folder) if key.endswith(f"/{STARTED}")]
+        times = in_parallel(lambda key: str(self.need_json(key)["started_at"]), keys)
+        _, last = max(zip(times, keys, strict=True), default=("", ""))
+        return last.removeprefix(folder).removesuffix(f"/{STARTED}")
+
     def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
         """Of these trials (platform, id), in their order, read several at once."""
         return in_parallel(lambda trial: self.trial(*trial), trials)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -24,20 +25,69 @@ class Partition:
         return f"{parent}_1_prt_{self.name}"
 
 
+Layout = Literal["heap", "append_row", "append_column", "pax"]
+BY_STORAGE = "by_storage"
+"""Compression where none is named: none of a heap, zlib at level 1 of all others."""
+COMPRESSIONS = ("none", "zlib_1", "zlib_5", "zlib_9", "zstd_1", "zstd_5", "zstd_9")
+
+
 @dataclass(frozen=True)
 class Storage:
     """How a table is to be kept where the engine has a choice; others keep it as they keep every table."""
 
     distributed_by: str
     """A column, where rows are spread over segments; nothing: every segment keeps all rows."""
-    layout: Literal["heap", "append_row", "append_column"] = "heap"
+    layout: Layout = "heap"
     compression: Literal["none", "zlib", "zstd"] = "none"
+    """``compresstype``."""
     level: int = 1
+    """``compresslevel``."""
     partitioned_by: str = ""
     """A column of dates or times; ``partitions`` are its ranges, in order and without gaps."""
     partitions: tuple[Partition, ...] = ()
     analysed: tuple[str, ...] = ()
     """Columns that statements ask for, where statistics of all, in every partition, would take minutes; else all."""
+
+    @property
+    def compression_and_level(self) -> str:
+        """As ``COMPRESSIONS`` has it."""
+        return "none" if self.compression == "none" else f"{self.compression}_{self.level}"
+
+    @property
+    def suffix(self) -> str:
+        """Of the names of tables that are kept so: short, as Greenplum cuts off names of partitions after 63 bytes.
+
+        Nothing of a heap, and ``_append_column`` of one with zlib at level 1, as before there was a choice.
+        """
+        if self.layout == "heap":
+            return ""
+        if (self.compression, self.level) == ("zlib", 1):
+            return f"_{self.layout}"
+        return f"_{self.layout.removeprefix('append_')}_{self.compression_and_level}"
+
+
+Shares = Mapping[str, tuple[float, float]]
+"""Compression -> what a table takes by column and by row, of what it takes as a heap with its keys.
+
+Estimates, as no Greenplum was asked: values as it keeps them, a segment's rows, in blocks of 32 KiB that are compressed
+one by one.
+"""
+
+
+def stored_bytes(heap_bytes: int, storage: Storage, shares: Shares) -> int:
+    """Expected of a table that takes so much as a heap; PAX is taken for a layout by column."""
+    if storage.layout == "heap":
+        return heap_bytes
+    by_column, by_row = shares[storage.compression_and_level]
+    return int(heap_bytes * (by_row if storage.layout == "append_row" else by_column))
+
+
+def stored_as(distributed_by: str, layout: str = "heap", compression: str = BY_STORAGE) -> Storage:
+    """From words of levels: a layout, and one of ``COMPRESSIONS``."""
+    if compression == BY_STORAGE:
+        compression = "none" if layout == "heap" else "zlib_1"
+    kind, _, level = compression.partition("_")
+    return Storage(distributed_by, layout, kind, int(level or 1))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,10 @@ class Trial:
     series: str = ""
     """What is measured in one go, in rising concurrency; empty for a trial on its own."""
     give_up_after: int | None = None
+    lead_in: bool = False
+    """It only leaves behind what trials whose caches are ``as_left`` find; no result is made of it."""
+    not_applicable: str = ""
+    """Why it cannot be had, where the platform's file alone tells that; empty where nothing is against it."""
 
     @property
     def cell(self) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 from clusterbench.base.paths import project_root
 from clusterbench.cli.common import FAILED, OK
 from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.placed import memory_bytes
+from clusterbench.trial.plan import make_plan, read_choices
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,11 +18,30 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     lint.set_defaults(command=_lint)
 
 
+def _notes(catalog: Catalog) -> Iterator[str]:
+    """How much of an experiment cannot be had at full scale on a platform, as its file alone tells. No mistakes."""
+    for experiment in map(catalog.read_experiment, catalog.experiment_files):
+        engines = catalog.engines_of(experiment)
+        for platform in map(catalog.read_platform, catalog.platform_files):
+            if platform.engine in engines and platform.is_for(experiment.experiment) and memory_bytes(platform):
+                name = platform.platform
+                plan = make_plan(experiment, read_choices(experiment, {"scale": "full", "platforms": [name]}), catalog)
+                if refused := plan.refused(name):
+                    yield (
+                        f"note: {experiment.experiment} at full scale on {name}: {sum(refused.values())} of "
+                        f"{len(plan.trials[name])} trials are not applicable; 'clusterbench plan' says which: "
+                        f"{next(why for _, why in refused)}"
+                    )
+
+
 def _lint(_options: argparse.Namespace) -> int:
     catalog = Catalog(project_root())
     problems = catalog.lint()
     for problem in problems:
         print(problem, file=sys.stderr)
+    if not problems:
+        for note in _notes(catalog):
+            print(note)
     files = len(catalog.experiment_files) + len(catalog.platform_files) + len(catalog.published_files)
     print(f"{files} files, {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")
     return FAILED if problems else OK

@@ -19,7 +19,8 @@ def _lite(options: argparse.Namespace) -> int:
     from clusterbench.workloads.tpcds import selection  # noqa: PLC0415
 
     archive, path = archive_of(options.run), project_root() / selection.FILE
-    chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, archive.trials())
+    records = [record for record in archive.trials() if not record.trial.lead_in]
+    chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, records)
     path.write_text(selection.as_yaml(chosen), encoding="utf-8")
     print(f"{path}: {', '.join(map(str, chosen.queries))}")
     return OK

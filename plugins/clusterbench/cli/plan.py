@@ -42,10 +42,15 @@ def _plan(options: argparse.Namespace) -> int:
         return OK
     _print_table(f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}", estimates)
     _print_notes(platforms)
+    for name, trials in plan.trials.items():
+        for (sweep, why), count in plan.refused(name).items():
+            planned = sum(trial.sweep == sweep for trial in trials)
+            print(f"{name}: {sweep}: not applicable, {count} of {planned} trials: {why}")
     if options.trials:
         for name, trials in plan.trials.items():
             for number, trial in enumerate(trials, 1):
-                print(f"{name} {number:4d} {trial.id:60} {trial.label}")
+                why = f": not applicable: {trial.not_applicable}" if trial.not_applicable else ""
+                print(f"{name} {number:4d} {trial.id:60} {trial.label}{why}")
     return OK
 
 

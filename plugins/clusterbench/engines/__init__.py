@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clusterbench.base.connections import Connection
     from clusterbench.base.datasets import Storage
     from clusterbench.base.sql import Dialect
+    from clusterbench.engines.flush import Flushed
     from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
 
@@ -173,6 +174,9 @@ class Engine(Protocol):
 
     def end_driver(self) -> None:
         """End the sessions of drivers: a server works on for a client that is gone."""
+
+    def flush_caches(self) -> Sequence[Flushed]:
+        """Empty every cache, as far as there is leave, and look; one entry a cache. What cannot be done is told."""
 
     def counters(self) -> dict[str, int]:
         """Running totals of work that a client does not see, such as transactions on segments."""

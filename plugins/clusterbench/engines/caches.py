@@ -4,6 +4,7 @@ cold           database restarted, file system's cache emptied; shown by pg_buff
 warm           relations read into the database's cache as far as they fit, and so into the file system's
 database_warm  as warm, then the file system's cache emptied: the database's own cache alone
 ramped_up      left as they are: the load fills them before its measured window begins
+as_left        left as the trials before left them, as reports that run after each other find them; measured, not made
 
 A state that cannot be had is ``CannotEmpty``, never a warm trial that is called cold.
 """
@@ -39,7 +40,9 @@ def set_state(state: str, engine: Engine, relations: Sequence[str], *, page_cach
     if why := why_no_cache_state(state, engine.unavailable):
         raise CannotEmptyError(why)
     database = as_database(engine)
-    if state == "cold":
+    if state == "as_left":
+        page_cache = "none"
+    elif state == "cold":
         database.stop()
         try:
             _empty(database, relations)

@@ -50,6 +50,8 @@ class Gathered:
     verdicts: list[Verdict]
     errors: list[dict[str, Any]]
     trials: list[TrialRecord]
+    lead_ins: list[TrialRecord] = field(default_factory=list)
+    """Of which no result is made."""
     sides: Mapping[str, Side] = field(default_factory=dict)
     """Facts again, with the roles of the hosts, by platform: for comparison."""
     densities: Mapping[str, str] = field(default_factory=dict)
@@ -105,6 +107,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         durability = of_run(facts, trials)
     else:
         durability = archived_durability(results_json, facts)
+    measured = [record for record in trials if not record.trial.lead_in]
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -127,7 +130,8 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
         errors=archive.errors(),
         outages=archive.outages(),
-        trials=trials,
+        trials=measured,
+        lead_ins=[record for record in trials if record.trial.lead_in],
     )
 
 

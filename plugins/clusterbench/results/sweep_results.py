@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
+from clusterbench.base.datasets import BY_STORAGE
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.results.durability import is_off, say_level
@@ -91,7 +92,7 @@ class SweepResults:
     def constant(self) -> str:
         """What all cells share, in words; settings that nobody chose are left out, and what 0 turns off."""
         factors = self.workload.factors if self.workload else {}
-        as_set = {name: factor.default for name, factor in factors.items() if factor.setting or factor.default == 0}
+        as_set = {name: f.default for name, f in factors.items() if f.setting or f.default in (0, BY_STORAGE)}
         shared = [
             name
             for name, levels in self.levels.items()

@@ -36,7 +36,7 @@ from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability
-from clusterbench.results.statistics import results
+from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import validation
 from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
@@ -48,7 +48,7 @@ from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import load_workload, not_applicable
+from clusterbench.workloads import load_workload, why_not
 
 log = logging.getLogger(__name__)
 
@@ -197,6 +197,29 @@ def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
         )
 
 
+def flush_caches(run: Run, platform: str) -> None:
+    """Empty every cache of the platform once, and prove it, so that every run begins from the same state.
+
+    A cache that must not or cannot be emptied fails nothing: which one and why is archived and in the report, hours of
+    generation before the first cold trial would have found it.
+    """
+    if run.archive.sealed or run.archive.get_json(_flushed(platform)):
+        log.info("an earlier try of this task, or the run that is finished, has emptied them")
+        return
+    with run.testbed(platform) as testbed:
+        lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is restarted that another run holds
+        flushed = [
+            {"engine": name, **row.as_json()} for name, one in testbed.engines.items() for row in one.flush_caches()
+        ]
+        for row in flushed:
+            log.info("%s: cache of the %s: %s", row["engine"], row["cache"], row["problem"] or "empty")
+        run.archive.put_json(_flushed(platform), {"caches": flushed})
+
+
+def _flushed(platform: str) -> str:
+    return f"platforms/{platform}/caches.json"
+
+
 def generate_data(run: Run, platform: str) -> None:
     """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
     with run.testbed(platform) as testbed:
@@ -253,6 +276,8 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
         raise ArchiveError(f"{run.archive.url}: this run is finished and sealed; start a new run to measure more")
     plan = run.plan()
     trial = plan.trial(platform, trial_id)
+    if done is None and trial.not_applicable:  # which no host has to be asked for
+        return run.archive.put_trial(_not_measured(trial, trial.not_applicable), None)
     if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
     return _with_patience(run, trial)
@@ -330,9 +355,13 @@ def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRe
         log.warning("%s; this was waited for often enough, and is measured now", not_yet)
     if reason := concurrency_series.given_up(before, records):
         log.warning("%s", reason)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return TrialRecord(trial, "not_applicable", reason, evidence={"given_up": True}, started_at=now)
+        return replace(_not_measured(trial, reason), evidence={"given_up": True})
     return None
+
+
+def _not_measured(trial: Trial, why: str) -> TrialRecord:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return TrialRecord(trial, "not_applicable", why, started_at=now)
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:
@@ -396,7 +425,7 @@ def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None
     planned = run.archive.get_json("plan.json")
     for trial in Plan.from_json(planned).trials.get(testbed.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
-        if trial.id not in recorded and not not_applicable(workload, trial.levels, testbed.unavailable):
+        if trial.id not in recorded and not why_not(trial, testbed.unavailable):
             for engine in testbed.engines.values():
                 workload.restore(trial, engine)
 
@@ -408,10 +437,23 @@ def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequen
 
 
 def summarise(run: Run) -> None:
-    """Results and verdicts from what is in the archive, and nothing else."""
+    """Results from all repetitions: from what is in the archive, and nothing else."""
     plan, records = run.plan(), run.archive.trials()
-    found = results(plan.trials, records)
-    platforms = {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+    kept = durability.of_run(_facts(run, plan), records)
+    found = [result.as_json() for result in results(plan.trials, records)]
+    run.archive.put_json("results.json", {"results": found, "durability": kept.as_json()})
+
+
+def _facts(run: Run, plan: Plan) -> dict[str, dict[str, Any]]:
+    """Of each platform, as far as it was set up."""
+    return {name: run.archive.get_json(f"platforms/{name}/facts.json") or {} for name in plan.trials}
+
+
+def validate_results(run: Run) -> None:
+    """Great Expectations over measurements and results as they are archived; whether the run is valid."""
+    plan, records = run.plan(), run.archive.trials()
+    found = [Result.from_json(entry) for entry in run.archive.need_json("results.json")["results"]]
+    platforms = _facts(run, plan)
     conforming = {name: run.archive.get_json(f"platforms/{name}/conformance.json") or {} for name in plan.trials}
     verdicts = [
         *(
@@ -420,6 +462,9 @@ def summarise(run: Run) -> None:
             for verdict in (run.archive.get_json(f"platforms/{name}/data.json") or {}).get("verdicts", [])
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
+        *validation.about_flush(
+            {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if _has_begun(run, name)}
+        ),
         *validation.validate("measurements", validation.measurement_rows(records)),
         *validation.about_experiment(run.experiment, records),
         *validation.validate("results", validation.result_rows(found)),
@@ -435,10 +480,6 @@ def summarise(run: Run) -> None:
             {name: run.archive.get_json(_released(name)) is not None for name in platforms if _has_begun(run, name)}
         ),
     ]
-    kept = durability.of_run(platforms, records)
-    run.archive.put_json(
-        "results.json", {"results": [result.as_json() for result in found], "durability": kept.as_json()}
-    )
     run.archive.put_json(
         "verdicts.json",
         {"valid": validation.passed(verdicts), "verdicts": [verdict.as_json() for verdict in verdicts]},

@@ -141,6 +141,28 @@ def about_release(released: Mapping[str, bool]) -> list[Verdict]:
     return [Verdict("platforms", 8, says, not left, True, found)]
 
 
+def about_flush(flushed: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
+    """Platform -> what ``flush_caches`` has archived. No leave is no fault: then cold trials are not applicable."""
+    said, is_as_wanted = [], True
+    for platform, found in flushed.items():
+        rows = found.get("caches")
+        is_as_wanted &= rows is not None and not any(row["problem"] and row["is_tried"] for row in rows)
+        for row in rows or []:
+            what = f"{platform}, cache of the {row['cache']}"
+            of = "" if row["engine"] == conformance.ENGINE else f" ({row['engine']})"
+            done = f"not emptied: {row['problem']}" if row["problem"] else _emptied(row)
+            said.append(f"{what}{of}: {done}")
+        said += [] if rows is not None else [f"{platform}: the run never came to it"]
+    if not flushed:
+        return []
+    says = "Every cache that may be emptied was empty before data were generated"
+    return [Verdict("platforms", 3, says, is_as_wanted, False, "; ".join(said))]
+
+
+def _emptied(row: Mapping[str, Any]) -> str:
+    return f"emptied by {row['method']}, {row['bytes_after']:,} bytes left of {row['bytes_before'] or 0:,}"
+
+
 def about_neighbours(records: Sequence[TrialRecord]) -> list[Verdict]:
     """Hosts with declared neighbours are not quiet, on purpose; that these were there, every trial has shown."""
     beside = [record.evidence["neighbours"] for record in records if record.evidence.get("neighbours")]

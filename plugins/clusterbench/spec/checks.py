@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.spec.by_name import declared_by, engine_declaration
+from clusterbench.spec.by_name import declared_by, engine_declaration, engine_names
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
 from clusterbench.spec.host_settings import items
@@ -23,7 +23,7 @@ def check_experiment(experiment: Experiment, platforms: list[str], published: li
         name = experiment.published
         problems.append(f"published: there is no published file {name!r}{suggest(name, published)}")
     for name, sweep in experiment.sweeps.items():
-        problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep)]
+        problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep) + _check_engines(sweep)]
     if not problems:
         problems = _check_followed(experiment)
     if experiment.part is not None and not problems:
@@ -88,6 +88,20 @@ def _check_sweep(sweep: Sweep) -> list[str]:
         named = " or ".join(map(repr, rising)) or f"none, {sweep.workload!r} has no factor of concurrency"
         problems.append(f"order: a series rises in concurrency, which is no factor of this sweep; name it: {named}")
     return problems
+
+
+def _check_engines(sweep: Sweep) -> list[str]:
+    """Levels by engine: of engines that there are. Those that are missing are told when one of their platforms is."""
+    found = {
+        (name, engine)
+        for name in sweep.factors
+        for scale in SCALES
+        for engine in sweep.by_engine(name, scale)  # type: ignore[arg-type]
+        if engine and engine not in engine_names()
+    }
+    return [
+        f"factors.{name}: unknown engine {engine!r}{suggest(engine, engine_names())}" for name, engine in sorted(found)
+    ]
 
 
 HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")

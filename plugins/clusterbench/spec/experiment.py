@@ -19,12 +19,16 @@ Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
+LevelsByEngine = Annotated[dict[Name, Levels], Field(min_length=1)]
+"""Where engines differ in what they can do: ``{greenplum: [orca], postgres: [planner]}``."""
+
+
 class LevelsByScale(Strict):
     """Levels of one factor, or a count, that differ by scale; all three are named so that none is forgotten."""
 
-    smoke: Levels
-    laptop: Levels
-    full: Levels
+    smoke: Levels | LevelsByEngine
+    laptop: Levels | LevelsByEngine
+    full: Levels | LevelsByEngine
 
 
 class CountByScale(Strict):
@@ -77,7 +81,9 @@ class Sweep(Strict):
                 _check_scales(f"factor {factor!r}", levels)
             by_scale = levels if isinstance(levels, dict) else {"all scales": levels}
             for scale, listed in by_scale.items():
-                _check_levels(f"factor {factor!r}, {scale}", listed)
+                by_engine = listed if isinstance(listed, dict) and listed else {"": listed}
+                for engine, of_engine in by_engine.items():
+                    _check_levels(f"factor {factor!r}, {scale}{f', {engine}' if engine else ''}", of_engine)
             shaped[factor] = LevelsByScale.model_validate(levels) if isinstance(levels, dict) else levels
         return shaped
 
@@ -99,9 +105,18 @@ class Sweep(Strict):
             raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
         return self
 
-    def levels(self, factor: str, scale: Scale) -> list[Level]:
+    def levels(self, factor: str, scale: Scale, engine: str = "") -> list[Level]:
+        """Without an ``engine`` those of all: each once, in their order."""
+        by_engine = self.by_engine(factor, scale)
+        if engine and "" not in by_engine:
+            return list(by_engine[engine])
+        return list(dict.fromkeys(level for levels in by_engine.values() for level in levels))
+
+    def by_engine(self, factor: str, scale: Scale) -> dict[str, list[Level]]:
+        """Engine -> levels; the engine is empty where all have the same."""
         declared = self.factors[factor]
-        return list(getattr(declared, scale)) if isinstance(declared, LevelsByScale) else list(declared)
+        listed = getattr(declared, scale) if isinstance(declared, LevelsByScale) else declared
+        return dict(listed) if isinstance(listed, dict) else {"": listed}
 
     def repetitions_at(self, scale: Scale) -> int:
         if isinstance(self.repetitions, int):

@@ -123,6 +123,15 @@ def working_hosts(platform: Platform) -> list[str]:
     return next((found for role in roles if (found := platform.hosts_with(role))), [platform.client])
 
 
+def memory_bytes(platform: Platform) -> int | None:
+    """Of all hosts that do the work, as far as the file declares it."""
+    one = placed(platform)
+    if one:
+        return round(one.hosts * one.size.memory_gib * 2**30) if one.size.memory_gib else None
+    claim, hosts = platform.segment_host, platform.hosts_with("segment")
+    return claim.memory_gb * len(hosts) * 2**30 if claim and hosts else None
+
+
 def cpu_limit(platform: Platform) -> float | None:
     """Processors that each host may use, where it is a group of processes with a limit."""
     one = placed(platform)

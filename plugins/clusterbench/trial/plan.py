@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
@@ -21,8 +22,8 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.trial import concurrency_series
-from clusterbench.workloads import load_workload, not_applicable
+from clusterbench.trial import concurrency_series, lead_ins, warmth
+from clusterbench.workloads import load_workload, why_not
 
 
 class Choices(Strict):
@@ -61,10 +62,14 @@ class Plan:
         """As ``datasets``, but every workload with each of its datasets."""
         found: dict[tuple[str, Dataset], None] = {}
         for trial in self.trials[platform]:
-            workload = load_workload(trial.workload)
-            if not not_applicable(workload, trial.levels, unavailable):
-                found[trial.workload, workload.dataset(trial.levels, trial.seed)] = None
+            if not why_not(trial, unavailable):
+                dataset = load_workload(trial.workload).dataset(trial.levels, trial.seed)
+                found[trial.workload, dataset] = None
         return list(found)
+
+    def refused(self, platform: str) -> dict[tuple[str, str], int]:
+        """(sweep, reason) -> trials that cannot be had, as the platform's file alone tells."""
+        return Counter((trial.sweep, trial.not_applicable) for trial in self.trials[platform] if trial.not_applicable)
 
     def trial(self, platform: str, trial_id: str) -> Trial:
         for trial in self.trials.get(platform, []):
@@ -161,19 +166,32 @@ def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Ite
     for name, sweep in experiment.sweeps.items():
         if choices.sweeps and name not in choices.sweeps:
             continue
-        for levels, varied in _cells(sweep, choices):
+        _check_levels_of_engine(name, sweep, choices.scale, platform)
+        for levels, varied in _cells(sweep, choices, platform.engine):
             for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
                 yield _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
 
 
-def _cells(sweep: Sweep, choices: Choices) -> Iterator[tuple[dict[str, Level], list[str]]]:
+def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Platform) -> None:
+    for factor in sweep.factors:
+        by_engine = sweep.by_engine(factor, scale)
+        if not {"", platform.engine} & set(by_engine):
+            raise SpecError(
+                [
+                    f"sweeps.{name}.factors.{factor}.{scale}: says levels of {' and '.join(by_engine)}, and platform "
+                    f"{platform.platform!r} is one of {platform.engine}; add its levels, or choose other platforms"
+                ]
+            )
+
+
+def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[str, Level], list[str]]]:
     """Every combination of levels, defaults filled in, and the names of the factors that vary."""
     factors = load_workload(sweep.workload).factors
-    levels = {name: sweep.levels(name, choices.scale) for name in sweep.factors}
+    levels = {name: sweep.levels(name, choices.scale, engine) for name in sweep.factors}
     for name, listed in levels.items():
         if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
             levels[name] = [level for level in listed if level in choices.concurrency]
-    varied = [name for name in levels if len(sweep.levels(name, choices.scale)) > 1]
+    varied = [name for name in levels if len(sweep.levels(name, choices.scale, engine)) > 1]
     defaults = {name: factor.default for name, factor in factors.items()}
     for combination in itertools.product(*levels.values()):
         yield defaults | dict(zip(levels, combination, strict=True)), varied
@@ -206,18 +224,19 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         settings=experiment.settings.get(platform.engine, {}),
         series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
         give_up_after=sweep.give_up_after,
+        not_applicable=warmth.too_large(load_workload(sweep.workload), levels, seed, platform),
     )
 
 
 def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
 
-    A series stays whole, and rises.
+    A series stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
     """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
     shuffled = concurrency_series.blocks(sorted(trials, key=lambda trial: trial.id))
     random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
-    return [trial for block in shuffled for trial in block]
+    return [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
 
 
 @dataclass(frozen=True)
@@ -247,7 +266,7 @@ def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
     for name, trials in plan.trials.items():
         platform = catalog.platform(name)
         unavailable = engine_class(platform.engine).unavailable_on(platform, {})
-        possible = [t for t in trials if not_applicable(load_workload(t.workload), t.levels, unavailable) is None]
+        possible = [trial for trial in trials if not why_not(trial, unavailable)]
         datasets = [dataset for _, dataset in plan.datasets(name, unavailable)]
         engines = 1 + len(platform.neighbours)
         dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)

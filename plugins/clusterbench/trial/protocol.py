@@ -34,7 +34,7 @@ from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
 from clusterbench.trial import aftermath, neighbours, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import Workload, load_workload, not_applicable
+from clusterbench.workloads import Workload, load_workload, why_not
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
     workload = load_workload(trial.workload)
-    if reason := not_applicable(workload, trial.levels, testbed.unavailable):
+    if reason := why_not(trial, testbed.unavailable):
         return testbed.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), testbed), None)
     job = job_of(trial, testbed)
     with tempfile.TemporaryDirectory() as folder:
@@ -149,6 +149,8 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         state = str(trial.levels.get("cache", "warm"))
         relations = workload.relations(trial)
         before["caches"] = caches.set_state(state, testbed.engine, relations, page_cache=testbed.platform.page_cache)
+        if state == "as_left":
+            before["caches"]["left_by"] = testbed.archive.last_started(trial.platform)
     with testbed.phase("settle"):
         made = workload.job(trial, testbed.engine)
         neighbours.start(trial, workload, testbed, job)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
 from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
-from clusterbench.base.datasets import Dataset
+from clusterbench.base.datasets import BY_STORAGE, COMPRESSIONS, Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
@@ -27,11 +27,17 @@ if TYPE_CHECKING:
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
-CACHE = Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm"))
+CACHE = Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm", "as_left"))
 STORAGE = Factor(
     "heap",
     "how the table is kept, where the engine has a choice",
-    choices=("heap", "append_row", "append_column"),
+    choices=("heap", "append_row", "append_column", "pax"),
+    is_dataset=True,
+)
+COMPRESSION = Factor(
+    BY_STORAGE,
+    "compresstype and compresslevel of the table; by_storage: none of a heap, zlib_1 of others",
+    choices=(BY_STORAGE, *COMPRESSIONS),
     is_dataset=True,
 )
 
@@ -61,7 +67,23 @@ def optimizer_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[s
 
 
 def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-    return unavailable.get("append_optimised") if levels["storage"] != "heap" else None
+    """Of its compression, too. Runs that were archived before that was a factor have none."""
+    layout, compression = str(levels["storage"]), str(levels.get("compression", BY_STORAGE))
+    if layout != "heap" and (why := unavailable.get("pax" if layout == "pax" else "append_optimised")):
+        return why
+    if compression in (BY_STORAGE, "none"):
+        return None
+    if layout == "heap":
+        return unavailable.get("compression", "a heap is not compressed; name another 'storage' beside it")
+    return unavailable.get(compression.partition("_")[0])
+
+
+def kept(levels: Mapping[str, Level]) -> dict[str, str]:
+    """Layout and compression of a table. Runs that were archived before these were factors have none."""
+    return {
+        "layout": str(levels.get("storage", "heap")),
+        "compression": str(levels.get("compression", BY_STORAGE)),
+    }
 
 
 def cache_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
@@ -132,6 +154,25 @@ class Workload(Protocol):
 def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
     """As the workload says, unless the platform cannot be had at all."""
     return unavailable.get(EVERYTHING) or workload.not_applicable(levels, unavailable)
+
+
+def why_not(trial: Trial, unavailable: Mapping[str, str]) -> str | None:
+    """Why the trial cannot be had: as its plan knows already, or without what is ``unavailable``."""
+    return trial.not_applicable or not_applicable(load_workload(trial.workload), trial.levels, unavailable)
+
+
+@runtime_checkable
+class ReadsPart(Protocol):
+    """A workload that reads only a part of its dataset."""
+
+    def relation_bytes(self, levels: Mapping[str, Level]) -> int: ...
+
+
+def relation_bytes(workload: Workload, levels: Mapping[str, Level], seed: int) -> int:
+    """Expected, of the tables and indexes whose state in the caches is part of a trial."""
+    if isinstance(workload, ReadsPart):
+        return workload.relation_bytes(levels)
+    return workload.dataset(levels, seed).bytes_expected
 
 
 def load_workload(name: str) -> Workload:

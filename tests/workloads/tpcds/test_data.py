@@ -59,7 +59,8 @@ def test_heap_has_keys_and_indexes_and_append_optimised_tables_have_none() -> No
     assert sales.keys("tpcds_sf1", "append_column") == []
     assert len(data.relations(data.dataset_of(1, "heap"))) == 24 + 24 + 7
     assert len(data.relations(data.dataset_of(1, "append_column"))) == 24
-    assert sales.storage("append_column").compression == "zlib" and sales.storage("heap").compression == "none"
+    assert data.dataset_of(1, "append_column").storage.compression == "zlib"
+    assert data.dataset_of(1, "heap").storage.compression == "none"
 
 
 @pytest.mark.parametrize(

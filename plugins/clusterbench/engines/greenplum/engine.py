@@ -52,7 +52,9 @@ class Greenplum(Postgres):
         serializable = {"serializable": "Greenplum has no serializable isolation: it gives repeatable read for it"}
         six = facts.get("generation") == 6
         autovacuum = {"autovacuum": "Greenplum 6 has autovacuum for template0 only"} if six else {}
-        return without_hosts(platform) | pooler.unavailable(facts) | without_orca | work_mem | serializable | autovacuum
+        storage = tables.unavailable(facts)
+        lacks = without_orca | work_mem | serializable | autovacuum | storage
+        return without_hosts(platform) | pooler.unavailable(facts) | lacks
 
     # Facts.
 

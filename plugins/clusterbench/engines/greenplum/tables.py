@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import statement
 from clusterbench.engines.postgres.server import Server
@@ -11,11 +14,11 @@ from clusterbench.engines.postgres.tables import quoted
 def definition(table: str, columns: str, storage: Storage) -> str:
     """The statement that makes it. Pure."""
     options = []
-    if storage.layout != "heap":
+    if storage.layout.startswith("append_"):
         options = ["appendonly=true", f"orientation={storage.layout.removeprefix('append_')}"]
-        if storage.compression != "none":
-            options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
-    kept = f"WITH ({', '.join(options)}) " if options else ""
+    if storage.compression != "none":
+        options += [f"compresstype={storage.compression}", f"compresslevel={storage.level}"]
+    kept = ("USING pax " if storage.layout == "pax" else "") + (f"WITH ({', '.join(options)}) " if options else "")
     by = storage.distributed_by
     spread = f"DISTRIBUTED BY ({quoted(by)})" if by else "DISTRIBUTED REPLICATED"
     return f"CREATE TABLE {quoted(table)} ({columns}) {kept}{spread}" + _partitions(storage)
@@ -31,6 +34,23 @@ def _partitions(storage: Storage) -> str:
     return f"\nPARTITION BY RANGE ({quoted(storage.partitioned_by)}) (\n{parts}\n)"
 
 
+def unavailable(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Layouts and compressions that a server does not know, as far as it told. Pure."""
+    known = facts.get("compresstypes")
+    types = ("zlib", "zstd") if known is not None else ()
+    lacks = {
+        name: f"this server has no compresstype {name}; it has {known}"
+        for name in types
+        if name not in str(known).split(", ")
+    }
+    if facts.get("has_pax") is False:
+        lacks["pax"] = (
+            f"{facts.get('product', 'this server')} has no access method pax; Cloudberry has, if built with it"
+        )
+    return lacks
+
+
 def is_append_optimised(server: Server, relation: str) -> bool:
+    """Also in PAX: the database caches heaps only."""
     found = server.query(statement("greenplum", "append_optimised", relation=quoted(relation)))
     return bool(found[0]["found"])

@@ -8,6 +8,7 @@ from typing import Any
 from clusterbench.base.capabilities import EVERYTHING
 from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
+from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import daemons, hdfs, health, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
@@ -146,6 +147,10 @@ class HadoopCluster(Cluster):
     def settle(self) -> None:
         """Until no chore of HDFS runs beside a trial."""
         hdfs.settle(self)
+
+    def flush_caches(self) -> Sequence[Flushed]:
+        """That of the workers' file systems; daemons keep none, and set-up has just started them."""
+        return [hdfs.flush(self)]
 
     def empty_page_cache(self) -> str:
         """On every worker, where the platform's file allows it. Returns what was done, in words."""

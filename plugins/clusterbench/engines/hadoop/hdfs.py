@@ -8,12 +8,14 @@ from typing import Any
 from urllib.parse import quote as url_quote
 
 from clusterbench.base.errors import EngineError
+from clusterbench.engines.flush import Flushed, drop_page_cache
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
 from clusterbench.spec.leave import why_not
 
 AT_REST_S = 300
+NEEDS_ROOT = "dropping the page cache needs root there"
 
 
 def free_bytes(cluster: Cluster) -> int:
@@ -68,10 +70,24 @@ def settle(cluster: Cluster) -> None:
 
 def empty_page_cache(cluster: Cluster) -> str:
     """On every worker, where the platform's file allows it. Returns what was done, in words."""
-    if cluster.platform.page_cache != "drop_caches":
-        return f"left as it was: page_cache is {cluster.platform.page_cache}"
-    if why := why_not(cluster.platform, "drop_caches"):
+    if why := _why_page_cache_is_left(cluster):
         return f"left as it was: {why}"
     workers = cluster.configuration.workers
-    cluster.on_each(dict.fromkeys(workers, DROP_PAGE_CACHE), "dropping the page cache needs root there")
+    cluster.on_each(dict.fromkeys(workers, DROP_PAGE_CACHE), NEEDS_ROOT)
     return f"dropped on {len(workers)} workers"
+
+
+def _why_page_cache_is_left(cluster: Cluster) -> str:
+    if cluster.platform.page_cache != "drop_caches":
+        return f"page_cache is {cluster.platform.page_cache}"
+    return why_not(cluster.platform, "drop_caches")
+
+
+def flush(cluster: Cluster) -> Flushed:
+    """As ``empty_page_cache``, with a look before and after."""
+    method = cluster.platform.page_cache
+    if why := _why_page_cache_is_left(cluster):
+        return Flushed("file system", method, why, is_tried=False)
+    problem, of_hosts = drop_page_cache(cluster, cluster.configuration.workers, NEEDS_ROOT)
+    before, after = (sum(seen[look] for seen in of_hosts.values()) for look in (0, 1))
+    return Flushed("file system", method, problem, True, before, after, of_hosts)

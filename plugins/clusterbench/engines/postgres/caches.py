@@ -15,6 +15,11 @@ from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.tables import leaves, regclasses
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
 
+DROPPING = (
+    "dropping the page cache needs root on the host: allow it in sudoers, or declare 'page_cache: evict_files' in the "
+    "platform's file"
+)
+
 
 def warm(server: Server, relations: Sequence[str]) -> None:
     """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
@@ -27,11 +32,7 @@ def warm(server: Server, relations: Sequence[str]) -> None:
 def empty_file_system_cache(server: Server) -> None:
     """Of all of the database's files, as the platform's file allows it."""
     if server.platform.page_cache == "drop_caches":
-        server.on_hosts(
-            DROP_PAGE_CACHE,
-            "dropping the page cache needs root on the host: allow it in sudoers, or declare "
-            "'page_cache: evict_files' in the platform's file",
-        )
+        server.on_hosts(DROP_PAGE_CACHE, DROPPING)
     else:
         remedy = "the login must own the server's files"
         oid = int(server.fact("database_oid"))
@@ -88,7 +89,7 @@ def _in_file_system_cache(server: Server, files: Sequence[Mapping[str, Any]]) ->
         if instance.host is None or instance.role != "p":
             continue
         paths = [row["path"] for row in files if row["content"] == instance.content]
-        patterns = " ".join(f"{path} {path}.[0-9]*" for path in paths)
+        patterns = " ".join(f"{path} {path}.[0-9]* {path}_pax/*" for path in paths)
         if patterns:
             data = quote(instance.data_directory)
             look = f"(cd {data}; fincore --bytes --raw --noheadings --output RES,SIZE {patterns})"

@@ -8,9 +8,11 @@ from typing import Any
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
 from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines.flush import Flushed
 from clusterbench.engines.postgres import (
     caches,
     driver_role,
+    flush,
     loading,
     pooler,
     processes,
@@ -43,6 +45,8 @@ class Postgres(Server):
                 "direct_dispatch": "PostgreSQL has no segments to dispatch to",
                 "statement_mem": "PostgreSQL has no statement_mem; it is Greenplum's memory for one statement",
                 "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
+                "pax": "PostgreSQL has no PAX tables; only Cloudberry has",
+                "compression": "PostgreSQL has no compresstype and compresslevel; only Greenplum and its family have",
             }
         )
 
@@ -201,6 +205,9 @@ class Postgres(Server):
         return processes.log_excerpt(self, faults)
 
     # Caches.
+
+    def flush_caches(self) -> Sequence[Flushed]:
+        return flush.flush(self)
 
     def warm(self, relations: Sequence[str]) -> None:
         caches.warm(self, relations)

@@ -44,7 +44,7 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "driver": share(record.measurements.get("driver_cpu_share")),
             "reason": "; ".join(filter(None, [record.reason, *_before_it(record), *_warnings(record)])),
         }
-        for record in run.trials
+        for record in sorted([*run.trials, *run.lead_ins], key=lambda record: (record.started_at, record.trial.id))
     ]
 
 
@@ -69,7 +69,8 @@ def _caches(record: TrialRecord) -> str:
     if not parts:
         return ABSENT
     total = f" of {size(caches['total_bytes'])}" if caches.get("total_bytes") is not None else ""
-    return ", ".join(parts) + total
+    left_by = f", as left by {caches['left_by'] or 'no trial of this run'}" if "left_by" in caches else ""
+    return ", ".join(parts) + total + left_by
 
 
 def has_own_section(workload: Workload | None, measurement: str) -> bool:

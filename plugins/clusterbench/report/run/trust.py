@@ -88,9 +88,10 @@ def summary(run: Gathered) -> str:
         return "The run ended before its trials were planned."
     planned = sum(map(len, run.plan.trials.values()))
     outcomes: dict[str, int] = {}
-    for record in run.trials:
+    recorded = [*run.trials, *run.lead_ins]
+    for record in recorded:
         outcomes[record.outcome] = outcomes.get(record.outcome, 0) + 1
-    outcomes |= {"not_run": planned - len(run.trials)} if planned > len(run.trials) else {}
+    outcomes |= {"not_run": planned - len(recorded)} if planned > len(recorded) else {}
     cells = sum(bool(result.completed) for result in run.results)
     ended = named_counts(dict(sorted(outcomes.items(), key=lambda item: item[0] != "completed")))
     return f"{cells} of {plural(len(run.results), 'cell')} have numbers; of {plural(planned, 'trial')}, {ended}."
@@ -152,5 +153,5 @@ def shared_machines(run: Gathered) -> list[str]:
 
 def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:
     """(trial, last lines of the servers' logs) of trials during which an instance went down or was restarted."""
-    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in run.trials)
+    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in [*run.trials, *run.lead_ins])
     return [(f"{record.trial.platform}, {record.trial.label}", str(log)) for record, log in found if log]

@@ -15,7 +15,7 @@ from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import pgbench
-from clusterbench.workloads import CACHE, STORAGE, cache_not_applicable, storage_not_applicable
+from clusterbench.workloads import CACHE, COMPRESSION, STORAGE, cache_not_applicable, storage_not_applicable
 from clusterbench.workloads.key_value.key_value import KeyValueData
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class IndexBuild(KeyValueData):
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
         "storage": STORAGE,
+        "compression": COMPRESSION,
         "cache": CACHE,
     }
 

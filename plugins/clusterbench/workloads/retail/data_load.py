@@ -14,7 +14,7 @@ from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
-from clusterbench.workloads import STORAGE, generation, storage_not_applicable
+from clusterbench.workloads import COMPRESSION, STORAGE, generation, kept, storage_not_applicable
 from clusterbench.workloads.etl_files import etl_host
 from clusterbench.workloads.retail import load_files, order_lineitems
 
@@ -38,12 +38,16 @@ class DataLoad:
         "throughput_rows_per_s": MeasurementKind("1/s", "Rows loaded per second", "higher"),
         "driver_cpu_share": psql_streams.MEASUREMENTS["driver_cpu_share"],
     }
-    factors: ClassVar[Mapping[str, Factor]] = {"rows": order_lineitems.ROWS, "storage": STORAGE}
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "rows": order_lineitems.ROWS,
+        "storage": STORAGE,
+        "compression": COMPRESSION,
+    }
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
-        rows, layout = int(levels["rows"]), str(levels["storage"])
-        made = order_lineitems.dataset_of(rows, seed, layout=layout, table="order_lineitems_load")
+        rows = int(levels["rows"])
+        made = order_lineitems.dataset_of(rows, seed, **kept(levels), table="order_lineitems_load")
         return replace(
             made,
             name="order_lineitems_files",

@@ -21,9 +21,14 @@ from clusterbench.drivers import psql_streams
 from clusterbench.workloads import (
     AS_SET,
     CACHE,
+    COMPRESSION,
+    OPTIMIZER,
     STORAGE,
     cache_not_applicable,
     generation,
+    kept,
+    optimizer_not_applicable,
+    optimizer_setting,
     settings_chosen,
     settings_not_applicable,
     storage_not_applicable,
@@ -53,6 +58,8 @@ class RetailScan:
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": order_lineitems.ROWS,
         "storage": STORAGE,
+        "compression": COMPRESSION,
+        "optimizer": OPTIMIZER,
         "streams": psql_streams.STREAMS,
         "cache": CACHE,
         "work_mem": Factor(
@@ -76,7 +83,7 @@ class RetailScan:
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
-        return order_lineitems.dataset_of(int(levels["rows"]), seed, layout=str(levels["storage"]))
+        return order_lineitems.dataset_of(int(levels["rows"]), seed, **kept(levels))
 
     is_generated = staticmethod(generation.is_generated)
     generate = staticmethod(order_lineitems.generate)
@@ -101,9 +108,15 @@ class RetailScan:
         table = self.dataset(trial.levels, trial.seed).table
         return [part.table(table) for part in self.partitions()]
 
+    def relation_bytes(self, levels: Mapping[str, Level]) -> int:
+        """Of the partitions that it reads."""
+        dataset = self.dataset(levels, seed=0)
+        return dataset.bytes_expected * self._rows_read(levels) // dataset.rows
+
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return (
-            settings_not_applicable(self.factors, levels, unavailable)
+            optimizer_not_applicable(levels, unavailable)
+            or settings_not_applicable(self.factors, levels, unavailable)
             or storage_not_applicable(levels, unavailable)
             or cache_not_applicable(levels, unavailable)
         )
@@ -120,7 +133,8 @@ class RetailScan:
         return sum(order_lineitems.rows_of(part, int(levels["rows"])) for part in self.partitions())
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
-        settings = dict(trial.settings) | settings_chosen(self.factors, trial.levels)
+        settings = dict(trial.settings) | optimizer_setting(trial.levels, engine.unavailable)
+        settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
         return {"session_settings": settings, "plan": engine.explain(self._query(trial))}
 

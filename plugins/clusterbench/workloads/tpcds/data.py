@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.datasets import Dataset, row_skew_max
+from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max, stored_as, stored_bytes
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
@@ -32,20 +32,31 @@ BYTES_PER_SCALE = 2_600_000_000
 BYTES_LEAST = 40_000_000
 """Tables and indexes on PostgreSQL 15: 48 MB at scale factor 0.01, 199 MB at 0.1 (1.7 GB a scale factor). From 1 on
 inventory, which has fifty times the rows of 0.1, adds 0.9 GB."""
+SHARES: Shares = {
+    "none": (0.31, 0.32),
+    "zlib_1": (0.14, 0.17),
+    "zlib_5": (0.13, 0.16),
+    "zlib_9": (0.13, 0.15),
+    "zstd_1": (0.14, 0.16),
+    "zstd_5": (0.13, 0.15),
+    "zstd_9": (0.13, 0.15),
+}
+"""Estimated at scale factor 1000: bytes a row of the seven large tables, of a sixteenth of their rows at scale factor
+0.2, times the specification's rows."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
 """Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
 
 
-def dataset_of(scale_factor: float, storage: str) -> Dataset:
+def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE) -> Dataset:
     """``rows`` is about how many: small tables do not grow with the scale factor."""
-    suffix = "" if storage == "heap" else f"_{storage}"
+    storage = stored_as(schema.tables()["store_sales"].distributed_by, layout, compression)
     return Dataset(
         "tpcds",
-        f"tpcds_sf{files.scale_name(scale_factor)}{suffix}",
+        f"tpcds_sf{files.scale_name(scale_factor)}{storage.suffix}",
         int(scale_factor * ROWS_PER_SCALE),
         SEED,
-        BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE),
-        schema.tables()["store_sales"].storage(schema.layout_of(storage)),
+        stored_bytes(BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE), storage, SHARES),
+        storage,
         files_bytes=files.bytes_expected(scale_factor),
         version=_version(),
     )
@@ -57,7 +68,7 @@ def _version() -> str:
 
 
 def scale_factor_of(dataset: Dataset) -> float:
-    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_append_\w+)?", dataset.table)
+    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_(?:append|row|column|pax)\w*)?", dataset.table)
     if not found:
         raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
     return float(found[1].replace("_", "."))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterbench.base.datasets import Dataset
@@ -72,11 +73,11 @@ def load(made: Mapping[str, Made], files: str, dataset: Dataset, engine: Databas
 
 
 def _make_empty(made: Mapping[str, Made], dataset: Dataset, engine: Database) -> None:
-    layout = dataset.storage.layout
     _execute(engine, [statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")) for name in made])
     for name, one in made.items():
         table, comment = schema.tables()[name], Mark(one.rows, one.checksum, "begun").comment(dataset)
-        engine.create_table(f"{dataset.table}.{name}", table.definition(), table.storage(layout), comment)
+        kept = replace(dataset.storage, distributed_by=table.distributed_by)
+        engine.create_table(f"{dataset.table}.{name}", table.definition(), kept, comment)
 
 
 def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, engine: Database) -> Job:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, cast
 
-from clusterbench.base.datasets import Storage
+from clusterbench.base.datasets import Layout
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.workloads.tables import Columns, create_index, read
-
-Layout = Literal["heap", "append_row", "append_column"]
 
 
 @dataclass(frozen=True)
@@ -22,10 +19,6 @@ class Table(Columns):
     """Columns with an index of their own, beside the key's."""
     references: Mapping[str, str] = field(default_factory=dict)
     """Column -> table whose key it is, or NULL."""
-
-    def storage(self, layout: Layout) -> Storage:
-        """As practitioners of Greenplum: compressed where the layout knows how to."""
-        return Storage(self.distributed_by, layout, "none" if layout == "heap" else "zlib")
 
     def keys(self, schema: str, layout: Layout) -> list[str]:
         """Statements that make its key and its indexes. None on append-optimised tables: scans do without, as
@@ -76,7 +69,3 @@ def tables() -> Mapping[str, Table]:
         )
         for name, said in read("tpcds").items()
     }
-
-
-def layout_of(storage: str) -> Layout:
-    return cast(Layout, storage)

@@ -19,9 +19,11 @@ from clusterbench.drivers import psql_streams
 from clusterbench.drivers.pgbench import driver_cores
 from clusterbench.workloads import (
     CACHE,
+    COMPRESSION,
     OPTIMIZER,
     STORAGE,
     cache_not_applicable,
+    kept,
     optimizer_not_applicable,
     optimizer_setting,
     storage_not_applicable,
@@ -75,12 +77,13 @@ class Tpcds:
         ),
         "optimizer": OPTIMIZER,
         "storage": STORAGE,
+        "compression": COMPRESSION,
         "cache": CACHE,
     }
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:  # noqa: ARG004  the generator's rows are always the same
-        return data.dataset_of(float(levels["scale_factor"]), str(levels["storage"]))
+        return data.dataset_of(float(levels["scale_factor"]), **kept(levels))
 
     is_generated = staticmethod(data.is_generated)
     generate = staticmethod(data.generate)

@@ -1,0 +1,42 @@
+"""Trials whose caches are as the trials before left them: measured in one go, after a declared first one. Pure.
+
+Reports that run after each other on data larger than memory find what the one before has left, which is neither cold
+nor warm. The first of a sweep and dataset would find what another sweep left. So a trial is planned before it, whose
+record is kept and shown, and of which no result is made: repetition 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clusterbench.base.records import Trial
+from clusterbench.trial.concurrency_series import concurrency
+from clusterbench.workloads import load_workload
+
+AS_LEFT = "as_left"
+
+
+def in_one_go(blocks: Sequence[list[Trial]]) -> list[list[Trial]]:
+    """Blocks that are measured one after the other: those as left of one sweep and dataset follow each other.
+
+    They begin where the first of them stood, with their lead-in; what is not as left stays in its order.
+    """
+    found: dict[object, list[Trial]] = {}
+    for number, block in enumerate(blocks):
+        is_as_left = block[0].levels.get("cache") == AS_LEFT
+        key: object = (block[0].sweep, _table(block[0])) if is_as_left else number
+        found.setdefault(key, []).extend(block)
+    return [[lead_in(block), *block] if block[0].levels.get("cache") == AS_LEFT else block for block in found.values()]
+
+
+def lead_in(block: Sequence[Trial]) -> Trial:
+    """At the lowest concurrency; among several such, at the one whose name comes first."""
+    of = min(block, key=lambda trial: (concurrency(trial), trial.id))
+    return replace(
+        of, id=f"{of.cell}.r0", label=f"{of.cell_label} (#0, lead-in)", repetition=0, series="", lead_in=True
+    )
+
+
+def _table(trial: Trial) -> str:
+    return load_workload(trial.workload).dataset(trial.levels, trial.seed).table
