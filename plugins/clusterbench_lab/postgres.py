@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import Account
-from clusterbench_lab.cgroups import CpuLimits
+from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.layout import DATABASE, Layout
 from clusterbench_lab.server import Server, fingerprint, template
 
@@ -41,6 +41,8 @@ class PostgresSettings:
 BENCH_SETTINGS = PostgresSettings()
 # Where transactions are measured, checkpoints are far apart, as in the paper: none comes by time within a trial.
 OLTP_SETTINGS = PostgresSettings(checkpoint_timeout="30min")
+# Of these the smallest host may use 246 MB of memory, and that has to hold more than the buffers.
+RETAIL_SETTINGS = PostgresSettings(shared_buffers="64MB", max_connections=100)
 # Airflow's own database needs little, and its commits shall not wait for the disk a benchmark is busy with.
 METADATA_SETTINGS = PostgresSettings(
     role="airflow", shared_buffers="64MB", max_connections=100, synchronous_commit="off"
@@ -64,7 +66,7 @@ class Postgres(Server):
         super().__init__(name, layout, account, layout.address(host))
         self.host = host
         self.host_dir = layout.host_dir(host)
-        self.limits = CpuLimits(layout.lab_dir)
+        self.limits = Limits(layout.lab_dir)
         self.password = password
         self.settings = settings
 

@@ -90,7 +90,7 @@ def _check_sweep(sweep: Sweep) -> list[str]:
     return problems
 
 
-HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
+HARDWARE = ("cpus", "cpu_limit", "memory_limit_gib", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
 """What is declared of hosts besides their settings."""
 
 
