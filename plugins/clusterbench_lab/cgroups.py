@@ -75,11 +75,11 @@ SERVERS = {
     ),
     # Paper 000, Test Cases and Test Method: one server whole, and as 1, 2 and 4 VMs. Of its 96 GB VMs have 92.
     "server3": PhysicalServer(
-        Machine(sockets=2, cores_per_socket=8, threads_per_core=1, memory_gib=1),
+        Machine(sockets=2, cores_per_socket=8, threads_per_core=1, memory_gib=2),
         Fraction(1, 16),
         dict(zip(RETAIL_HOSTS, (16, 16, 8, 8, 4, 4, 4, 4), strict=True)),
         is_shared=False,
-        memory_gib=dict(zip(RETAIL_HOSTS, (1, 0.96, 0.48, 0.48, 0.24, 0.24, 0.24, 0.24), strict=True)),
+        memory_gib=dict(zip(RETAIL_HOSTS, (2, 1.92, 0.96, 0.96, 0.48, 0.48, 0.48, 0.48), strict=True)),
     ),
     # Paper 002, Table 1: three servers, each whole, and as 1 and 2 VMs with the same slots.
     **{
