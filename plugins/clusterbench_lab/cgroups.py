@@ -140,7 +140,7 @@ class Limits:
         return ""
 
     def _make_memory(self) -> None:
-        """Groups that are there take a new limit, too; what is in memory above it is given up at once, as far as it goes."""
+        """Groups that are there take a new limit, too. What is in memory above it is given up, as far as that goes."""
         limited = {host: gib for server in SERVERS.values() for host, gib in server.memory_gib.items()}
         if self.is_v2:
             above = {parent for host in limited for parent in list(self.guests[host].parents)[:3]}

@@ -39,8 +39,9 @@ def silent(_: str) -> None:
 
 
 class Lab:
-    """Servers are called client, etl, db1, db2, vm1 to vm4, native, vm64, retail_native to retail_vm4_4, master, worker1
-    to worker6, terasort_native_1 to terasort_vm2_6 (sshd), db1_postgres and so on to retail_vm4_4_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
+    """Servers are called client, etl, db1, db2, vm1 to vm4, native, vm64, retail_native to retail_vm4_4, master,
+    worker1 to worker6, terasort_native_1 to terasort_vm2_6 (sshd), db1_postgres and so on to retail_vm4_4_postgres,
+    metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
     server. `environment` is of Airflow's processes, beside what the lab gives them.

@@ -23,7 +23,9 @@ VMS = tuple(f"vm{number}" for number in range(1, 5))
 NATIVE, VM64 = "native", "vm64"
 RETAIL = {"retail_native": 1, "retail_vm1": 1, "retail_vm2_": 2, "retail_vm4_": 4}
 """What the databases of paper 000 are called -> how many parts of a server they are."""
-RETAIL_HOSTS = tuple(f"{name}{number}" if parts > 1 else name for name, parts in RETAIL.items() for number in range(1, parts + 1))
+RETAIL_HOSTS = tuple(
+    f"{name}{number}" if parts > 1 else name for name, parts in RETAIL.items() for number in range(1, parts + 1)
+)
 TERASORT_SERVERS = 3
 """Three replicas are kept apart by machine."""
 TERASORT = {"terasort_native_": 1, "terasort_vm1_": 1, "terasort_vm2_": 2}

@@ -122,7 +122,10 @@ def test_plan_of_a_rehearsal_says_what_sizes_become_and_data_beside_memory(capsy
     said = capsys.readouterr().out.replace(THIN_SPACE, " ")
     assert "rehearsal_4000 scale" in " ".join(said.split())
     assert "  full_scan: rows 8,400,000,000 -> 2,100,000\n" in said
-    assert "lab_retail_native: largest data 1.47 GB on 2 GiB of memory, 0.685 : 1; native at full scale 5.88 TB on " in said
+    assert (
+        "lab_retail_native: largest data 1.47 GB on 2 GiB of memory, 0.685 : 1; native at full scale 5.88 TB on "
+        in said
+    )
     assert "lab_db1: largest data 1.47 GB; its file declares no memory, and the lab limits none" in said
     assert main(["plan", "retail", *chosen, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["rehearsal"]

@@ -69,14 +69,22 @@ def test_postgresql_starts_and_works_on_data_larger_than_its_host_s_memory(conne
         engine.set_up()
         assert engine.settings(testbed.platform.settings) == testbed.platform.settings
         engine.execute("DROP TABLE IF EXISTS larger")
-        engine.execute(f"CREATE TABLE larger AS SELECT id, repeat('x', 1000) AS text FROM generate_series(1, {rows}) id")
+        engine.execute(
+            f"CREATE TABLE larger AS SELECT id, repeat('x', 1000) AS text FROM generate_series(1, {rows}) id"
+        )
         (found,) = engine.query("SELECT count(*) AS rows, sum(length(text)) AS letters FROM larger")
         assert (found["rows"], found["letters"]) == (rows, 1000 * rows)
         engine.stop()
         engine.start()
-        assert str(lab.pid(f"{HOST}_postgres")) in (lab.parts.limits.memory / f"server3/{HOST}/cgroup.procs").read_text().split()
+        assert (
+            str(lab.pid(f"{HOST}_postgres"))
+            in (lab.parts.limits.memory / f"server3/{HOST}/cgroup.procs").read_text().split()
+        )
         assert engine.query("SELECT count(*) AS rows FROM larger") == [{"rows": rows}]
         engine.execute("DROP TABLE larger")
         engine.tear_down()
-    used = {line.split()[0]: int(line.split()[1]) for line in (lab.parts.limits.memory / f"server3/{HOST}/memory.oom_control").read_text().splitlines()}
+    used = {
+        line.split()[0]: int(line.split()[1])
+        for line in (lab.parts.limits.memory / f"server3/{HOST}/memory.oom_control").read_text().splitlines()
+    }
     assert used["oom_kill"] == 0

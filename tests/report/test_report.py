@@ -128,7 +128,10 @@ def rehearsed(folder: Path) -> None:
 
 
 def test_a_rehearsal_is_said_to_be_one_and_has_no_published_value_beside_it(run: Run) -> None:
-    page, full = run(rehearsed), run(lambda folder: edit(folder, "run.json", lambda o: o["choices"].update(scale="full")))
+    page, full = (
+        run(rehearsed),
+        run(lambda folder: edit(folder, "run.json", lambda o: o["choices"].update(scale="full"))),
+    )
     seen = text_of(page)
     assert re.search(r"<h1>[^<]*, rehearsed 1:1,000</h1>", page) and re.search(r"<title>[^<]*rehearsed 1:1,000", page)
     assert "scale rehearsal_1000" in seen

@@ -114,8 +114,8 @@ def test_only_the_chosen_sweeps_count() -> None:
 def test_another_scale_than_full_is_refused() -> None:
     said = refused("retail", scale="laptop", rehearse=1000)
     assert said == (
-        "rehearse: 1000 divides the sizes of scale 'full', and the chosen scale is 'laptop'; choose scale full, or take "
-        "the rehearsal out (rehearse 1)"
+        "rehearse: 1000 divides the sizes of scale 'full', and the chosen scale is 'laptop'; choose scale full, or "
+        "take the rehearsal out (rehearse 1)"
     )
 
 

@@ -43,7 +43,9 @@ def _plan(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(plan, estimates, platforms, rehearsed)
         return OK
-    _print_table(f"{experiment.title}, {scale_of(plan.choices.model_dump())} scale, seed {plan.choices.seed}", estimates)
+    _print_table(
+        f"{experiment.title}, {scale_of(plan.choices.model_dump())} scale, seed {plan.choices.seed}", estimates
+    )
     for line in rehearsal.lines(rehearsed) if rehearsed else []:
         print(line)
     _print_notes(platforms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.words import size as say_bytes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def of_plan(plan: Plan, experiment: Experiment, catalog: Catalog) -> dict[str, Any] | None:
-    """For ``--json``; None where nothing is rehearsed. ``memory``: by platform, ``largest`` against ``memory_bytes``."""
+    """For ``--json``; None where nothing is rehearsed. ``memory`` is by platform; what is not declared is None."""
     by = plan.choices.rehearse
     if by == 1:
         return None
@@ -32,7 +32,7 @@ def of_plan(plan: Plan, experiment: Experiment, catalog: Catalog) -> dict[str, A
 
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """The same in words."""
-    yield f"rehearsal: every size divided by {told['divided_by']:,}; levels, streams, clients and time-outs as at full scale"
+    yield f"rehearsal: every size divided by {told['divided_by']:,}, all else as at full scale"
     of_sweep: dict[tuple[str, str], list[Size]] = {}
     for one in told["sizes"]:
         of_sweep.setdefault((one["sweep"], one["factor"]), []).append(Size(**one))
@@ -51,7 +51,10 @@ def _memory(plan: Plan, experiment: Experiment, catalog: Catalog, name: str) -> 
     paper = catalog.platform(platform.stands_for)
     choices = plan.choices.model_copy(update={"rehearse": 1, "platforms": [paper.platform]})
     largest = _largest_bytes(make_plan(experiment, choices, catalog), paper)
-    return {**here, "paper": {"platform": paper.platform, "largest_bytes": largest, "memory_bytes": memory_bytes(paper)}}
+    return {
+        **here,
+        "paper": {"platform": paper.platform, "largest_bytes": largest, "memory_bytes": memory_bytes(paper)},
+    }
 
 
 def _largest_bytes(plan: Plan, platform: Platform) -> int:
@@ -68,10 +71,16 @@ def _say_size(size: Size) -> str:
 
 def _say_memory(memory: dict[str, Any]) -> str:
     if not memory["memory_bytes"]:
-        return f"largest data {say_bytes(memory['largest_bytes'])}; its file declares no memory, and the lab limits none"
+        return (
+            f"largest data {say_bytes(memory['largest_bytes'])}; its file declares no memory, and the lab limits none"
+        )
     said = f"largest data {_ratio(memory)}"
     paper = memory["paper"]
-    return said if paper is None or not paper["memory_bytes"] else f"{said}; {paper['platform']} at full scale {_ratio(paper)}"
+    return (
+        said
+        if paper is None or not paper["memory_bytes"]
+        else f"{said}; {paper['platform']} at full scale {_ratio(paper)}"
+    )
 
 
 def _ratio(memory: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """A rehearsal: the plan of full scale with every size divided, and all else untouched. Pure.
 
-All levels, files, streams, clients, order, suites and time-outs are full scale's; rows, warehouses and scale factors are
-divided. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its numbers are none of
-full scale's, so it has a scale of its own wherever runs are told apart by scale.
+All levels, files, streams, clients, order, suites and time-outs are full scale's; rows, warehouses and scale factors
+are divided. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its numbers are none
+of full scale's, so it has a scale of its own wherever runs are told apart by scale.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def levels(sweep: Sweep, factor: str, scale: Scale, by: int) -> list[Level]:
 
 
 def sizes(experiment: Experiment, sweeps: Collection[str], by: int) -> list[Size]:
-    """Every size of the sweeps, also one that is not named and so has its default. All sweeps, if ``sweeps`` is empty."""
+    """Every size of the sweeps, of all if none are named; also one that a sweep leaves out and so has its default."""
     return [
         Size(name, factor.name, level, factor.kind.divided(level, by), is_least=_is_least(factor.kind, level, by))
         for name, factor in _sizes_of(experiment, sweeps)
@@ -76,18 +76,17 @@ def check(experiment: Experiment, scale: Scale, sweeps: Collection[str], by: int
         return
     if scale != "full":
         raise SpecError([
-            f"rehearse: {by} divides the sizes of scale 'full', and the chosen scale is {scale!r}; choose scale full, or "
-            "take the rehearsal out (rehearse 1)"
+            f"rehearse: {by} divides the sizes of scale 'full', and the chosen scale is {scale!r}; choose scale full, "
+            "or take the rehearsal out (rehearse 1)"
         ])  # fmt: skip
-    found = list(_sizes_of(experiment, sweeps))
-    for name, factor in found:
+    found = [factor for _, factor in _sizes_of(experiment, sweeps)]
+    for name, factor in _sizes_of(experiment, sweeps):
         if alike := _alike(factor, by):
-            both = factor.kind.divided(alike[0], by)
-            one, other = (_said(level) for level in alike)
+            one, other = map(_said, alike)
             raise SpecError([
-                f"rehearse: divided by {by}, {factor.name} {one} and {other} of sweep {name!r} are both {_said(both)}, so "
-                f"that two cells would be one; choose {_largest([each for _, each in found], by)}, with which all sizes stay "
-                "apart"
+                f"rehearse: divided by {by}, {factor.name} {one} and {other} of sweep {name!r} are both "
+                f"{_said(factor.kind.divided(alike[0], by))}, so that two cells would be one; choose "
+                f"{_largest(found, by)}, with which all sizes stay apart"
             ])  # fmt: skip
 
 
@@ -109,7 +108,7 @@ def _sizes_of(experiment: Experiment, sweeps: Collection[str]) -> Iterator[tuple
 
 def _alike(factor: _SizeFactor, by: int) -> tuple[Level, Level] | None:
     """Two sizes that are one when they are divided: where any are, neighbours are."""
-    in_order = sorted(factor.levels, key=lambda level: float(level))
+    in_order = sorted(factor.levels, key=float)
     return next(
         (pair for pair in pairwise(in_order) if factor.kind.divided(pair[0], by) == factor.kind.divided(pair[1], by)),
         None,
