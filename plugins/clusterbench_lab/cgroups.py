@@ -2,6 +2,9 @@
 
 Where root runs the lab. A thread of a server is a small part of a processor, so that a laptop of two has room for
 clients beside it. It is a share of time and no hardware thread: two threads of a core do not slow each other down.
+
+Memory is limited where a paper's data was larger than it. The limit holds what processes take and what the kernel keeps
+of their files, so that the page cache is as small as it would be there.
 """
 
 from __future__ import annotations
@@ -12,12 +15,16 @@ import itertools
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 from clusterbench.spec.placement import Machine
-from clusterbench_lab.layout import NATIVE, VM64, VMS
+from clusterbench_lab.layout import NATIVE, RETAIL_HOSTS, TERASORT, TERASORT_SERVERS, VM64, VMS
+
+GIB = 2**30
+Share = TypeVar("Share", int, float)
 
 
 @dataclass(frozen=True)
@@ -28,8 +35,10 @@ class PhysicalServer:
     guests: Mapping[str, int]
     """Host -> threads that it may use at most."""
     is_shared: bool
-    """Guests are loaded together, so that the server has a limit of its own. Else one at a time is, and a limit that
-    is as large as the guest's would only be mistaken for what others took from it."""
+    """Guests are loaded together and may want more than there is, so that the server has a limit of its own. Else a
+    limit that is as large as the guests' would only be mistaken for what others took from them."""
+    memory_gib: Mapping[str, float] = field(default_factory=dict)
+    """Host -> memory that it may use at most, page cache included. As the platforms' files have it."""
 
     def cpus(self, host: str) -> float:
         return float(self.guests[host] * self.thread_cpus)
@@ -37,6 +46,16 @@ class PhysicalServer:
     @property
     def all_cpus(self) -> float | None:
         return float(self.machine.threads * self.thread_cpus) if self.is_shared else None
+
+
+def _terasort(server: int, native_vm1_vm2: tuple[Share, Share, Share]) -> dict[str, Share]:
+    """Worker -> its part of a server; workers are dealt out to servers in turn, as ``count`` and ``machines`` do it."""
+    sizes = dict(zip(TERASORT, native_vm1_vm2, strict=True))
+    return {
+        f"{name}{number}": size
+        for name, size in sizes.items()
+        for number in range(server, TERASORT_SERVERS * TERASORT[name] + 1, TERASORT_SERVERS)
+    }
 
 
 SERVERS = {
@@ -54,6 +73,25 @@ SERVERS = {
         {NATIVE: 72, VM64: 64},
         is_shared=False,
     ),
+    # Paper 000, Test Cases and Test Method: one server whole, and as 1, 2 and 4 VMs. Of its 96 GB VMs have 92.
+    "server3": PhysicalServer(
+        Machine(sockets=2, cores_per_socket=8, threads_per_core=1, memory_gib=2),
+        Fraction(1, 16),
+        dict(zip(RETAIL_HOSTS, (16, 16, 8, 8, 4, 4, 4, 4), strict=True)),
+        is_shared=False,
+        memory_gib=dict(zip(RETAIL_HOSTS, (2, 1.92, 0.96, 0.96, 0.48, 0.48, 0.48, 0.48), strict=True)),
+    ),
+    # Paper 002, Table 1: three servers, each whole, and as 1 and 2 VMs with the same slots.
+    **{
+        f"server{3 + number}": PhysicalServer(
+            Machine(sockets=2, cores_per_socket=1, threads_per_core=1, memory_gib=4),
+            Fraction(1, 4),
+            _terasort(number, (2, 2, 1)),
+            is_shared=False,
+            memory_gib=_terasort(number, (4, 3.76, 1.88)),
+        )
+        for number in range(1, TERASORT_SERVERS + 1)
+    },
 }
 
 ROOT = Path("/sys/fs/cgroup")
@@ -61,7 +99,7 @@ PERIOD_US = 100_000
 LIMIT_SECONDS = 5.0
 
 
-class CpuLimits:
+class Limits:
     """The groups of one lab: in one of its own each server, and in that each guest. Version 1 of cgroups, or 2."""
 
     def __init__(self, lab_dir: Path, root: Path = ROOT) -> None:
@@ -70,6 +108,8 @@ class CpuLimits:
         self.lab = self.root / f"clusterbench-{hashlib.sha256(str(lab_dir).encode()).hexdigest()[:12]}"
         self.accounts = None if self.is_v2 else root / "cpuacct" / self.lab.name
         """Version 1 may count the processors' time in groups of its own, beside those with the limits."""
+        self.memory = self.lab if self.is_v2 else root / "memory" / self.lab.name
+        """Version 1 limits memory in groups of its own."""
         self.guests = {host: self.server(name) / host for name, server in SERVERS.items() for host in server.guests}
 
     def server(self, name: str) -> Path:
@@ -78,7 +118,7 @@ class CpuLimits:
     def make(self) -> str:
         """Make them where they are not there. Returns why that cannot be, or nothing: then they are in force."""
         if os.geteuid() != 0:
-            return "only root can limit the CPUs of hosts"
+            return "none: only root can limit CPUs and memory of hosts"
         try:
             self._make(self.lab, None)
             # Among groups and processes of its level the lab would count as one; its processors are its own.
@@ -88,12 +128,28 @@ class CpuLimits:
                 self._make(self.server(name), server.all_cpus)
                 for host in server.guests:
                     self._make(self.guests[host], server.cpus(host))
-                    for counting in self._groups(host)[1:]:
-                        counting.mkdir(parents=True, exist_ok=True)
+                    if self.accounts:
+                        (self.accounts / name / host).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             self.remove()
-            return f"this system does not limit the CPUs of hosts: {error.filename or self.root}: {error.strerror}"
+            return f"none: this system does not limit the CPUs of hosts: {_said(error, self.root)}"
+        try:
+            self._make_memory()
+        except OSError as error:
+            return f"of CPUs alone: this system does not limit the memory of hosts: {_said(error, self.memory)}"
         return ""
+
+    def _make_memory(self) -> None:
+        """Groups that are there take a new limit, too. What is in memory above it is given up, as far as that goes."""
+        limited = {host: gib for server in SERVERS.values() for host, gib in server.memory_gib.items()}
+        if self.is_v2:
+            above = {parent for host in limited for parent in list(self.guests[host].parents)[:3]}
+            for group in sorted(above, key=lambda group: len(group.parts)):
+                (group / "cgroup.subtree_control").write_text("+memory")
+        for host, gib in limited.items():
+            group = self._memory_group(host)
+            group.mkdir(parents=True, exist_ok=True)
+            (group / ("memory.max" if self.is_v2 else "memory.limit_in_bytes")).write_text(str(round(gib * GIB)))
 
     def take(self, host: str, pids: Iterable[int]) -> None:
         """Processes into a guest, with all that they start from now on; does nothing where there are no limits."""
@@ -117,11 +173,15 @@ class CpuLimits:
 
     @property
     def _trees(self) -> list[Path]:
-        return [self.lab, *([self.accounts] if self.accounts else [])]
+        return list(dict.fromkeys([self.lab, *([self.accounts] if self.accounts else []), self.memory]))
+
+    def _memory_group(self, host: str) -> Path:
+        return self.memory / self.guests[host].relative_to(self.lab)
 
     def _groups(self, host: str) -> list[Path]:
-        """The one that limits the guest, and the one that counts what it uses, where that is another."""
-        return [tree / self.guests[host].relative_to(self.lab) for tree in self._trees]
+        """Those that limit the guest, and the one that counts what it uses, where that is another."""
+        groups = [tree / self.guests[host].relative_to(self.lab) for tree in self._trees]
+        return [group for group in groups if group != self._memory_group(host) or group.is_dir()]
 
     def _make(self, group: Path, cpus: float | None) -> None:
         """In version 2 a group has the files of those controllers only that its parent hands down."""
@@ -134,3 +194,7 @@ class CpuLimits:
         else:
             (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (group / "cpu.cfs_quota_us").write_text(str(-1 if quota_us is None else quota_us))
+
+
+def _said(error: OSError, folder: Path) -> str:
+    return f"{error.filename or folder}: {error.strerror}"

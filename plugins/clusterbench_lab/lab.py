@@ -17,12 +17,12 @@ from clusterbench_lab import account as accounts
 from clusterbench_lab import processes, programs
 from clusterbench_lab.account import write_private
 from clusterbench_lab.airflow_servers import Airflow
-from clusterbench_lab.cgroups import CpuLimits
+from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.connections import write_connections
 from clusterbench_lab.credentials import ADMIN, Credentials
 from clusterbench_lab.hadoop import HadoopJars
-from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, VM64, Layout
-from clusterbench_lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, Postgres
+from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, RETAIL_HOSTS, VM64, Layout
+from clusterbench_lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, RETAIL_SETTINGS, Postgres
 from clusterbench_lab.s3 import S3Server
 from clusterbench_lab.server import Server, ServerStatus
 from clusterbench_lab.ssh import SshHost, make_key
@@ -39,8 +39,9 @@ def silent(_: str) -> None:
 
 
 class Lab:
-    """Servers are called client, etl, db1, db2, vm1 to vm4, native, vm64, master, worker1 to worker6 (sshd),
-    db1_postgres and so on to vm64_postgres, metadata, s3, api-server, scheduler, dag-processor and triggerer.
+    """Servers are called client, etl, db1, db2, vm1 to vm4, native, vm64, retail_native to retail_vm4_4, master,
+    worker1 to worker6, terasort_native_1 to terasort_vm2_6 (sshd), db1_postgres and so on to retail_vm4_4_postgres,
+    metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
     server. `environment` is of Airflow's processes, beside what the lab gives them.
@@ -76,7 +77,7 @@ class Lab:
             parts = self.parts
             make_key(self.layout.client_key, accounts.myself(), comment="clusterbench lab")
             if unlimited := parts.limits.make():
-                self._report(f"{'CPU limits':<14} none: {unlimited}")
+                self._report(f"{'limits':<14} {unlimited}")
             steps = [self._hadoop_up, *(self._step(server) for server in parts.outer_servers)]
             _in_parallel([*steps, self._airflow_up if airflow else self._metadata_up])
             for host in parts.hosts:
@@ -247,11 +248,12 @@ class _Parts:
         # Older labs have passwords of these two only to make the others with.
         passwords = dict.fromkeys(DATABASE_HOSTS, own.db1_password) | {"db2": own.db2_password}
         settings = dict.fromkeys(DATABASE_HOSTS, BENCH_SETTINGS) | dict.fromkeys((NATIVE, VM64), OLTP_SETTINGS)
+        settings |= dict.fromkeys(RETAIL_HOSTS, RETAIL_SETTINGS)
         self.databases = [
             Postgres(f"{host}_postgres", host, layout, account, password=passwords[host], settings=settings[host])
             for host in DATABASE_HOSTS
         ]
-        self.limits = CpuLimits(layout.lab_dir)
+        self.limits = Limits(layout.lab_dir)
         self.s3 = S3Server(layout, account, own)
         self.hadoop = HadoopJars(layout, account)
         self.metadata = Postgres(

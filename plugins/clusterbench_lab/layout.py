@@ -21,8 +21,20 @@ TEMPLATES_DIR = PROJECT_DIR / "include" / "lab"
 WORKERS = tuple(f"worker{number}" for number in range(1, 7))
 VMS = tuple(f"vm{number}" for number in range(1, 5))
 NATIVE, VM64 = "native", "vm64"
-DATABASE_HOSTS = ("db1", "db2", *VMS, NATIVE, VM64)
-HOSTS = ("client", "etl", *DATABASE_HOSTS, "master", *WORKERS)
+RETAIL = {"retail_native": 1, "retail_vm1": 1, "retail_vm2_": 2, "retail_vm4_": 4}
+"""What the databases of paper 000 are called -> how many parts of a server they are."""
+RETAIL_HOSTS = tuple(
+    f"{name}{number}" if parts > 1 else name for name, parts in RETAIL.items() for number in range(1, parts + 1)
+)
+TERASORT_SERVERS = 3
+"""Three replicas are kept apart by machine."""
+TERASORT = {"terasort_native_": 1, "terasort_vm1_": 1, "terasort_vm2_": 2}
+"""What the workers of paper 002 are called -> how many parts of a server each is."""
+TERASORT_HOSTS = tuple(
+    f"{name}{number}" for name, parts in TERASORT.items() for number in range(1, TERASORT_SERVERS * parts + 1)
+)
+DATABASE_HOSTS = ("db1", "db2", *VMS, NATIVE, VM64, *RETAIL_HOSTS)
+HOSTS = ("client", "etl", *DATABASE_HOSTS, "master", *WORKERS, *TERASORT_HOSTS)
 BUCKET = "clusterbench"
 DATABASE = "bench"
 HISTORY = "history"
@@ -31,6 +43,8 @@ DEFAULT_BLOCK = 1
 _LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2": 22, "master": 30}
 _LAST_BYTE |= {worker: 30 + number for number, worker in enumerate(WORKERS, 1)}
 _LAST_BYTE |= {vm: 40 + number for number, vm in enumerate((*VMS, NATIVE, VM64), 1)}
+_LAST_BYTE |= {host: 50 + number for number, host in enumerate(RETAIL_HOSTS, 1)}
+_LAST_BYTE |= {host: 60 + number for number, host in enumerate(TERASORT_HOSTS, 1)}
 _FIRST_PORT = {"ssh": 2222, "postgres": 5432, "s3": 9000, "airflow": 8080}
 
 

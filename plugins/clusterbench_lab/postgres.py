@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import Account
-from clusterbench_lab.cgroups import CpuLimits
+from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.layout import DATABASE, Layout
 from clusterbench_lab.server import Server, fingerprint, template
 
@@ -36,11 +36,15 @@ class PostgresSettings:
     max_connections: int = 300
     synchronous_commit: str = "on"
     checkpoint_timeout: str = "5min"
+    jit: str = "on"
 
 
 BENCH_SETTINGS = PostgresSettings()
 # Where transactions are measured, checkpoints are far apart, as in the paper: none comes by time within a trial.
 OLTP_SETTINGS = PostgresSettings(checkpoint_timeout="30min")
+# The smallest of these hosts has half a GB, and 8 streams with their parallel workers are 16 processes: compiling
+# statements took 20 MB more in each of them, and the kernel killed them.
+RETAIL_SETTINGS = PostgresSettings(shared_buffers="64MB", max_connections=100, jit="off")
 # Airflow's own database needs little, and its commits shall not wait for the disk a benchmark is busy with.
 METADATA_SETTINGS = PostgresSettings(
     role="airflow", shared_buffers="64MB", max_connections=100, synchronous_commit="off"
@@ -64,7 +68,7 @@ class Postgres(Server):
         super().__init__(name, layout, account, layout.address(host))
         self.host = host
         self.host_dir = layout.host_dir(host)
-        self.limits = CpuLimits(layout.lab_dir)
+        self.limits = Limits(layout.lab_dir)
         self.password = password
         self.settings = settings
 
@@ -212,6 +216,7 @@ class Postgres(Server):
             "max_connections": self.settings.max_connections,
             "synchronous_commit": self.settings.synchronous_commit,
             "checkpoint_timeout": self.settings.checkpoint_timeout,
+            "jit": self.settings.jit,
         }
         self.account.write(self.data_dir / "postgresql.conf", template("postgresql.conf", values))
         self.account.write(self.host_dir / "pg_hba.conf", template("pg_hba.conf", {}))

@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import Account
-from clusterbench_lab.cgroups import CpuLimits
+from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.layout import Layout
 from clusterbench_lab.processes import Record
 from clusterbench_lab.server import RecordedServer, fingerprint, template
@@ -23,7 +23,7 @@ class SshHost(RecordedServer):
     def __init__(self, name: str, layout: Layout, account: Account) -> None:
         super().__init__(name, layout, account, layout.address(name))
         self.host_dir = layout.host_dir(name)
-        self.limits = CpuLimits(layout.lab_dir)
+        self.limits = Limits(layout.lab_dir)
 
     @property
     def log_file(self) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.paths import project_root
+from clusterbench.base.words import THIN_SPACE
 from clusterbench.cli.main import main
 from clusterbench.cli.plan import _bytes, _duration
 
@@ -113,6 +114,37 @@ def test_choices_on_the_command_line_are_those_of_the_form(capsys: Output) -> No
     assert {trial["sweep"] for trial in trials} == {"concurrency", "index_build"}
     assert {trial["levels"]["clients"] for trial in trials if trial["sweep"] == "concurrency"} == {50, 200}
     assert {trial["repetition"] for trial in trials} == {1}
+
+
+def test_plan_of_a_rehearsal_says_what_sizes_become_and_data_beside_memory(capsys: Output) -> None:
+    chosen = ["--rehearse", "4000", "--platform", "lab_retail_native", "--platform", "lab_db1"]
+    assert main(["plan", "retail", *chosen]) == 0
+    said = capsys.readouterr().out.replace(THIN_SPACE, " ")
+    assert "rehearsal_4000 scale" in " ".join(said.split())
+    assert "  full_scan: rows 8,400,000,000 -> 2,100,000\n" in said
+    assert (
+        "lab_retail_native: largest data 1.47 GB on 2 GiB of memory, 0.685 : 1; native at full scale 5.88 TB on "
+        in said
+    )
+    assert "lab_db1: largest data 1.47 GB; its file declares no memory, and the lab limits none" in said
+    assert main(["plan", "retail", *chosen, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["rehearsal"]
+    assert told["divided_by"] == 4000
+    assert told["memory"]["lab_retail_native"]["paper"]["memory_bytes"] == 4 * 96 * 2**30
+
+
+def test_plan_of_no_rehearsal_says_nothing_of_one(capsys: Output) -> None:
+    assert main(["plan", "smoke"]) == 0
+    assert "rehears" not in capsys.readouterr().out
+
+
+def test_a_rehearsal_of_another_scale_is_refused(capsys: Output) -> None:
+    said = refused(capsys, "plan", "retail", "--scale", "smoke", "--rehearse", "10")
+    assert "10 divides the sizes of scale 'full', and the chosen scale is 'smoke'" in said
+
+
+def test_a_week_has_no_rehearsal(capsys: Output) -> None:
+    assert "--rehearse is a choice of one experiment" in refused(capsys, "run", "weekly", "--rehearse", "10")
 
 
 def test_plan_judges_the_placement_as_the_page_about_it_shows(capsys: Output) -> None:

@@ -153,3 +153,10 @@ def test_run_that_is_not_there_is_told_with_the_newest_and_the_command_that_list
     said = str(caught.value)
     assert "no run 'smoke/x' in the archive; the newest are: smoke/20261122T100000Z-dddddd, weekly/2026" in said
     assert said.endswith("; 'clusterbench list' shows more")
+
+
+def test_a_rehearsal_has_a_scale_of_its_own(tmp_path: Path, store: Counting) -> None:
+    run = "retail/20261125T100000Z-bbbbbb"
+    put(tmp_path, run, {**(said := opened("db1", scale="full")), "choices": {**said["choices"], "rehearse": 4000}})
+    (line,) = (one for one in newest_runs(runs_in(store, "retail"), 20) if one.run == run)
+    assert line.scale == "rehearsal_4000"

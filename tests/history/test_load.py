@@ -48,6 +48,18 @@ def test_a_run_is_told_with_its_platforms_trials_and_verdicts(history: History, 
     assert [verdict.as_json() for verdict in read.verdicts(db, "key_value", KEY_VALUE)] == told["verdicts"]
 
 
+def test_a_rehearsal_is_never_among_the_runs_and_series_of_full_scale(history: History) -> None:
+    rehearsed = edited("run.json", lambda opened: opened["choices"].update({"scale": "full", "rehearse": 1000}))
+    run_id = "20261110T000000Z-ababab"
+    assert history.loaded(history.put_sealed("key_value", run_id, "key_value/s1", rehearsed))
+    with history.connect() as db:
+        row = read.run(db, "key_value", run_id)
+        assert row and row.scale == "rehearsal_1000"
+        assert run_id not in [run.run_id for run in read.runs(db, "key_value", "full")]
+        assert read.series(db, "key_value", "rehearsal_1000", run_id=run_id)
+        assert not read.series(db, "key_value", "full", run_id=run_id)
+
+
 def test_failed_trials_have_their_reason_and_the_place_of_their_task(history: History, db: database.Database) -> None:
     plan = history.archive("key_value", KEY_VALUE).need_json("plan.json")["trials"]["lab_db1"]
     failed = read.failed_trials(db, "key_value", KEY_VALUE)

@@ -226,6 +226,43 @@ def test_size_that_only_a_placement_states_is_compared_with_the_host() -> None:
     assert [what for _, what, _, _, holds in smaller if not holds] == ["cpus", "memory_gib"]
 
 
+SMALL = {
+    "cpus": 2,
+    "cpu_limit": 0.25,
+    "memory_bytes": 24 * 2**30,
+    "memory_limit_bytes": round(0.48 * 2**30) // 4096 * 4096,
+}
+
+
+def test_memory_limit_is_compared_with_what_the_file_declares() -> None:
+    """Of the VM and of its neighbours; memory of the machine around them is not theirs."""
+    platform = Catalog(project_root()).platform("lab_retail_vm4")
+    hosts = {f"retail_vm4_{number}": SMALL for number in range(1, 5)}
+    hosts["retail_vm4_3"] = {**SMALL, "memory_limit_bytes": 2**30}
+    assert facts.unavailable(platform, hosts) == {}
+    claims = [claim for claim in facts.declared_hardware(platform, hosts) if claim[1] == "memory_limit_gib"]
+    assert [claim[2:] for claim in claims if claim[0] != "retail_vm4_3"] == [("0.48", "0.48", True)] * 3
+    assert [claim[2:] for claim in claims if claim[0] == "retail_vm4_3"] == [("0.48", "1", False)]
+
+
+@pytest.mark.parametrize(
+    ("absent", "said"),
+    [
+        (
+            "memory_limit_bytes",
+            "no memory limit on retail_vm4_1, retail_vm4_2: 0.48 GiB are what the platform's file says",
+        ),
+        ("cpu_limit", "no CPU limit on retail_vm4_1, retail_vm4_2: 0.25 processors are what the platform's file says"),
+    ],
+)
+def test_a_host_without_a_declared_limit_makes_every_trial_not_applicable(absent: str, said: str) -> None:
+    hosts = {f"retail_vm4_{number}": dict(SMALL) for number in range(1, 5)}
+    for number in (1, 2):
+        del hosts[f"retail_vm4_{number}"][absent]
+    (reason,) = facts.unavailable(Catalog(project_root()).platform("lab_retail_vm4"), hosts).values()
+    assert reason.startswith(said)
+
+
 def test_program_that_is_missing_on_a_host_is_told_before_any_trial() -> None:
     platform = Catalog(project_root()).platform("lab_db1")
     there = {"bash": "5.2.15(1)-release", "sysstat": "sysstat version 12.6.1"}

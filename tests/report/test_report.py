@@ -123,6 +123,23 @@ def test_warnings_alone_leave_a_run_valid_and_are_named(run: Run) -> None:
     assert "warning" in seen.lower()
 
 
+def rehearsed(folder: Path) -> None:
+    edit(folder, "run.json", lambda opened: opened["choices"].update({"scale": "full", "rehearse": 1000}))
+
+
+def test_a_rehearsal_is_said_to_be_one_and_has_no_published_value_beside_it(run: Run) -> None:
+    page, full = (
+        run(rehearsed),
+        run(lambda folder: edit(folder, "run.json", lambda o: o["choices"].update(scale="full"))),
+    )
+    seen = text_of(page)
+    assert re.search(r"<h1>[^<]*, rehearsed 1:1,000</h1>", page) and re.search(r"<title>[^<]*rehearsed 1:1,000", page)
+    assert "scale rehearsal_1000" in seen
+    assert "A rehearsal: full scale with every size divided by 1,000." in seen
+    assert 'class="paper"' in full and 'class="paper"' not in page
+    assert "rehears" not in text_of(full).lower()
+
+
 def test_all_eight_checks_stand_with_what_was_found(run: Run) -> None:
     page = run()
     seen = text_of(page)

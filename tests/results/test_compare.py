@@ -118,6 +118,31 @@ def test_ratio_is_that_of_the_values_with_its_interval(runs: tuple[Path, Path]) 
         assert cell.ratio[0] == pytest.approx(2) and cell.ratio[1] and cell.ratio[1][0] <= 2 <= cell.ratio[1][1]
 
 
+def rehearsed(folder: Path, by: int) -> None:
+    edit(folder, "run.json", lambda opened: opened["choices"].update({"scale": "full", "rehearse": by}))
+
+
+def test_a_rehearsal_is_compared_with_none_but_its_like(runs: tuple[Path, Path]) -> None:
+    edit(runs[0], "run.json", lambda opened: opened["choices"].update({"scale": "full"}))
+    rehearsed(runs[1], 1000)
+    found = compared(runs)
+    cells = [cell for pair in found.pairs for cell in pair.cells]
+    assert cells and all(cell.judgement.word == "not comparable" for cell in cells)
+    assert "other data, scale full in A and rehearsal_1000 in B" in cells[0].judgement.says
+    assert [(one.what, one.a, one.b) for one in found.run_differences] == [("scale", "full", "rehearsal_1000")]
+    rehearsed(runs[0], 1000)
+    assert not [cell for pair in compared(runs).pairs for cell in pair.cells if "other data" in cell.judgement.says]
+
+
+def test_no_published_value_stands_beside_a_rehearsal(
+    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearsed(runs[0], 1000)
+    monkeypatch.setattr(compare_command, "archive_of", lambda run: archive_in(runs[0].parent / run))
+    assert main.main(["compare", "l1", "--published"]) == 1
+    assert "l1: A rehearsal: full scale with every size divided by 1,000." in capsys.readouterr().err
+
+
 def test_cell_that_only_one_has_or_completed_is_shown_as_such(runs: tuple[Path, Path]) -> None:
     def fail(result: dict[str, Any]) -> None:
         if result["sweep"] == "data_load":

@@ -17,12 +17,15 @@ from clusterbench.base.errors import SpecError
 from clusterbench.base.factors import Factor, say_count
 from clusterbench.base.paths import project_root
 from clusterbench.engines import Engine, engine_class
+from clusterbench.hosts.facts import vms
 from clusterbench.spec import SCALES
 from clusterbench.spec.by_name import engine_names, workload_names
 from clusterbench.spec.catalog import Catalog, is_offered
+from clusterbench.spec.placed import placed
 from clusterbench.trial.plan import estimate, make_plan, read_choices
 from clusterbench.workloads import Workload, load_workload
 from clusterbench.workloads.tpcds import data
+from clusterbench_lab.cgroups import SERVERS
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
@@ -116,6 +119,40 @@ def test_platforms_for_an_experiment_are_its_own_first_and_then_others_of_its_en
     assert names[0] == "lab_db1"
     assert "lab_db2" in names[1:]
     assert len(set(names)) == len(names)
+
+
+def test_what_stands_for_no_template_is_told(tmp_path: Path) -> None:
+    for folder in ("include/platforms", "include/published", "dags/experiments"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    path = tmp_path / "include/platforms/lab_retail_vm1.yaml"
+    path.write_text(path.read_text().replace("stands_for: vm1", "stands_for: lab_db1"))
+    (problem,) = Catalog(tmp_path).lint()
+    assert "lab_retail_vm1.yaml:" in problem
+    assert "stands_for: 'lab_db1' is no template of a paper's platform; " in problem and "vm1" in problem
+
+
+@pytest.mark.parametrize(
+    "platform", [p for p in CATALOG.platform_files if p.stem.startswith(("lab_retail", "lab_tera"))]
+)
+def test_parts_of_a_server_are_what_the_lab_limits(platform: Path) -> None:
+    """Files and the lab say the same: what a thread is, and each host's threads and memory."""
+    declared = CATALOG.platform(platform.stem)
+    one = placed(declared)
+    assert one
+    for host in (name.removeprefix("lab_") for name in (declared.every_host[each].ssh for each in vms(declared))):
+        (server,) = (server for server in SERVERS.values() if host in server.guests)
+        assert declared.placement and server.machine == declared.placement.machine
+        assert float(server.thread_cpus) == declared.placement.thread_cpus
+        assert (server.guests[host], server.memory_gib[host]) == (one.size.cpus, one.size.memory_gib)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("lab_terasort_native", 1), ("lab_terasort_vm1", 1), ("lab_terasort_vm2", 2)]
+)
+def test_slots_are_the_same_in_all_however_a_server_is_cut(name: str, parts: int) -> None:
+    one = placed(CATALOG.platform(name))
+    assert one and one.slots
+    assert (one.machines, one.hosts, one.hosts * one.slots) == (3, 3 * parts, 6)
 
 
 def test_platform_of_one_experiment_is_offered_to_no_other(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Scale
+from clusterbench.trial.rehearsal import REHEARSE_MAX
 
 if TYPE_CHECKING:
     from clusterbench.base.patience import Outage
@@ -375,6 +376,15 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             maximum=1000,
             title="Repetitions",
             description="How often each cell is measured; 0 for what a sweep declares. Fewer than 3: no interval.",
+        ),
+        "rehearse": Param(
+            1,
+            type="integer",
+            minimum=1,
+            maximum=REHEARSE_MAX,
+            title="Rehearse, sizes divided by",
+            description="Of scale full: every size (rows, warehouses, scale factor) divided by it, all else untouched. "
+            "1: no rehearsal.",
         ),
         "seed": Param(
             experiment.seed,

@@ -25,6 +25,8 @@ class Factor:
     is_concurrency: bool = False
     is_dataset: bool = False
     """True where another level needs other data."""
+    is_size: bool = False
+    """A number of rows or the like, in which bytes of data grow: what a rehearsal divides. Memory is no such size."""
     setting: str = ""
     """The engine's setting that this factor is, for every session of the driver."""
 
@@ -40,6 +42,15 @@ class Factor:
         if not self.minimum <= level <= self.maximum:
             return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
         return None
+
+    def divided(self, level: Level, by: int) -> Level:
+        """A size divided and rounded, to a whole number or to three digits; at least the minimum. Others stay."""
+        if not self.is_size or by == 1 or isinstance(level, str):
+            return level
+        if not self.is_fractional:
+            return max(int(self.minimum), (2 * int(level) + by) // (2 * by))
+        found = max(self.minimum, float(f"{level / by:.3g}"))
+        return int(found) if found == int(found) else found
 
     def say(self, level: Level) -> str:
         """A level in words: "200 clients", "1 client", "cold"."""

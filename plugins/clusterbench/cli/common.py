@@ -49,6 +49,9 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
     parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
     parser.add_argument("--repetitions", type=int, metavar="N")
+    parser.add_argument(
+        "--rehearse", type=int, metavar="N", help="full scale with every size divided by N, all else untouched"
+    )
     parser.add_argument("--seed", type=int, metavar="N")
 
 
@@ -60,6 +63,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "sweeps": options.sweep,
         "concurrency": options.concurrency,
         "repetitions": options.repetitions,
+        "rehearse": options.rehearse,
         "seed": options.seed,
     }
     return {name: value for name, value in given.items() if value is not None}

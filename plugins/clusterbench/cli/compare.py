@@ -12,6 +12,7 @@ from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.base.paths import project_root
 from clusterbench.cli.common import OK, SHOWN, archive_of, wide_console
 from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.rehearsal import notice
 
 if TYPE_CHECKING:
     from clusterbench.report.compare_shown import Shown
@@ -68,6 +69,8 @@ def _published(archive: RunArchive, run: OneRun, options: argparse.Namespace, sh
     from clusterbench.results.gather import published_beside  # noqa: PLC0415
 
     paper = published_beside(archive, Catalog(project_root()))
+    if said := notice(run.choices):
+        raise ArchiveError(f"run {run.name}: {said}")
     if paper is None:
         raise ArchiveError(f"run {run.name}: its experiment names no file of published numbers ('published')")
     found = compare_published(run, paper, options.platform)

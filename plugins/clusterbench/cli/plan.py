@@ -6,18 +6,20 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from clusterbench.base.paths import project_root
+from clusterbench.cli import rehearsal
 from clusterbench.cli.common import OK, add_choices, chosen
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placed import placed
 from clusterbench.spec.placement_rules import check_practices, described
 from clusterbench.trial.plan import estimate, make_plan, read_choices
+from clusterbench.trial.rehearsal import scale_of
 
 if TYPE_CHECKING:
     from clusterbench.trial.plan import Estimate, Plan
@@ -37,10 +39,15 @@ def _plan(options: argparse.Namespace) -> int:
     plan = make_plan(experiment, read_choices(experiment, chosen(options)), catalog)
     estimates = estimate(plan, catalog)
     platforms = [catalog.platform(name) for name in plan.trials]
+    rehearsed = rehearsal.of_plan(plan, experiment, catalog)
     if options.json:
-        _print_json(plan, estimates, platforms)
+        _print_json(plan, estimates, platforms, rehearsed)
         return OK
-    _print_table(f"{experiment.title}, {plan.choices.scale} scale, seed {plan.choices.seed}", estimates)
+    _print_table(
+        f"{experiment.title}, {scale_of(plan.choices.model_dump())} scale, seed {plan.choices.seed}", estimates
+    )
+    for line in rehearsal.lines(rehearsed) if rehearsed else []:
+        print(line)
     _print_notes(platforms)
     for name, trials in plan.trials.items():
         for (sweep, why), count in plan.refused(name).items():
@@ -54,13 +61,16 @@ def _plan(options: argparse.Namespace) -> int:
     return OK
 
 
-def _print_json(plan: Plan, estimates: Sequence[Estimate], platforms: Sequence[Platform]) -> None:
+def _print_json(
+    plan: Plan, estimates: Sequence[Estimate], platforms: Sequence[Platform], rehearsed: dict[str, Any] | None
+) -> None:
     said = {
         **plan.as_json(),
         "estimates": [asdict(one) for one in estimates],
         "without_hosts": {platform.platform: platform.without_hosts for platform in platforms},
         "placements": {platform.platform: described(platform) for platform in platforms},
         "neighbours": {platform.platform: list(platform.neighbours) for platform in platforms},
+        "rehearsal": rehearsed,
     }
     print(json.dumps(said, indent=1, sort_keys=True))
 

@@ -47,7 +47,9 @@ def _run(options: argparse.Namespace) -> int:
     make_plan(experiment, choices, catalog)  # a choice that cannot be planned is refused here, in plain words
     api = AirflowApi.from_environment(lab_dir())
     api.ensure_pools(pool_names(catalog))
-    dag_run_id = api.trigger(experiment.experiment, chosen(options))
+    dag_run_id = api.trigger(
+        experiment.experiment, {**chosen(options), "scale": choices.scale}
+    )  # a rehearsal's is full
     print(f"started {experiment.experiment}: {api.url}{addresses.dag_run(experiment.experiment, dag_run_id)}")
     if options.no_wait:
         return OK

@@ -20,7 +20,7 @@ from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
 
-NOT_OF_A_WEEK = ("platform", "sweep", "concurrency", "repetitions", "seed")
+NOT_OF_A_WEEK = ("platform", "sweep", "concurrency", "repetitions", "rehearse", "seed")
 Show = Callable[[RunArchive], None]
 
 

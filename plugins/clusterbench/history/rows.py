@@ -20,6 +20,7 @@ from clusterbench.results.gather import Gathered, gather, of_gathered
 from clusterbench.results.statistics import Result
 from clusterbench.results.sweep_results import SweepResults
 from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.rehearsal import scale_of
 
 AT_ONCE = 256
 """Records that are in memory at a time: of each only a line is kept."""
@@ -105,7 +106,7 @@ def _run(
         "experiment": run.experiment_name,
         "run_id": run.run_id,
         "title": text(run.title),
-        "scale": str(choices.get("scale") or ""),
+        "scale": scale_of(choices),
         "seed": int(choices.get("seed") or 0),
         "is_valid": bool(run.valid),
         "started_at": started_at,

@@ -13,7 +13,7 @@ from clusterbench.hosts.data_network import DataAddress, data_addresses
 from clusterbench.hosts.facts_read import read
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.by_name import engine_declaration
-from clusterbench.spec.placed import cpu_limit, placed, working_hosts
+from clusterbench.spec.placed import cpu_limit, memory_limit_gib, placed, working_hosts
 from clusterbench.spec.placement import Size
 from clusterbench.spec.platform import Hardware, Platform, Worker
 
@@ -71,6 +71,10 @@ CPU_LIMIT_OFF = 0.001
 """Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
 
 
+MEMORY_LIMIT_OFF = 0.001
+"""Of a GiB: the kernel counts whole pages."""
+
+
 def declared_hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list[DeclaredFact]:
     """What the platform claims of its hosts beside what they tell. Pure.
 
@@ -92,6 +96,10 @@ def declared_hardware(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]
             elif seen := hosts[host].get("cpu_limit"):  # of one without any, ``unavailable`` tells
                 is_same = math.isclose(seen, limit, abs_tol=CPU_LIMIT_OFF)
                 found.append((host, "cpu_limit", f"{limit:.4g}", f"{seen:.4g}", is_same))
+            if (memory := memory_limit_gib(platform)) and (limited := hosts[host].get("memory_limit_bytes")):
+                gib = limited / 2**30
+                is_same = math.isclose(gib, memory, abs_tol=MEMORY_LIMIT_OFF)
+                found.append((host, "memory_limit_gib", f"{memory:.4g}", f"{gib:.4g}", is_same))
     return found + _clocks(platform, hosts)
 
 
@@ -102,14 +110,18 @@ def vms(platform: Platform) -> list[str]:
 
 def unavailable(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What cannot be had because of what the hosts are, as ``Engine.unavailable``. Pure."""
-    limit = cpu_limit(platform)
-    without = [host for host in vms(platform) if not hosts[host].get("cpu_limit")]
-    if limit is None or not without:
-        return {}
-    return {
-        EVERYTHING: f"no CPU limit on {', '.join(without)}: {limit:.4g} processors are what the platform's file says; "
-        "the lab limits such hosts where root runs it and cgroups can be written"
+    cpus, memory_gib = cpu_limit(platform), memory_limit_gib(platform)
+    declared = {
+        "cpu_limit": ("CPU", f"{cpus:.4g} processors are" if cpus else ""),
+        "memory_limit_bytes": ("memory", f"{memory_gib:.4g} GiB are" if memory_gib else ""),
     }
+    for fact, (what, said) in declared.items():
+        if said and (without := [host for host in vms(platform) if not hosts[host].get(fact)]):
+            return {
+                EVERYTHING: f"no {what} limit on {', '.join(without)}: {said} what the platform's file says; "
+                "the lab limits such hosts where root runs it and cgroups can be written"
+            }
+    return {}
 
 
 def _hardware(

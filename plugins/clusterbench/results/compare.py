@@ -12,6 +12,7 @@ from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Difference, Side, count_of_facts, differences, of_texts
 from clusterbench.results.judgement import say_deciding
 from clusterbench.results.statistics import Result
+from clusterbench.trial.rehearsal import scale_of
 
 NOT_COMPARED_ACROSS = ("scale", "seed")
 """Choices of a run that make other data: numbers of two are never compared."""
@@ -140,7 +141,7 @@ def _asked(a: OneRun, b: OneRun, asked: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _of_the_run(run: OneRun) -> dict[str, str]:
-    said = {"experiment": run.name.partition("/")[0], "scale": run.choices.get("scale")}
+    said = {"experiment": run.name.partition("/")[0], "scale": scale_of(run.choices) or None}
     said |= {"seed": run.choices.get("seed"), "clusterbench": run.opened.get("clusterbench")}
     return {name: str(value) for name, value in said.items() if value is not None}
 
@@ -165,7 +166,8 @@ def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
 
 def _other_choices(a: OneRun, b: OneRun) -> str:
     """Where both say what was chosen."""
-    chosen = [(name, a.choices.get(name), b.choices.get(name)) for name in NOT_COMPARED_ACROSS]
+    one, two = ({**run.choices, "scale": scale_of(run.choices) or None} for run in (a, b))
+    chosen = [(name, one.get(name), two.get(name)) for name in NOT_COMPARED_ACROSS]
     other = [f"{name} {x} in A and {y} in B" for name, x, y in chosen if None not in {x, y} and x != y]
     return f"other data, {', '.join(other)}" if other else ""
 

@@ -25,6 +25,7 @@ from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment, Published, Sweep
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.plan import Plan
+from clusterbench.trial.rehearsal import divisor
 from clusterbench.workloads import Workload, load_workload
 
 
@@ -76,7 +77,9 @@ class Gathered:
 
     @property
     def title(self) -> str:
-        return self.experiment.title if self.experiment else self.experiment_name.replace("_", " ")
+        title = self.experiment.title if self.experiment else self.experiment_name.replace("_", " ")
+        by = divisor(self.opened.get("choices") or {})
+        return title if by == 1 else f"{title}, rehearsed 1:{by:,}"
 
     def sweep(self, name: str) -> Sweep | None:
         return self.experiment.sweeps.get(name) if self.experiment else None
@@ -97,7 +100,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
     results_json = archive.get_json("results.json")
     verdicts = archive.get_json("verdicts.json")
     now = _declared_now(archive.experiment, catalog)
-    experiment = _as_run(archive) or now
+    experiment, opened = _as_run(archive) or now, archive.get_json("run.json") or {}
     platforms = list(plan.trials) if plan else []
     facts = {name: archive.get_json(f"platforms/{name}/facts.json") or {} for name in platforms}
     files = {name: archive.store.get(f"{archive.prefix}platforms/{name}/platform.yaml") for name in platforms}
@@ -112,10 +115,10 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         experiment_name=archive.experiment,
         run_id=archive.run_id,
         url=archive.url,
-        opened=archive.get_json("run.json") or {},
+        opened=opened,
         experiment=experiment,
         declared_now=now,
-        published=_published(experiment, catalog),
+        published=_published(experiment, catalog, opened),
         plan=plan,
         facts=facts,
         sides={name: Side.of(facts[name], file) for name, file in files.items()},
@@ -136,8 +139,9 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
 
 
 def published_beside(archive: RunArchive, catalog: Catalog) -> Published | None:
-    """The paper's numbers that the run's experiment names."""
-    return _published(_as_run(archive) or _declared_now(archive.experiment, catalog), catalog)
+    """The paper's numbers that the run's experiment names; none beside a rehearsal."""
+    experiment = _as_run(archive) or _declared_now(archive.experiment, catalog)
+    return _published(experiment, catalog, archive.get_json("run.json") or {})
 
 
 def workload_or_none(name: str) -> Workload | None:
@@ -175,8 +179,8 @@ def _declared_now(name: str, catalog: Catalog) -> Experiment | None:
         return None
 
 
-def _published(experiment: Experiment | None, catalog: Catalog) -> Published | None:
-    if experiment is None or experiment.published is None:
+def _published(experiment: Experiment | None, catalog: Catalog, opened: Mapping[str, Any]) -> Published | None:
+    if experiment is None or experiment.published is None or divisor(opened.get("choices") or {}) > 1:
         return None
     try:
         return catalog.published(experiment.published)

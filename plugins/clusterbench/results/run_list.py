@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterbench.base.archive import AT_ONCE, MANIFEST, RunArchive, in_parallel
 from clusterbench.base.words import said_by
+from clusterbench.trial.rehearsal import scale_of
 
 VALID, WARNINGS, INVALID, UNFINISHED = "valid", "valid with warnings", "not valid", "not finished"
 """As the badge of a run's report; a run without a manifest is going on, or ended before its archive was sealed."""
@@ -52,7 +53,7 @@ def read_line(run: RunArchive, platform: str | None = None) -> ListedRun | None:
     if platform is not None and platform not in platforms:
         return None
     said = said_by(opened.get("started_by") or {})
-    return ListedRun(run.name, run.experiment, run.run_id, platforms, choices.get("scale"), _validity(run), said)
+    return ListedRun(run.name, run.experiment, run.run_id, platforms, scale_of(choices) or None, _validity(run), said)
 
 
 def _validity(run: RunArchive) -> str:

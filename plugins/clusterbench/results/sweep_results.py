@@ -13,6 +13,7 @@ from clusterbench.results.durability import is_off, say_level
 from clusterbench.results.gather import Gathered, workload_or_none
 from clusterbench.results.statistics import Result
 from clusterbench.spec.experiment import Scale
+from clusterbench.trial.rehearsal import divisor
 from clusterbench.workloads import Workload
 
 
@@ -65,8 +66,11 @@ class SweepResults:
         return len(self.platforms) > 1 or bool(self.run.durability.platforms)
 
     def _declared(self, factor: str) -> list[Level]:
-        scale: Scale = (self.run.opened.get("choices") or {}).get("scale") or "laptop"
-        return self.sweep.levels(factor, scale) if self.sweep else []
+        choices = self.run.opened.get("choices") or {}
+        scale: Scale = choices.get("scale") or "laptop"
+        declared = self.sweep.levels(factor, scale) if self.sweep else []
+        kind = self.workload.factors.get(factor) if self.workload else None
+        return [kind.divided(level, divisor(choices)) for level in declared] if kind else declared
 
     @cached_property
     def x_factor(self) -> str | None:

@@ -144,7 +144,7 @@ class Catalog:
                     problems += error.problems
                 except ClusterbenchError as error:
                     problems.append(f"{path}: {error}")
-        return problems or self._lint_published() + self._lint_experiments_of_platforms()
+        return problems or self._lint_published() + self._lint_experiments_of_platforms() + self._lint_stands_for()
 
     def _lint_experiments_of_platforms(self) -> list[str]:
         known = [path.stem for path in self.experiment_files]
@@ -153,6 +153,16 @@ class Catalog:
             for path in self.platform_files
             for name in self.read_platform(path).experiments
             if name not in known
+        ]
+
+    def _lint_stands_for(self) -> list[str]:
+        """It must be a template, whose memory is the paper's."""
+        platforms = {path.stem: self.read_platform(path) for path in self.platform_files}
+        templates = [name for name, platform in platforms.items() if platform.template]
+        return [
+            located(path, f"stands_for: {name!r} is no template of a paper's platform{suggest(name, templates)}")
+            for path in self.platform_files
+            if (name := platforms[path.stem].stands_for) and name not in templates
         ]
 
     def _lint_published(self) -> list[str]:

@@ -104,7 +104,7 @@ def _check_engines(sweep: Sweep) -> list[str]:
     ]
 
 
-HARDWARE = ("cpus", "cpu_limit", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
+HARDWARE = ("cpus", "cpu_limit", "memory_limit_gib", "memory_gb", "memory_gib", "data_disks", "clock_offset_ms")
 """What is declared of hosts besides their settings."""
 
 

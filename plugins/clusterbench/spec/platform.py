@@ -158,6 +158,8 @@ class Platform(Strict):
     """What hosts are set to, and what of hosts and engine clusterbench may change."""
     experiments: list[Name] = []
     """Those that offer it, where it stands for a question of theirs; empty: every one of its engine."""
+    stands_for: Name | None = None
+    """The template of a paper's platform whose question it asks at a smaller size, as in the lab."""
     template: bool = False
     """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
 

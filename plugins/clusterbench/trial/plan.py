@@ -22,7 +22,8 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.trial import concurrency_series, lead_ins, warmth
+from clusterbench.trial import concurrency_series, lead_ins, rehearsal, warmth
+from clusterbench.trial.rehearsal import REHEARSE_MAX
 from clusterbench.workloads import load_workload, why_not
 
 
@@ -34,6 +35,8 @@ class Choices(Strict):
     sweeps: list[Name] = []
     concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
     repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+    rehearse: Annotated[int, Field(ge=1, le=REHEARSE_MAX)] = 1
+    """By what every size of full scale is divided; 1: no rehearsal."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
@@ -95,7 +98,7 @@ class Plan:
 def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
     """The choices of a form or of an API call, defaults filled in. Raises SpecError in words of the form."""
     defaults: dict[str, Any] = {
-        "scale": experiment.default_scale,
+        "scale": "full" if rehearsal.divisor(chosen) > 1 else experiment.default_scale,
         "platforms": experiment.platforms,
         "seed": experiment.seed,
     }
@@ -123,6 +126,7 @@ def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
 def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
     """All trials of a run. The same experiment and choices give the same trials in the same order."""
     _check_concurrency(experiment, choices)
+    rehearsal.check(experiment, choices.scale, choices.sweeps, choices.rehearse)
     trials, engines = {}, catalog.engines_of(experiment)
     for name in dict.fromkeys(choices.platforms):
         platform = catalog.platform(name)
@@ -187,12 +191,13 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
 def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[str, Level], list[str]]]:
     """Every combination of levels, defaults filled in, and the names of the factors that vary."""
     factors = load_workload(sweep.workload).factors
-    levels = {name: sweep.levels(name, choices.scale, engine) for name in sweep.factors}
+    by = choices.rehearse
+    levels = {name: rehearsal.levels(sweep, name, choices.scale, by, engine) for name in sweep.factors}
     for name, listed in levels.items():
         if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
             levels[name] = [level for level in listed if level in choices.concurrency]
     varied = [name for name in levels if len(sweep.levels(name, choices.scale, engine)) > 1]
-    defaults = {name: factor.default for name, factor in factors.items()}
+    defaults = {name: factor.divided(factor.default, by) for name, factor in factors.items()}
     for combination in itertools.product(*levels.values()):
         yield defaults | dict(zip(levels, combination, strict=True)), varied
 

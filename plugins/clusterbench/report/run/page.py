@@ -33,6 +33,7 @@ from clusterbench.report.template import environment
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.utilisation import POINTS_MAX, THROUGHPUT
 from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.rehearsal import notice, scale_of
 
 TEMPLATE = "report.html.j2"
 
@@ -59,6 +60,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             checks=trust.checks(run.verdicts),
             platform_differences=host_facts.platform_differences(run),
             shared_machines=trust.shared_machines(run),
+            rehearsal=notice(run.opened.get("choices") or {}),
             comparisons=[_comparison(entry) for entry in compared if not (equal and entry.name == THROUGHPUT)],
             equal=_equal(run, equal, compared) if equal else None,
             system=_system(run, views),
@@ -91,7 +93,7 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
     engines = [_engine(name, run) for name in run.platforms]
     chosen = {
         "platforms": ", ".join(engines),
-        "scale": choices.get("scale"),
+        "scale": scale_of(choices),
         "seed": choices.get("seed"),
         "measured": _when(run),
         "started by": words.said_by(run.opened.get("started_by") or {}),

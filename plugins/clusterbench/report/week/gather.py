@@ -18,6 +18,7 @@ from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.spec import Experiment
 from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.rehearsal import scale_of
 from clusterbench.workloads import measurement_title
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _gathered(
         run.title,
         run_id=str(run_id),
         is_valid=run.valid if archive.sealed else None,
-        scale=str((run.opened.get("choices") or {}).get("scale") or ""),
+        scale=scale_of(run.opened.get("choices") or {}),
         platforms=tuple(run.platforms),
         planned=planned,
         completed=sum(result.completed for result in run.results),

@@ -81,6 +81,7 @@ class TeraSort:
             maximum=10**12,
             wording="{} rows",
             is_dataset=True,
+            is_size=True,
         ),
         "replicas": Factor(
             3, "copies of each block of TeraGen's output", minimum=1, maximum=REPLICAS_MAX, wording="{} replicas"
