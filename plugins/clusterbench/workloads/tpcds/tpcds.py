@@ -67,6 +67,13 @@ class Tpcds:
             wording="scale factor {}",
             is_dataset=True,
         ),
+        "generator": Factor(
+            data.DUCKDB,
+            "whose rows: DuckDB's own, by one process; or the specification's (dsdgen), on many hosts at once",
+            choices=data.GENERATORS,
+            wording="rows of {}",
+            is_dataset=True,
+        ),
         "parameters": Factor(
             "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
         ),
@@ -80,7 +87,8 @@ class Tpcds:
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:  # noqa: ARG004  the generator's rows are always the same
-        return data.dataset_of(float(levels["scale_factor"]), str(levels["storage"]))
+        generator = str(levels.get("generator", data.DUCKDB))  # archives made before have none
+        return data.dataset_of(float(levels["scale_factor"]), str(levels["storage"]), generator)
 
     is_generated = staticmethod(data.is_generated)
     generate = staticmethod(data.generate)
@@ -98,7 +106,7 @@ class Tpcds:
         scale_factor = data.scale_factor_of(dataset)
         if not asked or scale_factor > data.CHECKED_BY_DUCKDB_SCALE_MAX:
             return None
-        with reference.database(scale_factor) as database:
+        with reference.database(scale_factor, data.generator_of(dataset)) as database:
             found = {
                 key: reference.answer(database, queries.text(query, values, "duckdb"))
                 for key, (query, values) in sorted(asked.items())

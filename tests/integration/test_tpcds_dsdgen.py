@@ -1,0 +1,129 @@
+"""The specification's rows of TPC-DS: made by two hosts at once in chunks, loaded, gone on with, checked, answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clusterbench.base.connections import from_file
+from clusterbench.base.errors import DatasetError
+from clusterbench.base.paths import project_root
+from clusterbench.engines import Database, as_database, engine_class
+from clusterbench.hosts.fleet import Fleet
+from clusterbench.run.validation import validate
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.platform import Host
+from clusterbench.workloads.tpcds import (
+    answers,
+    chunk_loading,
+    data,
+    dsdgen,
+    marks,
+    parameters,
+    queries,
+    reference,
+    schema,
+)
+from clusterbench_lab import Lab
+
+pytestmark = pytest.mark.lab
+SCALE_FACTOR = 0.01
+DATASET = data.dataset_of(SCALE_FACTOR, "heap", "dsdgen")
+HOSTS = ("etl", "etl2")
+
+
+@pytest.fixture(scope="module")
+def small_chunks() -> Iterator[None]:
+    """So that large tables have several also at this scale factor; what hardly grows at all is one chunk as ever."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(dsdgen, "CHUNK_BYTES", 2_000_000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def engine(lab: Lab, small_chunks: None) -> Iterator[Database]:
+    lab.up(airflow=False)
+    connections = from_file(lab.lab_dir / "connections.json")
+    platform = Catalog(project_root()).platform("lab_db1")
+    hosts = platform.hosts | {"etl2": Host(ssh="lab_db2", roles=["etl"])}
+    platform = platform.model_copy(update={"hosts": hosts})
+    with Fleet.of(platform, connections) as fleet:
+        yield as_database(engine_class("postgres")(platform, fleet, connections(str(platform.database))))
+
+
+def loaded(engine: Database) -> set[tuple[str, int]]:
+    rows = engine.query(f"SELECT table_name, chunk FROM {DATASET.table}.chunks")
+    return {(row["table_name"], row["chunk"]) for row in rows}
+
+
+def left_on_hosts(engine: Database) -> str:
+    return "".join(
+        engine.fleet.run_on(host, f"ls -d {work}/files/{DATASET.table}-chunks* 2>/dev/null || true").output
+        for host, work in engine.fleet.work_dirs(HOSTS).items()
+    )
+
+
+def test_a_load_that_is_cut_off_goes_on_with_the_chunks_that_are_missing(
+    engine: Database, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first psql that has the second chunk of store_sales is killed in the middle of its transaction."""
+    statements = chunk_loading._Making._statements
+
+    def dying(self: Any, chunk: dsdgen.Chunk, *others: Any) -> list[str]:
+        said = statements(self, chunk, *others)
+        return [*said[:-1], r"\! kill -KILL $PPID", said[-1]] if chunk.name == "store_sales-00002" else said
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chunk_loading._Making, "_statements", dying)
+        with pytest.raises(DatasetError, match=r"^tpcds_sf0_01_dsdgen: \d+ of \d+ chunks are loaded, and stay; host '"):
+            data.generate(DATASET, engine)
+    before = loaded(engine)
+    assert ("store_sales", 2) not in before
+    assert before, "what was loaded stays"
+    assert not data.is_generated(DATASET, engine)
+
+    made: list[dsdgen.Chunk] = []
+    make = chunk_loading._Making._make
+
+    def noting(self: Any, host: str, path: str, batch: list[dsdgen.Chunk]) -> Any:
+        made.extend(batch)
+        return make(self, host, path, batch)
+
+    monkeypatch.setattr(chunk_loading._Making, "_make", noting)
+    data.generate(DATASET, engine)
+    assert {(chunk.table, chunk.number) for chunk in made}.isdisjoint(before)
+    assert len(made) + len(before) == len(dsdgen.chunks(SCALE_FACTOR))
+    assert len([chunk for chunk in dsdgen.chunks(SCALE_FACTOR) if chunk.table == "store_sales"]) > 1
+    said = capsys.readouterr().out
+    assert all(f"; {host}: " in said for host in HOSTS), "both hosts had a part in it"
+    assert left_on_hosts(engine) == ""
+    assert engine.query(f"SELECT to_regclass('{DATASET.table}.chunks') AS found") == [{"found": None}]
+
+
+def test_every_row_is_as_the_generator_makes_it_and_answers_are_duckdb_s_over_the_same_rows(engine: Database) -> None:
+    data.generate(DATASET, engine)
+    assert set(marks.read(DATASET, engine)) == set(schema.tables())
+    found: dict[str, Any] = data.inspect(DATASET, engine)
+    of_tables = found.pop("tables")
+    verdicts = validate("tpcds_tables", of_tables)
+    with reference.database(SCALE_FACTOR, "dsdgen") as duckdb:
+        counted = {row["table"]: row for row in of_tables}
+        for name in schema.tables():
+            rows = duckdb.execute(f"SELECT count(*) FROM {name}").fetchall()
+            assert rows == [(counted[name]["row_count"],)], name
+        with engine.connect() as session:  # type: ignore[attr-defined]
+            session.execute(f"SET search_path = {DATASET.table}")
+            session.execute("SET enable_nestloop = off")
+            for query in (3, 7, 15, 37, 42, 52, 96):
+                values = parameters.values(query, 0, 1)
+                text = queries.text(query, values, "postgres")
+                with session.cursor() as cursor, cursor.copy(f"COPY ({text}) TO STDOUT") as copied:
+                    mine = answers.rows(b"".join(bytes(part) for part in copied).decode())
+                theirs = reference.answer(duckdb, queries.text(query, values, "duckdb"))
+                assert answers.difference(mine, theirs) is None, query
+    found["checksum_expected"] = data.checksum(DATASET)
+    verdicts += validate("tpcds", [found])
+    assert [f"{verdict.says}: {verdict.found}" for verdict in verdicts if not verdict.passed] == []
+    data.drop(DATASET, engine)
