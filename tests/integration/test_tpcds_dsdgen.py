@@ -14,7 +14,7 @@ from clusterbench.engines import Database, as_database, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run.validation import validate
 from clusterbench.spec.catalog import Catalog
-from clusterbench.spec.platform import Host
+from clusterbench.spec.platform import Host, IndependentAnswers
 from clusterbench.workloads.tpcds import (
     answers,
     chunk_loading,
@@ -24,6 +24,7 @@ from clusterbench.workloads.tpcds import (
     parameters,
     queries,
     reference,
+    reference_on_host,
     schema,
 )
 from clusterbench_lab import Lab
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.lab
 SCALE_FACTOR = 0.01
 DATASET = data.dataset_of(SCALE_FACTOR, "heap", "dsdgen")
 HOSTS = ("etl", "etl2")
+ASKED = (3, 7, 15, 37, 42, 52, 96)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +118,7 @@ def test_every_row_is_as_the_generator_makes_it_and_answers_are_duckdb_s_over_th
         with engine.connect() as session:  # type: ignore[attr-defined]
             session.execute(f"SET search_path = {DATASET.table}")
             session.execute("SET enable_nestloop = off")
-            for query in (3, 7, 15, 37, 42, 52, 96):
+            for query in ASKED:
                 values = parameters.values(query, 0, 1)
                 text = queries.text(query, values, "postgres")
                 with session.cursor() as cursor, cursor.copy(f"COPY ({text}) TO STDOUT") as copied:
@@ -127,3 +129,24 @@ def test_every_row_is_as_the_generator_makes_it_and_answers_are_duckdb_s_over_th
     verdicts += validate("tpcds", [found])
     assert [f"{verdict.says}: {verdict.found}" for verdict in verdicts if not verdict.passed] == []
     data.drop(DATASET, engine)
+
+
+@pytest.mark.parametrize("generator", data.GENERATORS)
+def test_answers_on_a_declared_host_are_those_on_the_worker_and_are_computed_once(
+    engine: Database, generator: str
+) -> None:
+    texts = {f"q{query:02d}.0": queries.text(query, parameters.values(query, 0, 1), "duckdb") for query in ASKED}
+    rows, place = reference_on_host.Rows(generator, SCALE_FACTOR), IndependentAnswers(host="etl", memory_gb=1)
+    found = reference_on_host.answers(texts, rows, place, engine.fleet)
+    with reference.database(SCALE_FACTOR, generator) as duckdb:
+        for key, text in texts.items():
+            assert sorted(found[key], key=str) == sorted(reference.answer(duckdb, text), key=str), key
+    folder = f"{engine.fleet.work_dir('etl')}/{reference_on_host.folder(rows)}"
+    look = f"cd {folder} && ls && stat --format=%y answers/* | sha256sum"
+    before = engine.fleet.run_on("etl", look).output
+    assert before.split()[0] == "answers", "the rows are gone"
+    assert reference_on_host.answers(texts, rows, place, engine.fleet) == found
+    assert engine.fleet.run_on("etl", look).output == before
+    with pytest.raises(DatasetError, match=r"host 'etl': .*no_such_table"):
+        reference_on_host.answers({"q01.0": "SELECT * FROM no_such_table"}, rows, place, engine.fleet)
+    engine.fleet.run_on("etl", f"rm -rf {folder}")

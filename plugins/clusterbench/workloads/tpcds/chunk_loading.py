@@ -2,8 +2,8 @@
 
 Each host takes as many chunks as it has processors, makes them, has them loaded, and takes the next, until none is
 left. So its disk needs room for those only, nothing passes through the worker, and a host that is faster does more. A
-chunk and the note that it is loaded are one transaction: a try that is cut off goes on with the chunks that are missing.
-Files of such a try are made anew.
+chunk and the note that it is loaded are one transaction: a try that is cut off goes on with the chunks that are not
+loaded. Files of such a try are made anew.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def count_sql(table: str) -> str:
     )
 
 
-def read_sql(table: str, file: Path) -> str:
+def read_sql(table: str, file: Path | str) -> str:
     """For DuckDB: the table, from a file as the generator writes it, whose lines end with a separator."""
     columns = raw(f"{_columns(table)}, '{LINE_END}': 'varchar'")
     return statement(

@@ -13,14 +13,19 @@ from clusterbench.workloads.tpcds import dsdgen, extension
 if TYPE_CHECKING:
     from clusterbench.hosts.fleet import Fleet
 
-DUCKDB, GENERATOR = "duckdb", dsdgen.PROGRAM
+DUCKDB, EXTENSION, GENERATOR = "duckdb", "tpcds.duckdb_extension", dsdgen.PROGRAM
 AT_ONCE = 4
 """Hosts that are sent programs at the same time: 80 MB to each, which the worker holds meanwhile."""
 
 
 def put(fleet: Fleet, hosts: Sequence[str]) -> dict[str, str]:
     """Host -> the folder there. Raises DatasetError naming every host where one of them does not run."""
-    content = {DUCKDB: extension.program_file().read_bytes(), GENERATOR: dsdgen.program_file().read_bytes()}
+    local = {
+        DUCKDB: extension.program_file(),
+        EXTENSION: extension.extension_file(),
+        GENERATOR: dsdgen.program_file(),
+    }
+    content = {name: file.read_bytes() for name, file in local.items()}
     sums = "\n".join(f"{hashlib.sha256(data).hexdigest()}  {name}" for name, data in content.items())
     paths = {host: f"{work}/tpcds" for host, work in fleet.work_dirs(hosts).items()}
     look = {host: f"cd {quote(paths[host])} && sha256sum --check --status <<<{quote(sums)}" for host in hosts}
@@ -43,7 +48,7 @@ def _check_that_they_run(fleet: Fleet, paths: Mapping[str, str]) -> None:
     if failed:
         said = "\n  ".join(f"host {host!r}: {words}" for host, words in failed.items())
         raise DatasetError(
-            f"the generator of TPC-DS does not run everywhere:\n  {said}\nIts programs ({DUCKDB}, {GENERATOR}) are for "
-            "machines of the worker's kind, and files are made on all hosts with the role 'etl' or 'segment'. Make these "
-            "hosts such machines, or choose generator: duckdb, which needs the first ETL host only"
+            f"the generator of TPC-DS does not run everywhere:\n  {said}\nIts programs are for machines of the "
+            "worker's kind, and files are made on all hosts with the role 'etl' or 'segment'. Give these roles to such "
+            "machines, or choose generator: duckdb, which needs the first ETL host only"
         )
