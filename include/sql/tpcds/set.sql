@@ -1,2 +1,2 @@
 -- For DuckDB: one of its settings.
-SET $name = $value
+SET $setting = $value

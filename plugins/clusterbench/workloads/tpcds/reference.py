@@ -47,7 +47,7 @@ def database(scale_factor: float, generator: str = "duckdb") -> Iterator[DuckDBP
 def _read_files(connection: DuckDBPyConnection, scale_factor: float, folder: Path) -> None:
     """dsdgen's rows, by way of its files, one table after the other. What ends a line comes in as a column of NULLs."""
     for table in schema.tables():
-        command = [dsdgen.program_file(), "tpcds", "dat", f"--scale-factor={scale_factor:f}", f"--tables={table}"]
+        command = [str(dsdgen.program_file()), "tpcds", "dat", f"--scale-factor={scale_factor:f}", f"--tables={table}"]
         subprocess.run([*command, f"--output-dir={folder}", "--quiet", "--no-progress"], check=True)
         file = folder / f"{table}.dat"
         connection.execute(dsdgen.read_sql(table, file))

@@ -76,7 +76,7 @@ def settings_sql(memory_gb: int) -> str:
     """As ``reference.database`` has them."""
     own = {"memory_limit": f"{memory_gb}GB", "temp_directory": "rows.spilled", "enable_progress_bar": "false"}
     return "".join(
-        f"{statement('tpcds', 'set', name=raw(name), value=value)};\n"
+        f"{statement('tpcds', 'set', setting=raw(name), value=value)};\n"
         for name, value in {**reference.SETTINGS, **own}.items()
     )
 
