@@ -10,11 +10,12 @@ import pytest
 from clusterbench.base.connections import from_file
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.paths import project_root
-from clusterbench.engines import Database, as_database, engine_class
+from clusterbench.engines import BulkLoad, Database, as_database, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run.validation import validate
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.platform import Host, IndependentAnswers
+from clusterbench.workloads import etl_files
 from clusterbench.workloads.tpcds import (
     answers,
     chunk_loading,
@@ -150,3 +151,28 @@ def test_answers_on_a_declared_host_are_those_on_the_worker_and_are_computed_onc
     with pytest.raises(DatasetError, match=r"host 'etl': .*no_such_table"):
         reference_on_host.answers({"q01.0": "SELECT * FROM no_such_table"}, rows, place, engine.fleet)
     engine.fleet.run_on("etl", f"rm -rf {folder}")
+
+
+PORT = 28086
+SERVER = f"""
+python3 -m http.server --bind 127.0.0.1 --directory files {PORT} >/dev/null 2>&1 &
+echo $! >servers.txt
+until (exec 3<>/dev/tcp/127.0.0.1/{PORT}) 2>/dev/null; do sleep 0.05; done
+"""
+
+
+def test_file_servers_run_on_a_host_while_others_load_from_it_and_no_longer(engine: Database) -> None:
+    """Any file server will do: what serves the files of a Greenplum is started and ended in the same way."""
+    path = f"{engine.fleet.work_dir('etl2')}/files/served"
+    engine.fleet.put("etl2", path, {"chunk": "1|2\n"})
+    ask = f"curl --silent --fail http://127.0.0.1:{PORT}/chunk"
+    load = BulkLoad([], before=SERVER, after="kill $(cat servers.txt)")
+    with etl_files.serving(engine.fleet, "etl2", "files/serving", path, load):
+        assert engine.fleet.run_on("etl", ask).output == "1|2\n"
+    assert engine.fleet.run_on("etl", ask, check=False).exit_status == 7, "nobody listens"
+    absent = BulkLoad([], before="echo 'gpfdist is not installed' >&2; exit 1")
+    with (
+        pytest.raises(DatasetError, match=r"^host 'etl2': its file servers do not start: gpfdist is not installed$"),
+        etl_files.serving(engine.fleet, "etl2", "files/serving", path, absent),
+    ):
+        pytest.fail("it went on")
