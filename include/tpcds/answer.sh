@@ -10,12 +10,7 @@ cd "$folder" || exit
 
 missing() { while read -r name; do [ -e "answers/$name.duckdb" ] || echo "$name"; done <"$job/asked"; }
 
-answer() {  # a file of its own, whole or not at all
-  rm -f "$1.new"*
-  "$duckdb" -bail -init "$job/settings.sql" -c "ATTACH 'rows.duckdb' AS rows (READ_ONLY); ATTACH '$1.new' AS found; USE rows" \
-    -f "$job/$1.sql" >/dev/null
-  mv "$1.new" "answers/$1.duckdb"
-}
+ask() { "$duckdb" -bail -no-init "$@" >/dev/null; }
 
 if [ -n "$(missing)" ]; then
   if [ ! -e rows.complete ]; then
@@ -24,6 +19,10 @@ if [ -n "$(missing)" ]; then
     . "$job/rows.sh"
     : >rows.complete
   fi
-  missing | while read -r name; do answer "$name"; done
+  for name in $(missing); do  # a file of its own for each, whole or not at all
+    rm -f "$name.new"*
+    ask -f "$job/$name.sql"
+    mv "$name.new" "answers/$name.duckdb"
+  done
 fi
 rm -rf rows.*

@@ -13,7 +13,7 @@ chunk() {  # without the separator that ends every line, which loaders take for 
 write() {  # counted as it is written: it is read once only
   local counted
   counted=$(chunk "$2" "$3" "$4" | tee "$folder/$1" |
-    "$duckdb" -bail -noheader -list -separator ' ' -f "$2.sql")
+    "$duckdb" -bail -no-init -noheader -list -separator ' ' -f "$2.sql")
   echo "$1 $counted $(stat --format=%s "$folder/$1")" >"$1.facts"
 }
 

@@ -1,2 +1,5 @@
--- For DuckDB: an answer, in a file of its own, which is attached.
-CREATE TABLE $table AS $query
+-- For DuckDB: an answer, in a file of its own.
+ATTACH 'rows.duckdb' AS rows (READ_ONLY);
+ATTACH $file AS found;
+USE rows;
+CREATE TABLE found.answer AS $query

@@ -115,7 +115,8 @@ def generate(dataset: Dataset, engine: Database) -> None:
         engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
         complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
         engine.execute(";\n".join(complete))
-    chunk_loading.forget(dataset, engine)
+    if generator_of(dataset) == DSDGEN:
+        chunk_loading.forget(dataset, engine)
 
 
 def drop(dataset: Dataset, engine: Database) -> None:
@@ -123,7 +124,8 @@ def drop(dataset: Dataset, engine: Database) -> None:
     present = marks.read(dataset, engine)
     for name in present:
         engine.execute(statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")))
-    chunk_loading.forget(dataset, engine)
+    if generator_of(dataset) == DSDGEN:
+        chunk_loading.forget(dataset, engine)
 
 
 def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:

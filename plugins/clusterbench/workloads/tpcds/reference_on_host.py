@@ -52,12 +52,11 @@ def answers(
     etl_files.check_space(fleet, place.host, path, needed, "declare another host in 'independent_answers'")
     put = programs.put(fleet, [place.host])[place.host]
     command = script("tpcds/answer", duckdb=f"{put}/{programs.DUCKDB}", folder=path)
+    settings = settings_sql(place.memory_gb)
     work = {
         "asked": "".join(f"{name}\n" for name in names.values()),
-        "settings.sql": settings_sql(place.memory_gb),
-        "rows.sh": rows_script(of, put),
-        **{f"{names[key]}.sql": answer_sql(text) for key, text in texts.items()},
-        **{f"{name}.read.sql": dsdgen.read_sql(name, "/dev/stdin") + ";\n" for name in schema.tables()},
+        **{f"{name}.sql": settings + answer_sql(name, texts[key]) for key, name in names.items()},
+        **rows_files(of, put, settings),
     }
     etl_files.run(fleet, place.host, f"{folder(of)}.answering", Job(work, {}, command))
     with tempfile.TemporaryDirectory(prefix="clusterbench-tpcds-") as local:
@@ -81,23 +80,28 @@ def settings_sql(memory_gb: int) -> str:
     )
 
 
-def rows_script(of: Rows, put: str) -> str:
-    """Bash that makes all tables in ``rows.duckdb``, each read as it is made."""
+def rows_files(of: Rows, put: str, settings: str) -> dict[str, str]:
+    """``rows.sh``, which makes all tables in ``rows.duckdb``, and the SQL that it runs. ``put``: where programs are."""
     if of.generator == "dsdgen":
-        return script(
+        making = script(
             "tpcds/rows_of_dsdgen",
             generator=f"{put}/{programs.GENERATOR}",
             scale_factor=f"{of.scale_factor:f}",
             tables=list(schema.tables()),
         )
-    extension = f"{put}/{programs.EXTENSION}"
-    rows = f"LOAD '{extension}'; {files.rows_sql(of.scale_factor)};"
-    return script("tpcds/rows_of_duckdb", rows=rows)
+        reading = {
+            f"{table}.read.sql": f"{settings}{dsdgen.read_sql(table, '/dev/stdin')};\n" for table in schema.tables()
+        }
+        return {"rows.sh": making, **reading}
+    rows = statement(
+        "tpcds", "all_rows", extension=f"{put}/{programs.EXTENSION}", rows=raw(files.rows_sql(of.scale_factor))
+    )
+    return {"rows.sh": script("tpcds/rows_of_duckdb"), "rows.sql": f"{settings}{rows};\n"}
 
 
-def answer_sql(text: str) -> str:
+def answer_sql(name: str, text: str) -> str:
     """Rows as a multiset: a table has no order."""
-    return statement("tpcds", "keep_answer", table=identifier(f"found.{ANSWER}"), query=raw(text)) + ";\n"
+    return statement("tpcds", "keep_answer", file=f"{name}.new", query=raw(text)) + ";\n"
 
 
 def _read(file: Path) -> list[list[str | None]]:
