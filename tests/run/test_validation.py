@@ -328,6 +328,37 @@ def test_other_outcomes_are_no_failures(outcome: Any) -> None:
     assert (verdict.passed, verdict.found) == (True, "0 of 1 failed or timed out")
 
 
+def scanned(storage: str = "heap", **evidence: Any) -> TrialRecord:
+    """A trial whose answer nothing but another engine, or another run, can tell."""
+    made = record(evidence={"driver": evidence})
+    levels = {"scale_factor": 1000, "storage": storage, "generator": "dsdgen"}
+    return replace(made, trial=replace(made.trial, workload="tpcds", levels=levels))
+
+
+@pytest.mark.parametrize(
+    ("source", "passed", "found"),
+    [
+        (
+            {"source": "DuckDB over the same rows, on host 'etl'"},
+            True,
+            "those of DuckDB over the same rows, on host 'etl'",
+        ),
+        ({"source": validation.EARLIER_RUNS}, True, "those of earlier valid runs only, no independent engine's"),
+        ({}, False, "nobody's, so that wrong ones would not be noticed; later runs are compared with this one"),
+    ],
+)
+def test_whose_answers_were_compared_is_said_and_nobody_s_is_a_warning(
+    source: dict[str, str], passed: bool, found: str
+) -> None:
+    (verdict,) = validation.about_sources([scanned(answer={}), scanned(answer={"q01.1": [1, "ab"]})], lambda *_: source)
+    assert (verdict.check, verdict.passed, verdict.critical) == (2, passed, False)
+    assert verdict.found == f"tpcds on tpcds_sf1000_dsdgen: with {found}"
+
+
+def test_whose_answers_is_no_question_where_a_trial_can_tell_by_itself() -> None:
+    assert validation.about_sources([record()], lambda *_: {}) == []
+
+
 def test_an_experiment_may_ask_more_of_its_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a suite of its own, in which every measurement is a column."""
     monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))

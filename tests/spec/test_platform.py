@@ -39,6 +39,7 @@ def test_what_is_said_holds(every_key: Platform) -> None:
     assert (every_key.page_cache, every_key.pooler_port, every_key.template) == ("drop_caches", 6432, True)
     assert every_key.settings == {"fsync": "on"}
     assert every_key.hosts["client"].ssh == "c.example"
+    assert every_key.independent_answers is not None and every_key.independent_answers.host == "etl_1"
 
 
 @pytest.mark.parametrize(("segments", "telling"), [(3, ["client", "db", "s1", "s2", "s3"]), (4, ["client", "db"])])

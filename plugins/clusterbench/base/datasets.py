@@ -103,7 +103,7 @@ class Dataset:
     """Table and indexes on disk, from the widths of the columns; for plans and for the check of free space."""
     storage: Storage
     files_bytes: int = 0
-    """Load files on the ETL host."""
+    """Load files on the ETL host; where they are made on several hosts at once, on each of them at a time."""
     is_loaded_by_trial: bool = False
     """The files stay; the table is made from them by every trial, and removed."""
     is_of_trial: bool = False

@@ -86,7 +86,7 @@ class BulkLoad:
     streams: Sequence[Sequence[str]]
     """Statements of the sessions that are measured (``psql_streams.Streams``)."""
     before: str = ""
-    """Bash on that host, before the clock starts: file servers."""
+    """Bash on that host, before the clock starts: file servers. With them, statements may be sent from any host."""
     after: str = ""
     """Bash on that host, at the end, also after a failure."""
     create: str = ""
@@ -225,8 +225,11 @@ class Database(Engine, Protocol):
     def series(self, first: int, last: int, step: int = 1) -> str:
         """What stands in FROM for the whole numbers from ``first`` to ``last``, made where the rows will live."""
 
-    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
-        """How the engine's own bulk loader brings ``files`` of ``host`` into the table, each by a server of its own."""
+    def bulk_load(self, table: str, host: str, files: Sequence[str], *, name: str = "ext") -> BulkLoad:
+        """How the engine's own bulk loader brings ``files`` of ``host`` into the table, each by a server of its own.
+
+        ``name`` tells what is made for one load from that for another one into the same table at the same time.
+        """
 
     segment_of_row: str
     """What names the segment that a row is on, in a statement; a constant where there is only one."""

@@ -175,6 +175,15 @@ class DetachedJob:
         """The last lines that the job wrote to its standard error."""
         return self._sh("tail -n 10 stderr 2>/dev/null || true", missing="true").strip()
 
+    def text(self, name: str) -> str:
+        """What is in a small file of the job's folder."""
+        return self._sh(f"cat -- {quote(name)}")
+
+    def is_ready(self, within_s: int) -> bool:
+        """Whether it has written its file ``ready`` within that time, and not ended instead."""
+        wait = f"for _ in $(seq {10 * within_s}); do [ ! -e ready ] && [ ! -e status ] || break; sleep 0.1; done"
+        return self._sh(f"{wait}\n[ ! -e ready ] || echo yes", timeout_s=within_s + 30).strip() == "yes"
+
     def remove(self) -> None:
         """Remove the directory of a job that has ended, so that it can be started again."""
         self.fleet.run_on(self.host, f"rm -rf -- {quote(self.directory)}")

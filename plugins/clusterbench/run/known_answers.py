@@ -7,7 +7,9 @@ from typing import Any
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.records import Trial
+from clusterbench.engines import Engine
 from clusterbench.run.run import Run
+from clusterbench.run.validation import EARLIER_RUNS
 from clusterbench.workloads import load_workload
 
 
@@ -36,13 +38,13 @@ def _computed_checksum(run: Run, workload: str, dataset: Dataset) -> str | None:
     return found
 
 
-def note_expected_answers(run: Run, workload: str, dataset: Dataset) -> None:
+def note_expected_answers(run: Run, workload: str, dataset: Dataset, engine: Engine | None = None) -> None:
     """What every trial must answer, once a run: by an independent engine, else as earlier valid runs answered."""
     if run.archive.answers(workload, dataset.table):
         return
-    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset))
+    expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset), engine)
     if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
-        expected = {**json.loads(known), "source": "earlier valid runs"}
+        expected = {**json.loads(known), "source": EARLIER_RUNS}
     if expected:
         run.archive.put_answers(workload, dataset.table, expected)
 

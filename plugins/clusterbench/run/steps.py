@@ -251,7 +251,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             for name, rows in rows_by_fact.items():
                 by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
         for workload, dataset in plan.workloads(platform, testbed.unavailable):
-            note_expected_answers(run, workload, dataset)
+            note_expected_answers(run, workload, dataset, testbed.engine)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
         f"platforms/{platform}/data.json",
@@ -474,6 +474,7 @@ def validate_results(run: Run) -> None:
             for verdict in validation.validate(suite, rows)
         ),
         *validation.about_answers(records),
+        *validation.about_sources(records, run.archive.answers),
         *validation.about_neighbours(records),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
         *validation.about_release(

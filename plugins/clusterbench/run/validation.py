@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from clusterbench.results.statistics import Result
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment
 from clusterbench.workloads import load_workload
+
+EARLIER_RUNS, NOBODY = "earlier valid runs", "nobody"
+"""Whose answers are compared with where no independent engine's are."""
 
 
 def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:
@@ -110,6 +113,33 @@ def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
     ]
     found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
     return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
+
+
+def about_sources(records: Sequence[TrialRecord], answers: Callable[[str, str], Mapping[str, Any]]) -> list[Verdict]:
+    """Whose answers those of the trials were compared with, where a trial cannot tell by itself that they are right.
+
+    ``answers``: workload and table -> what was expected there.
+    """
+    sources: dict[str, str] = {}
+    for record in records:
+        if "answer" in (record.evidence.get("driver") or {}):
+            workload = load_workload(record.trial.workload)
+            table = workload.dataset(record.trial.levels, record.trial.seed).table
+            source = answers(record.trial.workload, table).get("source", NOBODY)
+            sources[f"{record.trial.workload} on {table}"] = str(source)
+    if not sources:
+        return []
+    found = "; ".join(f"{what}: {_in_words(source)}" for what, source in sorted(sources.items()))
+    known = NOBODY not in sources.values()
+    return [Verdict("results", 2, "The answers were compared with somebody else's", known, False, found)]
+
+
+def _in_words(source: str) -> str:
+    if source == NOBODY:
+        return f"with {NOBODY}'s, so that wrong ones would not be noticed; later runs are compared with this one"
+    if source == EARLIER_RUNS:
+        return f"with those of {EARLIER_RUNS} only, no independent engine's"
+    return f"with those of {source}"
 
 
 def about_experiment(experiment: str, records: Sequence[TrialRecord]) -> list[Verdict]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from clusterbench.base.errors import suggest
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.leave import Leave
 from clusterbench.spec.loading import Strict
@@ -107,6 +108,14 @@ FEW = 3
 """Of more hosts with one of these roles, each does so small a part that its telemetry may be missed."""
 
 
+class IndependentAnswers(Strict):
+    """A host on which DuckDB may answer the queries, too, where the data is too large for the worker."""
+
+    host: Name
+    memory_gb: Annotated[int, Field(ge=1, le=100_000)]
+    """What DuckDB may take of its memory; the rest goes to the disk of its work folder."""
+
+
 class Patience(Strict):
     """How long an outage is waited out before what it stopped is given up. An outage is not a finding."""
 
@@ -152,6 +161,7 @@ class Platform(Strict):
     """A folder on each data disk of the ETL host, for load files; empty: one below the work folder."""
     hadoop: Hadoop | None = None
     placement: Placement | None = None
+    independent_answers: IndependentAnswers | None = None
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""
     setup: Setup = Setup()
@@ -171,6 +181,12 @@ class Platform(Strict):
             found = f"{len(clients)} ({', '.join(clients)})" if clients else "none"
             raise ValueError(f"exactly one host must have the role 'client', because one clock measures; found {found}")
         return hosts
+
+    @model_validator(mode="after")
+    def _host_of_answers_is_one(self) -> Platform:
+        if self.independent_answers and (host := self.independent_answers.host) not in self.hosts:
+            raise ValueError(f"independent_answers.host: no host is called {host!r}{suggest(host, list(self.hosts))}")
+        return self
 
     def is_for(self, experiment: str) -> bool:
         return not self.experiments or experiment in self.experiments

@@ -254,7 +254,7 @@ class Estimate:
     dataset_bytes: int
     disk_needed_bytes: int
     files_bytes: int
-    """Load files, on the ETL host."""
+    """Load files, on the ETL host, or on each host that makes them."""
     estimate_s: float
 
 

@@ -120,10 +120,11 @@ class Workload(Protocol):
         None where that would take too long: then earlier runs say it.
         """
 
-    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:
-        """What ``trials`` on the dataset must answer, by an independent engine, for ``read``.
+    def answers(self, dataset: Dataset, trials: Sequence[Trial], engine: Engine | None = None) -> dict[str, Any] | None:
+        """What ``trials`` on the dataset must answer, by an independent engine, for ``read``; ``source`` says by which.
 
-        None where ``read`` knows it by itself, or where it would take too long: then earlier valid runs say it.
+        ``engine``: whose platform may declare a host for it. None where ``read`` knows it by itself, or where it would
+        take too long: then earlier valid runs say it.
         """
 
     def relations(self, trial: Trial) -> list[str]:

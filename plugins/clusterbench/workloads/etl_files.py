@@ -1,20 +1,26 @@
-"""Load files on the ETL host, whatever is in them: each is made whole or not at all, with its facts beside it."""
+"""Load files on the ETL host, or on several, whatever is in them: each is made whole or not at all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench.base.errors import DatasetError
+from clusterbench.base.job import Job
 
 if TYPE_CHECKING:
-    from clusterbench.base.job import Job
-    from clusterbench.engines import Database
+    from clusterbench.engines import BulkLoad, Database
     from clusterbench.hosts.detached_job import DetachedJob
     from clusterbench.hosts.fleet import Fleet
+    from clusterbench.spec.platform import Platform
 
 TIMEOUT_S = 24 * 3600
 """One file of 62.5 GB, or all of TPC-DS, made by one session."""
+
+READY_WITHIN_S = 60
+"""What file servers may take to start."""
 
 SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | tail -n 1"
 
@@ -22,6 +28,11 @@ SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | ta
 def etl_host(engine: Database) -> str:
     """Where files are made and loaded from: where no host has that role, the client. Its clock measures no loading."""
     return (engine.platform.hosts_with("etl") or engine.platform.hosts_with("client"))[0]
+
+
+def making_hosts(platform: Platform) -> list[str]:
+    """Where files that can be made in parts are made: all ETL and segment hosts at once, or the client."""
+    return platform.hosts_with("etl", "segment") or platform.hosts_with("client")
 
 
 def check_space(fleet: Fleet, host: str, path: str, needed: int, remedy: str) -> None:
@@ -44,10 +55,10 @@ def from_home(path: str) -> str:
     return quote(path) if path.startswith("/") else f"~/{quote(path)}"
 
 
-def run(fleet: Fleet, host: str, name: str, work: Job) -> None:
+def run(fleet: Fleet, host: str, name: str, work: Job, *, result: str = "") -> str:
     """A job of that name, to its end; one that an earlier try left running is waited for.
 
-    Raises DatasetError with what it said.
+    Returns what is in its file ``result``. Raises DatasetError with what it said.
     """
     job = _job(fleet, host, name)
     if job.state().phase != "running":
@@ -55,9 +66,34 @@ def run(fleet: Fleet, host: str, name: str, work: Job) -> None:
         job.start(work, TIMEOUT_S)
     ended = job.wait()
     said = job.errors()
+    made = job.text(result) if result and ended.exit_status == 0 else ""
     job.remove()
     if ended.exit_status != 0:
         raise DatasetError(f"host {host!r}: {said or f'it ended with status {ended.exit_status} and said nothing'}")
+    return made
+
+
+@contextmanager
+def serving(fleet: Fleet, host: str, name: str, path: str, load: BulkLoad | None) -> Iterator[None]:
+    """The file servers of ``load`` run on ``host`` meanwhile, as a job of that name; they serve the folder ``path``.
+
+    Without ``load`` there are none. Raises DatasetError where they do not start.
+    """
+    if load is None:
+        yield
+        return
+    job = _job(fleet, host, name)
+    job.kill()
+    job.remove()
+    serve = f"trap {quote(load.after)} EXIT\n{link(path)}\n{load.before}\n: >ready\nsleep infinity &\nwait\n"
+    job.start(Job({}, {}, serve), TIMEOUT_S)
+    try:
+        if not job.is_ready(READY_WITHIN_S):
+            raise DatasetError(f"host {host!r}: its file servers do not start: {job.errors() or 'they say nothing'}")
+        yield
+    finally:
+        job.kill()
+        job.remove()
 
 
 def end(fleet: Fleet, host: str, name: str) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
+from psycopg.sql import Composable
 
 from clusterbench.base.datasets import OURS
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.paths import project_root
-from clusterbench.base.sql import Value, identifier, raw, statement
+from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.spec.loading import LOADER
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Columns:
         """What stands between the parentheses of CREATE TABLE."""
         return ",\n".join(f"{name} {kind}" for name, kind in self.columns.items())
 
-    def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Value:
+    def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Composable:
         """A number for a row, the same on every engine."""
         words = ", ".join(_word(column, kind) for column, kind in self.columns.items())
         return raw(statement("tables", name, row_text=raw(f"concat_ws('|', {words})")))

@@ -600,6 +600,12 @@ def places(first: int, count: int) -> str:
     return ", ".join(f"'gpfdist://10.0.0.9:{18080 + n}/part-{n:02d}'" for n in range(first, first + count))
 
 
+def test_loads_of_one_table_at_the_same_time_have_external_tables_of_their_own() -> None:
+    one, other = (greenplum(4).bulk_load("t", "etl", ["a"], name=f"chunk{number}_") for number in (1, 2))
+    assert '"t_chunk1_0"' in one.create and '"t_chunk1_0"' in one.drop and '"t_chunk1_0"' in one.streams[0][0]
+    assert "t_chunk1_0" not in other.create + other.drop + other.streams[0][0]
+
+
 def bulk_load(engine: Postgres) -> BulkLoad:
     return engine.bulk_load("t", "etl", load_files.names())
 

@@ -80,6 +80,18 @@ def test_a_schema_s_name_says_scale_and_storage(scale_factor: float, storage: st
     assert data.tables(made)[0] == f"{name}.call_center" and len(data.tables(made)) == 24
 
 
+@pytest.mark.parametrize("storage", ["heap", "append_column"])
+def test_data_of_the_two_generators_never_share_a_name_or_a_version(storage: str) -> None:
+    duckdb_s, dsdgen_s = (data.dataset_of(0.1, storage, generator=generator) for generator in data.GENERATORS)
+    assert (duckdb_s.table, dsdgen_s.table) == (
+        f"tpcds_sf0_1{storage.replace('heap', '') and '_' + storage}",
+        f"tpcds_sf0_1_dsdgen{storage.replace('heap', '') and '_' + storage}",
+    )
+    assert duckdb_s.version != dsdgen_s.version
+    assert [data.generator_of(one) for one in (duckdb_s, dsdgen_s)] == ["duckdb", "dsdgen"]
+    assert data.scale_factor_of(dsdgen_s) == 0.1
+
+
 def test_files_are_the_same_for_every_storage() -> None:
     assert files.folder(1) == files.folder(1.0) and files.folder(1).startswith("files/tpcds_sf1-")
 

@@ -135,8 +135,8 @@ class Greenplum(Postgres):
     def series(self, first: int, last: int, step: int = 1) -> str:
         return loading.series(first, last, step, self.segments())
 
-    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:
-        return loading.bulk_load(self, table, host, files, self.segments())
+    def bulk_load(self, table: str, host: str, files: Sequence[str], *, name: str = "ext") -> BulkLoad:
+        return loading.bulk_load(self, table, host, files, self.segments(), name=name)
 
     def warm(self, relations: Sequence[str]) -> None:
         caches.warm(self, relations)

@@ -23,7 +23,9 @@ def series(first: int, last: int, step: int, segments: int) -> str:
     return statement("greenplum", "series", first=first, last=last, step=step, segments=segments)
 
 
-def bulk_load(server: Server, table: str, host: str, files: Sequence[str], segments: int) -> BulkLoad:
+def bulk_load(
+    server: Server, table: str, host: str, files: Sequence[str], segments: int, *, name: str = "ext"
+) -> BulkLoad:
     """A gpfdist for each file, read by all segments at once, and one INSERT that asks them all.
 
     A readable external table may name no more servers than there are segments, so few segments need several.
@@ -31,12 +33,12 @@ def bulk_load(server: Server, table: str, host: str, files: Sequence[str], segme
     address, first = bracketed(data_address(server.fleet, server.platform, host)), server.platform.gpfdist_port
     places = [f"gpfdist://{address}:{first + number}/{file}" for number, file in enumerate(files)]
     groups = [places[n : n + segments] for n in range(0, len(places), segments)]
-    externals = [f"{table}_ext{number}" for number in range(len(groups))]
+    externals = [f"{table}_{name}{number}" for number in range(len(groups))]
     create, drop, let_read = (
         ";\n".join(
             statement(
                 "greenplum",
-                name,
+                kind,
                 external=identifier(ext),
                 table=identifier(table),
                 places=_texts(group),
@@ -44,7 +46,7 @@ def bulk_load(server: Server, table: str, host: str, files: Sequence[str], segme
             )
             for ext, group in zip(externals, groups, strict=True)
         )
-        for name in ("create_external", "drop_external", "let_read")
+        for kind in ("create_external", "drop_external", "let_read")
     )
     rows = " UNION ALL ".join(statement("tables", "rows", table=identifier(name)) for name in externals)
     start = script("greenplum/start_gpfdist", program_path=_program_path(server), first_port=first, servers=len(files))

@@ -155,7 +155,7 @@ class Postgres(Server):
     def forget_slices(self, table: str) -> None:
         loading.forget_slices(self, table)
 
-    def bulk_load(self, table: str, host: str, files: Sequence[str]) -> BulkLoad:  # noqa: ARG002  they come by the session
+    def bulk_load(self, table: str, host: str, files: Sequence[str], *, name: str = "ext") -> BulkLoad:  # noqa: ARG002  they come by the session
         return loading.bulk_load(table, files)
 
     def settle(self, *tables: str, columns: Sequence[str] = ()) -> None:

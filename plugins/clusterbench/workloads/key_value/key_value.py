@@ -35,7 +35,7 @@ from clusterbench.workloads import (
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import Database
+    from clusterbench.engines import Database, Engine
 
 ROW_BYTES = 570
 """On disk, row header and index entry included: measured on PostgreSQL 15; the document itself is 474 bytes."""
@@ -108,7 +108,11 @@ class KeyValueData:
         return None if expected is None else str(expected)
 
     @staticmethod
-    def answers(dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG004  read from the keys
+    def answers(  # read from the keys
+        dataset: Dataset,  # noqa: ARG004
+        trials: Sequence[Trial],  # noqa: ARG004
+        engine: Engine | None = None,  # noqa: ARG004
+    ) -> dict[str, Any] | None:
         return None
 
     @staticmethod

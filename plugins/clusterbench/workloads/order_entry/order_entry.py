@@ -31,7 +31,7 @@ from clusterbench.workloads.order_entry import consistency, data, mix, readings,
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import Database
+    from clusterbench.engines import Database, Engine
 
 PROBES = 16
 """About how many of its first, short steps a search for a utilisation lasts."""
@@ -123,7 +123,11 @@ class OrderEntry:
     checksum = staticmethod(data.checksum)
 
     @staticmethod
-    def answers(dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG004  conditions say it
+    def answers(  # conditions say it
+        dataset: Dataset,  # noqa: ARG004
+        trials: Sequence[Trial],  # noqa: ARG004
+        engine: Engine | None = None,  # noqa: ARG004
+    ) -> dict[str, Any] | None:
         return None
 
     def relations(self, trial: Trial) -> list[str]:

@@ -20,7 +20,7 @@ from clusterbench.workloads.retail import load_files, order_lineitems
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import BulkLoad, Database
+    from clusterbench.engines import BulkLoad, Database, Engine
 
 IN_MEMORY_SHARE_MAX = 0.01
 """Of the files, in the ETL host's memory at the start: they are to come from its disks."""
@@ -63,7 +63,12 @@ class DataLoad:
     def checksum(dataset: Dataset) -> str | None:  # noqa: ARG004  every file has its SHA-256
         return None
 
-    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
+    def answers(  # each answers alike
+        self,
+        dataset: Dataset,
+        trials: Sequence[Trial],  # noqa: ARG002
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
         """Rows and checksum of the loaded table."""
         checksum = order_lineitems.expected_checksum(dataset)
         if checksum is None:

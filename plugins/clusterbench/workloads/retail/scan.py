@@ -37,7 +37,7 @@ from clusterbench.workloads.retail import order_lineitems
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import Database
+    from clusterbench.engines import Database, Engine
 
 SCAN_BYTES_PER_S, PAPER_SCAN_BYTES_PER_S = 500e6, 6e9
 """From disk, for estimates only: the lab's one, and the paper's 64 (6 TB in 991 s)."""
@@ -90,7 +90,12 @@ class RetailScan:
     inspect = staticmethod(order_lineitems.inspect)
     checksum = staticmethod(order_lineitems.expected_checksum)
 
-    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
+    def answers(  # each answers alike
+        self,
+        dataset: Dataset,
+        trials: Sequence[Trial],  # noqa: ARG002
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
         """Rows and checksum of the answer by DuckDB, and its lines; None where that would take too long."""
         if dataset.rows > order_lineitems.CHECKED_BY_DUCKDB_ROWS_MAX:
             return None

@@ -126,7 +126,12 @@ class TeraSort:
     def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  see ``answers``
         return None
 
-    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:  # noqa: ARG002  each answers alike
+    def answers(  # each answers alike
+        self,
+        dataset: Dataset,
+        trials: Sequence[Trial],  # noqa: ARG002
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
         """Rows and their checksum, by a generator of our own, independent of Hadoop."""
         if dataset.rows > teragen.COMPUTED_ROWS_MAX:
             return None

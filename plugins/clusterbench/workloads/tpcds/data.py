@@ -18,7 +18,7 @@ from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
-from clusterbench.workloads.tpcds import files, loading, marks, reference, schema
+from clusterbench.workloads.tpcds import chunk_loading, dsdgen, files, loading, marks, reference, schema
 from clusterbench.workloads.tpcds.marks import Mark
 
 if TYPE_CHECKING:
@@ -43,35 +43,54 @@ SHARES: Shares = {
 }
 """Estimated at scale factor 1000: bytes a row of the seven large tables, of a sixteenth of their rows at scale factor
 0.2, times the specification's rows."""
+DSDGEN_BYTES_LEAST = 250_000_000
+"""dsdgen makes customer_demographics and the like whole at any scale factor: 1.9 M rows."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
-"""Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
+"""Up to here the rows are made anew on the worker (20 s); above, the count on the hosts that made them tells."""
+
+GENERATORS = DUCKDB, DSDGEN = "duckdb", "dsdgen"
+"""DuckDB's, which scales all tables down; and the specification's, in parts on many hosts at once."""
 
 
-def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE) -> Dataset:
-    """``rows`` is about how many: small tables do not grow with the scale factor."""
+def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE, generator: str = DUCKDB) -> Dataset:
+    """``rows`` is about how many: small tables do not grow with the scale factor.
+
+    The rows of the two generators are not the same, so the name says whose they are where they are not DuckDB's.
+    """
+    is_dsdgen = generator == DSDGEN
     storage = stored_as(schema.tables()["store_sales"].distributed_by, layout, compression)
+    whole_bytes = (DSDGEN_BYTES_LEAST if is_dsdgen else BYTES_LEAST) + int(scale_factor * BYTES_PER_SCALE)
     return Dataset(
         "tpcds",
-        f"tpcds_sf{files.scale_name(scale_factor)}{storage.suffix}",
+        f"tpcds_sf{files.scale_name(scale_factor)}{'_dsdgen' if is_dsdgen else ''}{storage.suffix}",
         int(scale_factor * ROWS_PER_SCALE),
         SEED,
-        stored_bytes(BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE), storage, SHARES),
+        stored_bytes(whole_bytes, storage, SHARES),
         storage,
-        files_bytes=files.bytes_expected(scale_factor),
-        version=_version(),
+        files_bytes=chunk_loading.files_bytes(scale_factor) if is_dsdgen else files.bytes_expected(scale_factor),
+        version=_version(generator),
     )
 
 
 @cache
-def _version() -> str:
-    return hashlib.sha256(f"{files.version()} {schema.tables()}".encode()).hexdigest()[:8]
+def _version(generator: str) -> str:
+    rows = dsdgen.version() if generator == DSDGEN else files.version()
+    return hashlib.sha256(f"{rows} {schema.tables()}".encode()).hexdigest()[:8]
+
+
+def _named(dataset: Dataset) -> re.Match[str]:
+    found = re.fullmatch(r"tpcds_sf(?P<scale>\d+(?:_\d+)?)(?P<dsdgen>_dsdgen)?(?:_(?:append|row|column|pax)\w*)?", dataset.table)
+    if not found:
+        raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
+    return found
 
 
 def scale_factor_of(dataset: Dataset) -> float:
-    found = re.fullmatch(r"tpcds_sf(\d+(?:_\d+)?)(?:_(?:append|row|column|pax)\w*)?", dataset.table)
-    if not found:
-        raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
-    return float(found[1].replace("_", "."))
+    return float(_named(dataset)["scale"].replace("_", "."))
+
+
+def generator_of(dataset: Dataset) -> str:
+    return DSDGEN if _named(dataset)["dsdgen"] else DUCKDB
 
 
 def tables(dataset: Dataset) -> list[str]:
@@ -95,8 +114,10 @@ def generate(dataset: Dataset, engine: Database) -> None:
     """Files, tables, keys, statistics; whatever is there already stays."""
     found = marks.read(dataset, engine)
     missing = [name for name in schema.tables() if name not in found or found[name].state == "begun"]
-    if missing:
-        scale_factor = scale_factor_of(dataset)
+    scale_factor = scale_factor_of(dataset)
+    if missing and generator_of(dataset) == DSDGEN:
+        chunk_loading.load(missing, scale_factor, dataset, engine)
+    elif missing:
         made = files.generate(scale_factor, engine)
         for group in loading.groups({name: made[name] for name in missing}):
             loading.load({name: made[name] for name in group}, files.folder(scale_factor), dataset, engine)
@@ -106,6 +127,8 @@ def generate(dataset: Dataset, engine: Database) -> None:
         engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
         complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
         engine.execute(";\n".join(complete))
+    if generator_of(dataset) == DSDGEN:
+        chunk_loading.forget(dataset, engine)
 
 
 def drop(dataset: Dataset, engine: Database) -> None:
@@ -113,6 +136,8 @@ def drop(dataset: Dataset, engine: Database) -> None:
     present = marks.read(dataset, engine)
     for name in present:
         engine.execute(statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")))
+    if generator_of(dataset) == DSDGEN:
+        chunk_loading.forget(dataset, engine)
 
 
 def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
@@ -163,5 +188,5 @@ def checksum(dataset: Dataset) -> str | None:
     scale_factor = scale_factor_of(dataset)
     if scale_factor > CHECKED_BY_DUCKDB_SCALE_MAX:
         return None
-    with reference.database(scale_factor) as database:
+    with reference.database(scale_factor, generator_of(dataset)) as database:
         return str(sum(int(database.execute(one).fetchall()[0][2]) for one in files.counts_sql()))

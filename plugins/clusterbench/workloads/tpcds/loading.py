@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import DatasetError
@@ -20,6 +20,8 @@ from clusterbench.workloads.tpcds.marks import Mark
 
 if TYPE_CHECKING:
     from clusterbench.engines import BulkLoad, Database
+
+T = TypeVar("T")
 
 LOAD_AT_ONCE_BYTES = 1_000_000_000
 """Tables are loaded in groups of about so much, so that a try that is cut off repeats little."""
@@ -38,13 +40,13 @@ def groups(made: Mapping[str, Made]) -> list[list[str]]:
     return found
 
 
-def dealt(statements: Sequence[tuple[int, str]], sessions: int) -> list[list[str]]:
-    """(bytes, statement) to as many sessions, the largest first, each to the one that has least to do."""
-    hands: list[list[str]] = [[] for _ in range(max(1, min(sessions, len(statements))))]
+def dealt(work: Sequence[tuple[int, T]], sessions: int) -> list[list[T]]:
+    """(bytes, such as a statement) to as many sessions, the largest first, each to the one that has least to do."""
+    hands: list[list[T]] = [[] for _ in range(max(1, min(sessions, len(work))))]
     busy = [0] * len(hands)
-    for size, text in sorted(statements, key=lambda one: -one[0]):
+    for size, one in sorted(work, key=lambda each: -each[0]):
         least = busy.index(min(busy))
-        hands[least].append(text)
+        hands[least].append(one)
         busy[least] += size
     return hands
 
@@ -61,19 +63,19 @@ def load(made: Mapping[str, Made], files: str, dataset: Dataset, engine: Databas
         name: engine.bulk_load(f"{dataset.table}.{name}", host, [part.name for part in one.parts])
         for name, one in made.items()
     }
-    _execute(engine, [load.create for load in loads.values()])
+    execute(engine, [load.create for load in loads.values()])
     try:
         etl_files.run(engine.fleet, host, job, _work(made, loads, f"{engine.fleet.work_dir(host)}/{files}", engine))
     except DatasetError as error:
         raise DatasetError(f"{dataset.table}: none of these could be loaded: {', '.join(made)}: {error}") from None
     finally:
-        _execute(engine, [load.drop for load in loads.values()])
+        execute(engine, [load.drop for load in loads.values()])
     with ThreadPoolExecutor(engine.parallelism()) as workers:
         list(workers.map(lambda name: _finish(name, made[name], dataset, engine), made))
 
 
 def _make_empty(made: Mapping[str, Made], dataset: Dataset, engine: Database) -> None:
-    _execute(engine, [statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")) for name in made])
+    execute(engine, [statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")) for name in made])
     for name, one in made.items():
         table, comment = schema.tables()[name], Mark(one.rows, one.checksum, "begun").comment(dataset)
         kept = replace(dataset.storage, distributed_by=table.distributed_by)
@@ -100,10 +102,10 @@ def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, e
 def _finish(name: str, made: Made, dataset: Dataset, engine: Database) -> None:
     """Keys and mark at once, or neither."""
     keys = schema.tables()[name].keys(dataset.table, dataset.storage.layout)
-    _execute(engine, [*keys, Mark(made.rows, made.checksum, "loaded").statement(dataset, name)])
+    execute(engine, [*keys, Mark(made.rows, made.checksum, "loaded").statement(dataset, name)])
 
 
-def _execute(engine: Database, commands: Sequence[str]) -> None:
+def execute(engine: Database, commands: Sequence[str]) -> None:
     """Sent at once: one transaction."""
     if any(commands):
         engine.execute(";\n".join(filter(None, commands)))

@@ -28,11 +28,11 @@ from clusterbench.workloads import (
     optimizer_setting,
     storage_not_applicable,
 )
-from clusterbench.workloads.tpcds import answers, data, parameters, queries, selection
+from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference_on_host, selection
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
-    from clusterbench.engines import Database
+    from clusterbench.engines import Database, Engine
 
 DRIVER_CORES_MAX = 0.1
 """Above, the report warns: the driver is to be small beside what it measures, also with 100 streams."""
@@ -70,6 +70,13 @@ class Tpcds:
             is_dataset=True,
             is_size=True,
         ),
+        "generator": Factor(
+            data.DUCKDB,
+            "whose rows: DuckDB's own, by one process; or the specification's (dsdgen), on many hosts at once",
+            choices=data.GENERATORS,
+            wording="rows of {}",
+            is_dataset=True,
+        ),
         "parameters": Factor(
             "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
         ),
@@ -84,30 +91,36 @@ class Tpcds:
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:  # noqa: ARG004  the generator's rows are always the same
-        return data.dataset_of(float(levels["scale_factor"]), **kept(levels))
+        generator = str(levels.get("generator", data.DUCKDB))  # archives made before have none
+        return data.dataset_of(float(levels["scale_factor"]), **kept(levels), generator=generator)
 
     is_generated = staticmethod(data.is_generated)
     generate = staticmethod(data.generate)
     inspect = staticmethod(data.inspect)
     checksum = staticmethod(data.checksum)
 
-    def answers(self, dataset: Dataset, trials: Sequence[Trial]) -> dict[str, Any] | None:
+    def answers(self, dataset: Dataset, trials: Sequence[Trial], engine: Engine | None = None) -> dict[str, Any] | None:
         """The answer to every query with every set of parameters that a stream will use, by DuckDB.
 
-        Above ``CHECKED_BY_DUCKDB_SCALE_MAX`` earlier runs know the answers.
+        On the worker up to ``CHECKED_BY_DUCKDB_SCALE_MAX``; above, on the host that the platform declares for it. Where
+        it declares none, earlier runs know the answers.
         """
         from clusterbench.workloads.tpcds import reference  # noqa: PLC0415  slow to import, and not needed on every path
 
         asked = {key: (query, values) for trial in trials for key, query, values in _asked(trial)}
-        scale_factor = data.scale_factor_of(dataset)
-        if not asked or scale_factor > data.CHECKED_BY_DUCKDB_SCALE_MAX:
+        texts = {key: queries.text(query, values, "duckdb") for key, (query, values) in sorted(asked.items())}
+        scale_factor, generator = data.scale_factor_of(dataset), data.generator_of(dataset)
+        if not asked:
             return None
-        with reference.database(scale_factor) as database:
-            found = {
-                key: reference.answer(database, queries.text(query, values, "duckdb"))
-                for key, (query, values) in sorted(asked.items())
-            }
-        return {"source": "DuckDB over the same rows", "answers": found}
+        if scale_factor <= data.CHECKED_BY_DUCKDB_SCALE_MAX:
+            with reference.database(scale_factor, generator) as database:
+                found = {key: reference.answer(database, text) for key, text in texts.items()}
+            return {"source": "DuckDB over the same rows", "answers": found}
+        if engine is None or (place := engine.platform.independent_answers) is None:
+            return None
+        rows = reference_on_host.Rows(generator, scale_factor)
+        found = reference_on_host.answers(texts, rows, place, engine.fleet)
+        return {"source": f"DuckDB over the same rows, on host {place.host!r}", "answers": found}
 
     def relations(self, trial: Trial) -> list[str]:
         return data.relations(self.dataset(trial.levels, trial.seed))

@@ -1,0 +1,3 @@
+-- For DuckDB: all tables, by its own generator.
+LOAD $extension;
+$rows

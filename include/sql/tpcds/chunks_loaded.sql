@@ -1,0 +1,1 @@
+SELECT table_name, chunk, row_count, checksum FROM $chunks

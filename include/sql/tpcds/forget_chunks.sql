@@ -1,0 +1,1 @@
+DELETE FROM $chunks WHERE table_name IN ($tables)

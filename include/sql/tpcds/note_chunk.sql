@@ -1,0 +1,1 @@
+INSERT INTO $chunks VALUES ($table_name, $chunk, $row_count, $checksum)

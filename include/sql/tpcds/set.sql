@@ -1,0 +1,2 @@
+-- For DuckDB: one of its settings.
+SET $setting = $value
