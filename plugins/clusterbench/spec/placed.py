@@ -144,12 +144,6 @@ def memory_limit_gib(platform: Platform) -> float | None:
     return one.size.memory_gib if one and one.placement.thread_cpus else None
 
 
-def memory_bytes(platform: Platform) -> int | None:
-    """Of all hosts that do the work, as far as the file declares it."""
-    one = placed(platform)
-    return round(one.hosts * one.size.memory_gib * 2**30) if one and one.size.memory_gib else None
-
-
 def contradictions(platform: Platform) -> list[str]:
     """Where a placement contradicts itself or the rest of its file; each begins with the field that it is about."""
     if platform.placement is None:

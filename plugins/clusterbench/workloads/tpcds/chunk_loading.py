@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from shlex import quote
 from threading import Event, Lock
@@ -104,7 +104,8 @@ def _begin(names: Collection[str], dataset: Dataset, engine: Database) -> set[tu
 def _make_empty(names: Collection[str], dataset: Dataset, engine: Database) -> None:
     comment = Mark(0, 0, "begun").comment(dataset)
     for name in names:
-        table, storage = schema.tables()[name], schema.tables()[name].storage(dataset.storage.layout)
+        table = schema.tables()[name]
+        storage = replace(dataset.storage, distributed_by=table.distributed_by)
         engine.execute(statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")))
         engine.create_table(f"{dataset.table}.{name}", table.definition(), storage, comment)
 

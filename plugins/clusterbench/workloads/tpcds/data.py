@@ -79,7 +79,9 @@ def _version(generator: str) -> str:
 
 
 def _named(dataset: Dataset) -> re.Match[str]:
-    found = re.fullmatch(r"tpcds_sf(?P<scale>\d+(?:_\d+)?)(?P<dsdgen>_dsdgen)?(?:_(?:append|row|column|pax)\w*)?", dataset.table)
+    found = re.fullmatch(
+        r"tpcds_sf(?P<scale>\d+(?:_\d+)?)(?P<dsdgen>_dsdgen)?(?:_(?:append|row|column|pax)\w*)?", dataset.table
+    )
     if not found:
         raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
     return found
