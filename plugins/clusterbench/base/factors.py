@@ -25,6 +25,8 @@ class Factor:
     is_concurrency: bool = False
     is_dataset: bool = False
     """True where another level needs other data."""
+    is_size: bool = False
+    """A number of rows or the like, in which bytes of data grow: what a rehearsal divides. Memory is no such size."""
     setting: str = ""
     """The engine's setting that this factor is, for every session of the driver."""
 

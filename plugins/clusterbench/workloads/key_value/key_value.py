@@ -64,6 +64,7 @@ class KeyValueData:
         maximum=10_000_000_000,
         wording="{} rows",
         is_dataset=True,
+        is_size=True,
     )
 
     @staticmethod

@@ -48,7 +48,13 @@ class OrderEntry:
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {**readings.MEASUREMENTS, **resource_use.MEASUREMENTS}
     factors: ClassVar[Mapping[str, Factor]] = {
         "warehouses": Factor(
-            1, "warehouses; 10 are 1.2 GB", minimum=1, maximum=1_000_000, wording="{} warehouses", is_dataset=True
+            1,
+            "warehouses; 10 are 1.2 GB",
+            minimum=1,
+            maximum=1_000_000,
+            wording="{} warehouses",
+            is_dataset=True,
+            is_size=True,
         ),
         "clients": Factor(
             1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True

@@ -81,6 +81,7 @@ ROWS = Factor(
     maximum=9_999_999_999,
     wording="{} rows",
     is_dataset=True,
+    is_size=True,
 )
 
 

@@ -66,6 +66,7 @@ class Tpcds:
             is_fractional=True,
             wording="scale factor {}",
             is_dataset=True,
+            is_size=True,
         ),
         "parameters": Factor(
             "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
