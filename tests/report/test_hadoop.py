@@ -10,7 +10,7 @@ import pytest
 from clusterbench.base.factors import Level
 from clusterbench.base.records import Outcome, Trial, TrialRecord
 from clusterbench.report.run.chart_data import PaperMark
-from clusterbench.report.run.paper_tables import PaperTable, paper_tables
+from clusterbench.report.run.paper_tables import OurRow, PaperTable, paper_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
@@ -97,7 +97,7 @@ def medians(table: PaperTable) -> dict[str, list[float | None]]:
     def median(summary: Summary | None) -> float | None:
         return summary.median if summary else None
 
-    return {label: [median(summary) for summary in summaries] for label, _, summaries in table.ours}
+    return {row.label: [median(summary) for summary in row.summaries] for row in table.ours}
 
 
 # The paper's tables.
@@ -109,7 +109,8 @@ def test_our_cells_stand_below_the_paper_s_rows_in_its_columns() -> None:
     assert [kind.title for kind in table.kinds] == ["TeraGen", "TeraSort"]
     assert table.papers == [("native", [1000, 4000]), ("4 VMs", [1100, 3000])]
     assert medians(table) == {"one, 10M rows": [10, 40], "two, 10M rows": [12, 30]}
-    assert [n_of_n for _, n_of_n, _ in table.ours] == ["3 of 3", "3 of 3"]
+    assert [row.n_of_n for row in table.ours] == ["3 of 3", "3 of 3"]
+    assert (table.apart, table.best_by, table.ours[0].best) == ([], "", [])
 
 
 def test_cell_at_other_levels_than_the_table_s_is_left_out() -> None:
@@ -123,12 +124,64 @@ def test_what_the_table_leaves_open_is_in_the_name_of_the_row() -> None:
     assert list(medians(table).items()) == [("one, 10M rows", [10, 40]), ("one, 20M rows", [20, 80])]
 
 
-def test_what_the_table_says_is_not_in_the_name_of_the_row() -> None:
-    (table,) = tabulated(
-        result("one", times(10, 40)),
-        tables=[TABLE.model_copy(update={"levels": {"replicas": 3, "rows": 10_000_000}})],
-    )
-    assert list(medians(table)) == ["one"]
+def of_size(rows: int, **changed: Any) -> PublishedTable:
+    return TABLE.model_copy(update={"levels": {"replicas": 3, "rows": rows}, **changed})
+
+
+def test_rows_of_the_paper_stand_below_cells_of_their_size() -> None:
+    (table,) = tabulated(result("one", times(10, 40)), tables=[of_size(10_000_000)])
+    assert (list(medians(table)), len(table.papers), table.apart) == (["one, 10M rows"], 2, [])
+
+
+def test_rows_of_another_size_stand_apart_and_say_of_which_it_is() -> None:
+    both = (result("one", times(10, 40)), result("two", times(12, 30)))
+    (table,) = tabulated(*both, tables=[of_size(300_000_000_000)])
+    assert list(medians(table)) == ["one, 10M rows", "two, 10M rows"]
+    assert (table.papers, table.size) == ([], "300000M rows")
+    assert table.apart == [("native", [1000, 4000]), ("4 VMs", [1100, 3000])]
+    assert table.ratios is not None and len(table.ratios.papers) == 2, "ratios may be looked at"
+
+
+def test_each_row_may_have_a_size_of_its_own() -> None:
+    of_rows = {"native": {"rows": 10_000_000}, "4 VMs": {"rows": 99_000_000}}
+    (table,) = tabulated(result("one", times(10, 40)), tables=[TABLE.model_copy(update={"row_levels": of_rows})])
+    assert [row for row, _ in table.papers] == ["native"]
+    assert ([row for row, _ in table.apart], table.size) == (["4 VMs"], "99M rows")
+
+
+# The best run.
+
+BEST = TABLE.model_copy(update={"best_by": "suite_s", "columns": ["teragen_s", "terasort_s"]})
+
+
+def runs(teragen: Sequence[float], terasort: Sequence[float]) -> dict[str, list[float]]:
+    whole = [gen + sort for gen, sort in zip(teragen, terasort, strict=True)]
+    return {"teragen_s": list(teragen), "terasort_s": list(terasort), "suite_s": whole}
+
+
+def test_best_run_is_one_repetition_and_not_the_best_of_each_column() -> None:
+    (table,) = tabulated(result("one", runs([10, 14, 12], [45, 40, 43])), tables=[BEST])
+    assert table.best_by == "All three"
+    assert table.ours[0].best == [14, 40], "54 s in all, less than 55 and 55; TeraGen was faster in another"
+
+
+def test_figure_has_best_runs_beside_medians() -> None:
+    one, two = runs([10, 10, 10], [40, 41, 42]), runs([20, 5, 20], [42, 30, 42])
+    (table,) = tabulated(result("one", one), result("two", two), tables=[BEST])
+    assert table.ratios is not None
+    medians_of, best_of = table.ratios.lines
+    assert (medians_of.name, best_of.name) == ("two, 10M rows / one", "two, 10M rows / one, best runs")
+    assert medians_of.colour == best_of.colour
+    assert [(mark.y, mark.interval_95) for mark in best_of.marks] == [(0.5, None), (0.75, None)]
+    assert [mark.y for mark in medians_of.marks] == [2.0, pytest.approx(42 / 41)]
+
+
+def test_columns_that_not_every_repetition_has_are_of_no_run_that_could_be_named() -> None:
+    whole = runs([10, 14, 12], [45, 40, 43])
+    (table,) = tabulated(result("one", {**whole, "teragen_s": [10, 14]}), tables=[BEST])
+    assert table.ours[0].best == [None, 40]
+    (table,) = tabulated(result("one", times(10, 40)), tables=[BEST])
+    assert table.ours[0].best == [None, None], "an archive of before has no time of all three"
 
 
 def test_platforms_stand_in_the_order_in_which_they_were_chosen() -> None:
@@ -145,7 +198,7 @@ def test_cell_of_two_sweeps_stands_once() -> None:
 
 def test_cell_that_did_not_complete_stays_without_a_number() -> None:
     (table,) = tabulated(result("one", times(10, 40)), result("two", {}))
-    assert table.ours[1] == ("two, 10M rows", "0 of 3", [None, None])
+    assert table.ours[1] == OurRow("two, 10M rows", "0 of 3", [None, None], [])
     assert table.ratios is None
 
 
@@ -369,6 +422,33 @@ def test_what_was_found_is_judged_in_words(what: str, key: str, found_bytes: flo
     (found,) = drawn(record(expected={"TeraGen": {what: 1000.0}}, telemetry=telemetry))
     assert [each.remark for each in found.sums] == [remark]
     assert found.sums[0].ratio == pytest.approx(found_bytes / 1000)
+
+
+@pytest.mark.parametrize(
+    ("sent", "remark"),
+    [
+        (550.0, "whole files are read, with blocks of other hosts"),
+        (10.0, "read on its own host"),
+        (800.0, "more than can be: somebody else at work"),
+    ],
+)
+def test_remote_reads_of_teravalidate_are_summed_with_their_share_of_the_dataset(sent: float, remark: str) -> None:
+    telemetry = {
+        name: {**host(name, COURSE), "phases": {"TeraValidate": {"network_sent_bytes": sent / 2}}} for name in ("a", "b")
+    }
+    expected = {"TeraValidate": {"network_at_most": 2000 / 3, "loopback": 1000.0}}
+    one = record(expected=expected, telemetry=telemetry)
+    for phase in one.evidence["phases"]:
+        phase["data_bytes"] = 1000
+    (found,) = drawn(one)
+    (summed,) = found.sums
+    assert (summed.phase, summed.what, summed.found_bytes) == ("TeraValidate", "sent between hosts", sent)
+    assert (summed.of_dataset, summed.is_most, summed.remark) == (pytest.approx(sent / 1000), True, remark)
+
+
+def test_archive_that_does_not_tell_the_size_of_the_dataset_has_no_shares() -> None:
+    (found,) = drawn(record(expected={"TeraGen": {"disk_write": 1000.0}}, telemetry={"one": host("a", COURSE)}))
+    assert [each.of_dataset for each in found.sums] == [None]
 
 
 def test_nothing_expected_has_no_ratio_and_no_remark() -> None:

@@ -23,12 +23,13 @@ def without_sizes(levels: Mapping[str, Level]) -> dict[str, Level]:
 
 def belongs(value: PublishedValue, result: Result) -> bool:
     """Whether the paper's cell is this cell, as far as the paper says."""
-    return fits(value.levels, result)
+    return value.sweep == result.sweep and fits(value.levels, result)
 
 
 def stands_beside(value: PublishedValue, result: Result) -> bool:
     """Whether it is shown beside this cell: a ratio or a share also where the size of the data is another."""
-    return fits(without_sizes(value.levels) if value.is_relative else value.levels, result)
+    levels = without_sizes(value.levels) if value.is_relative else value.levels
+    return value.sweep == result.sweep and fits(levels, result)
 
 
 def other_size(value: PublishedValue, result: Result) -> str:

@@ -102,7 +102,7 @@ def _of_number(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
     kind = measurement_kinds().get(value.measurement)
     better: Better = kind.better if kind else "neither"
     for result in run.results:
-        if stands_beside(value, result) and result.sweep == value.sweep and value.platform in {None, result.platform}:
+        if stands_beside(value, result) and value.platform in {None, result.platform}:
             summary = result.measurements.get(value.measurement)
             if summary is None:
                 refused = describe_ratio(None, None, better, refused=f"ours: {_instead(result)}")
