@@ -125,7 +125,7 @@ def test_cells_are_of_the_utilisation_that_the_system_itself_tells() -> None:
     assert levels == {
         ("order_entry_native", 66500): 85, ("order_entry_vm", 59500): 90, ("order_entry_native", 69600): 91,
         ("order_entry_vm", 0.895): 90, ("order_entry_vm", 0.9): 90,
-        ("order_entry_vm_esxi51", 0.7): 77, ("order_entry_native_westmere", 54800): 88,
+        ("order_entry_vm_esxi51", 0.7): 77,
     }  # fmt: skip
     assert {value.levels["warehouses"] for value in PAPER.values} == {32000}
     declared = CATALOG.experiment("order_entry").sweeps["utilisation"].levels("cpu_percent", "full")

@@ -69,8 +69,9 @@ class SweepView(SweepResults):
 
     @property
     def _of_paper_only(self) -> list[str]:
-        """Measured here and printed there, but not asked for as a figure."""
-        return [name for name in self.measured if name not in self.plotted and _published(self, name)]
+        """Printed there, and not asked for as a figure here."""
+        known = self.workload.measurements if self.workload else self.measured
+        return [name for name in known if name not in self.plotted and _published(self, name)]
 
 
 # Published values.
