@@ -434,7 +434,8 @@ def test_what_was_found_is_judged_in_words(what: str, key: str, found_bytes: flo
 )
 def test_remote_reads_of_teravalidate_are_summed_with_their_share_of_the_dataset(sent: float, remark: str) -> None:
     telemetry = {
-        name: {**host(name, COURSE), "phases": {"TeraValidate": {"network_sent_bytes": sent / 2}}} for name in ("a", "b")
+        name: {**host(name, COURSE), "phases": {"TeraValidate": {"network_sent_bytes": sent / 2}}}
+        for name in ("a", "b")
     }
     expected = {"TeraValidate": {"network_at_most": 2000 / 3, "loopback": 1000.0}}
     one = record(expected=expected, telemetry=telemetry)

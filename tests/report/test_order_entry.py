@@ -93,7 +93,7 @@ def test_numbers_of_the_paper_stand_beside_its_own_cells(tmp_path: Path) -> None
     rows = {row.label: row.papers for group in (native.groups[0], guest.groups[0]) for row in group.rows}
     assert (rows["Throughput in transactions per second"], rows["Disk megabytes/second"]) == (["59\u202f500"], ["831"])
     assert rows["Throughput per CPU-second"] == ["1\u202f031"], "of the guest's processors"
-    assert [row.papers for row in native.groups[0].rows][0] == ["66\u202f500"]
+    assert native.groups[0].rows[0].papers == ["66\u202f500"]
     assert guest.groups[1].rows[0].papers == ["327\u202f000"], "Table 3 is of the guest alone"
     assert native.groups[1].rows[0].papers == ["–"]
 
@@ -222,7 +222,7 @@ def test_guest_at_the_papers_utilisation_stands_beside_native_at_the_servers(tmp
     found = {pair.label: pair for pair in pairs(*gathered(tmp_path, as_the_papers()))}
     same, other, papers_own = found.values()
     assert (same.utilisation, other.utilisation) == ("84.8 % and 84.8 %", "90.3 % and 90.3 %")
-    assert list(found)[2] == "90 % CPU; lab_native at 85 % CPU, as the paper's guest and server"
+    assert list(found)[2] == "90 % CPU over 85 %, as the paper"
     assert (papers_own.utilisation, papers_own.refused) == ("90.3 % and 84.8 %", "")
     assert papers_own.throughput.startswith("0.90× (")
 

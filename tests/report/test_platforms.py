@@ -117,7 +117,7 @@ def test_ratio_of_another_size_stands_beside_the_platforms_of_the_paper_and_says
     (times,) = compared(folder)
     (row,) = [row for row in times.papers if (row.label, row.text) == ("full scan, vm2 / vm1", "≈\u202f0.84")]
     assert re.fullmatch(
-        r"of 1 stream, 8400M rows, not run here; full scan, cold: ours \d.*; full scan, warm: ours \d.*", row.beside
+        r"of 8400M rows, not run here; full scan, cold: ours \d.*; full scan, warm: ours \d.*", row.beside
     )
     (absolute,) = [row for row in times.papers if (row.label, row.text) == ("full scan, vm2", "829")]
     assert absolute.beside == "of 1 stream, 8400M rows, not run here", "a platform of that name is not enough"

@@ -45,7 +45,14 @@ def test_every_value_of_a_paper_names_the_size_of_its_data() -> None:
 
 
 def test_levels_of_a_reference_need_a_reference() -> None:
-    value = {"sweep": "utilisation", "measurement": "throughput_per_s", "levels": {}, "value": 1, "unit": "1", "source": "p"}
+    value = {
+        "sweep": "utilisation",
+        "measurement": "throughput_per_s",
+        "levels": {},
+        "value": 1,
+        "unit": "1",
+        "source": "p",
+    }
     published = Published.model_validate(
         {"published": "p", "title": "T", "authors": "A", "cluster": "C",
          "values": [{**value, "ratio_to_levels": {"cpu_percents": 85}}]}

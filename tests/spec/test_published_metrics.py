@@ -71,8 +71,14 @@ def test_measurement_that_no_workload_has_is_refused_with_the_one_that_was_meant
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"levels": {"row": 1}}, "metrics.table_9, levels: no workload of experiment 'key_value' has a factor 'row'; did"),
-        ({"column_levels": {"vm": {"row": 1}}}, "metrics.table_9, levels: no workload of experiment 'key_value' has a f"),
+        (
+            {"levels": {"row": 1}},
+            "metrics.table_9, levels: no workload of experiment 'key_value' has a factor 'row'; did",
+        ),
+        (
+            {"column_levels": {"vm": {"row": 1}}},
+            "metrics.table_9, levels: no workload of experiment 'key_value' has a f",
+        ),
     ],
 )
 def test_level_that_no_workload_has_is_refused(changed: dict[str, Any], said: str) -> None:
@@ -93,7 +99,10 @@ def test_levels_of_a_column_that_is_not_there_are_refused() -> None:
 
 def test_load_profiles_are_those_of_the_paper_s_table_2() -> None:
     found = printed("table_2")
-    per_cpu_second, of_server = found.pop("Throughput per CPU-second"), found.pop("Throughput per CPU-second of the server")
+    per_cpu_second, of_server = (
+        found.pop("Throughput per CPU-second"),
+        found.pop("Throughput per CPU-second of the server"),
+    )
     told = found.pop("CPU utilization that the system itself reports")
     assert list(found.values()) == [
         [66500, 59500], [84.7, 85.1], [173000, 155000], [929, 831],

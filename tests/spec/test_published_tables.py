@@ -169,7 +169,11 @@ def test_rows_that_stand_in_two_tables_are_the_same() -> None:
 
 
 def test_times_are_of_the_size_that_the_paper_sorted() -> None:
-    assert [terasort(f"table_{number}").levels.get("rows", 0) for number in (2, 3, 5)] == [300 * 10**9, 300 * 10**9, 80 * 10**9]
+    assert [terasort(f"table_{number}").levels.get("rows", 0) for number in (2, 3, 5)] == [
+        300 * 10**9,
+        300 * 10**9,
+        80 * 10**9,
+    ]
     sizes = terasort("table_4").row_levels
     assert {row: int(levels["rows"]) * 100 // 10**12 for row, levels in sizes.items()} == {
         "1 TB": 1, "3 TB": 3, "10 TB": 10, "30 TB": 30,

@@ -63,7 +63,7 @@ def _as_the_papers(run: Gathered, view: SweepView, cells: Sequence[Result]) -> l
 def _pair(view: SweepView, ours: Result, first: Result, *, is_as_paper: bool = False) -> Pair:
     label = view.words(ours.levels, view.varied) or view.words(ours.levels, [TARGET])
     if is_as_paper:
-        label = f"{label}; {first.platform} at {view.words(first.levels, [TARGET])}, as the paper's guest and server"
+        label = f"{label} over {first.levels[TARGET]} %, as the paper"
     utilisation = " and ".join(_utilisation(result) for result in (ours, first))
     n_of_n = ours.n_of_n if ours.n_of_n == first.n_of_n else f"{ours.n_of_n} and {first.n_of_n}"
     named = (label, ours.platform, first.platform, n_of_n, utilisation)

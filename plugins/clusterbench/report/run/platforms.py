@@ -6,9 +6,10 @@ size of the data is another, its ratios stand beside ours, and its other numbers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.words import THIN_SPACE, ratio_words
 from clusterbench.report.run.cell_words import paper_text, ratio_text
@@ -130,10 +131,15 @@ def _is_reference(value: PublishedValue, result: Result, results: Sequence[Resul
 
 
 def _paper_name(value: PublishedValue) -> str:
-    """ "data load, vm2 / vm1": sweep, platform, and what it is a ratio to."""
-    platform = str(value.platform).replace("_", " ")
-    over = f" / {value.ratio_to.replace('_', ' ')}" if value.ratio_to else ""
+    """ "data load, vm2 / vm1": sweep, platform, and what it is a ratio to; levels where they are not the same of both."""
+    named = {name: value.levels.get(name) for name in value.ratio_to_levels}
+    platform = f"{value.platform}{_told(named)}".replace("_", " ")
+    over = f" / {value.ratio_to}{_told(value.ratio_to_levels)}".replace("_", " ") if value.ratio_to else ""
     return f"{value.sweep.replace('_', ' ')}, {platform}{over}"
+
+
+def _told(levels: Mapping[str, Level | None]) -> str:
+    return f" ({', '.join(f'{name} {level}' for name, level in levels.items())})" if levels else ""
 
 
 def _beside(
@@ -141,10 +147,10 @@ def _beside(
 ) -> str:
     """Of which cell it is, where this run has none such, and ours over it, where it has the paper's platforms."""
     view = next(view for view in views if view.name == value.sweep)
+    found = []
     if not any(belongs(value, result) for result in view.results):
-        found = [f"of {view.words(value.levels, value.levels)}, not run here"]
-    else:
-        found = []
+        sizes = dict.fromkeys(other_size(value, result) for result in view.results if stands_beside(value, result))
+        found.append(f"of {next(iter(sizes), '') or view.words(value.levels, value.levels)}, not run here")
     results = [result for cell in cells for result in cell.results.values()]
     for cell in cells:
         ours = cell.results.get(str(value.platform))
