@@ -131,7 +131,7 @@ def _is_reference(value: PublishedValue, result: Result, results: Sequence[Resul
 
 
 def _paper_name(value: PublishedValue) -> str:
-    """ "data load, vm2 / vm1": sweep, platform, and what it is a ratio to; levels where they are not the same of both."""
+    """ "data load, vm2 / vm1": sweep, platform, what it is a ratio to, and levels where both have their own."""
     named = {name: value.levels.get(name) for name in value.ratio_to_levels}
     platform = f"{value.platform}{_told(named)}".replace("_", " ")
     over = f" / {value.ratio_to}{_told(value.ratio_to_levels)}".replace("_", " ") if value.ratio_to else ""
