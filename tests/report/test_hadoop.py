@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.factors import Level
+from clusterbench.base.paths import project_root
 from clusterbench.base.records import Outcome, Trial, TrialRecord
 from clusterbench.report.run.chart_data import PaperMark
+from clusterbench.report.run.page import render_report
 from clusterbench.report.run.paper_tables import OurRow, PaperTable, paper_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
-from clusterbench.results.statistics import Result, Summary, ratio, summarise
+from clusterbench.results.statistics import Result, Summary, ratio, results, summarise
 from clusterbench.spec import Experiment, Published
 from clusterbench.spec.published import PublishedTable
+from clusterbench.trial.plan import Choices, Plan
+from tests.report.test_report import CATALOG, Folder, text_of
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -468,3 +478,70 @@ def test_phase_that_no_host_saw_has_no_bytes() -> None:
 def test_trial_of_which_nothing_was_expected_has_no_sums() -> None:
     (found,) = drawn(record())
     assert found.sums == []
+
+
+# The page.
+
+DRAWN = COURSE | {
+    name: [1.0, 2.0]
+    for name in (
+        "disk_read_mb_per_s", "disk_write_mb_per_s", "network_received_mb_per_s", "network_sent_mb_per_s",
+        "loopback_mb_per_s",
+    )
+}  # fmt: skip
+RATES = {"map_output_compression": 4.9, "local_maps_share": 0.9, "blocks_max_over_mean": 1.1, "suite_s": 60.0}
+
+
+def page_of(folder: Path, rows: int) -> str:
+    """The report of a run on two platforms, three repetitions each, of the paper's sweep."""
+    found = []
+    for platform, factor in (("one", 1.0), ("two", 1.2)):
+        for repetition in (1, 2, 3):
+            network = {"TeraValidate": {"network_at_most": 2000 / 3}}
+            seen = {
+                host_: {**host(host_, DRAWN), "phases": {"TeraValidate": {"network_sent_bytes": 275.0}}}
+                for host_ in "ab"
+            }
+            made = record(platform, repetition, sweep="platforms", expected=network, telemetry=seen)
+            levels = {"rows": rows, "replicas": 3, "output_replicas": "as_input", "map_output": "snappy", "pause_s": 5}
+            for phase in made.evidence["phases"]:
+                phase["data_bytes"] = 1000
+            times_s = {"teragen_s": 10.0, "terasort_s": 40.0, "map_shuffle_s": 30.0, "reduce_merge_s": 10.0}
+            measured = {name: factor * value + repetition for name, value in (times_s | RATES).items()}
+            trial = dataclasses.replace(made.trial, levels=levels)
+            found.append(
+                dataclasses.replace(made, trial=trial, measurements=measured, started_at="2026-11-22T01:00:00")
+            )
+    planned = {name: [each.trial for each in found if each.trial.platform == name] for name in ("one", "two")}
+    choices = Choices(scale="full", platforms=["one", "two"], seed=1)
+    files: dict[str, Any] = {
+        "run.json": {"choices": choices.model_dump()},
+        "plan.json": Plan("terasort", choices, planned).as_json(),
+        "results.json": {"results": [one.as_json() for one in results(planned, found)]},
+        **{f"trials/{r.trial.platform}/{r.trial.id}/trial.json": {"format": 1, **asdict(r)} for r in found},
+    }
+    for name, data in files.items():
+        path = folder / "terasort" / "t1" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(data))
+    shutil.copy(project_root() / "dags/experiments/terasort.yaml", folder / "terasort/t1/experiment.yaml")
+    return render_report(RunArchive(cast(Store, Folder(folder)), "terasort", "t1"), CATALOG)
+
+
+def test_page_of_another_size_has_the_paper_s_rows_apart_and_its_ratios_beside(tmp_path: Path) -> None:
+    page = page_of(tmp_path, 10_000_000)
+    seen = text_of(page)
+    assert "The paper's rows stand apart: they are of 300000M rows, so that only ratios can be looked at" in seen
+    ours, apart = seen.index("two, 10M rows 3 of 3"), seen.index("The paper's rows of 300000M rows")
+    assert ours < apart < seen.index("paper: native 1 072")
+    assert "4.9 (of 300000M rows)" in seen and "≥\u202f0.998 (of 300000M rows)" in seen
+    assert "ours: two, 10M rows / one, best runs" in seen
+    assert "TeraValidate sent between hosts at most 667 B 550 B 0.825 55\u202f%" in seen
+    assert "netperf, each NIC, one way and both ways (p. 16)" in seen
+
+
+def test_page_of_the_paper_s_size_has_its_rows_below_ours(tmp_path: Path) -> None:
+    seen = text_of(page_of(tmp_path, 300_000_000_000))
+    assert "Then the paper's rows, of the same size of data and of other hardware" in seen
+    assert "The paper's rows of 300000M rows" not in seen
+    assert seen.index("two, 300000M rows 3 of 3") < seen.index("paper: native 1 072")
