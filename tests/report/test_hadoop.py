@@ -536,7 +536,7 @@ def test_page_of_another_size_has_the_paper_s_rows_apart_and_its_ratios_beside(t
     assert ours < apart < seen.index("paper: native 1 072")
     assert "4.9 (of 300000M rows)" in seen and "≥\u202f0.998 (of 300000M rows)" in seen
     assert "ours: two, 10M rows / one, best runs" in seen
-    assert "TeraValidate sent between hosts at most 667 B 550 B 0.825 55\u202f%" in seen
+    assert "TeraValidate sent between hosts at most 667\u202fB 550\u202fB 0.825 55\u202f%" in seen
     assert "netperf, each NIC, one way and both ways (p. 16)" in seen
 
 
