@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from clusterbench.base.errors import ArchiveError, HistoryError
-from clusterbench.history import database, read
+from clusterbench.base.paths import project_root
+from clusterbench.history import database, load, read
 from clusterbench.results.compare import compare
 from clusterbench.results.facts_compared import differences
 from clusterbench.results.gather import read_run
+from clusterbench.spec.catalog import Catalog
 from tests.history.conftest import KEY_VALUE, RETAIL, History, edited
 from tests.history.content import content
 
@@ -192,3 +194,12 @@ def test_a_database_without_tables_says_how_to_make_them(history: History) -> No
 def _latest_of(history: History, schema: str) -> None:
     with database.opened(history.connection, schema) as db:
         read.latest(db)
+
+
+def test_ratios_of_cells_at_two_levels_are_not_loaded() -> None:
+    """The view would divide by the cell at the same levels."""
+    catalog = Catalog(project_root())
+    papers = catalog.published("order_entry").values
+    loaded = [row for row in load._published(catalog) if row[0] == "order_entry"]
+    assert [row[1] for row in loaded] == [n for n, value in enumerate(papers) if not value.ratio_to_levels]
+    assert len(loaded) < len(papers)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clusterbench.base.measurements import Phase
 from clusterbench.hosts import resource_use
 
 
@@ -58,3 +59,44 @@ def test_every_number_that_can_be_had_has_a_unit_and_a_title() -> None:
     assert set(resource_use.measure({"a": host("one", 80.0, 2, **everything)}, ["a"], 1.0)) == set(
         resource_use.MEASUREMENTS
     )
+
+
+# By phase.
+
+GEN, VALIDATE = Phase("TeraGen", 0.0, 20.0, 1e9), Phase("TeraValidate", 30.0, 40.0, 1e9)
+
+
+def phased(boot: str, **sums: float) -> dict[str, Any]:
+    return {"boot_id": boot, "phases": {phase.name: dict(sums) for phase in (GEN, VALIDATE)}}
+
+
+def test_phases_are_summed_over_machines_by_their_length_and_by_the_dataset() -> None:
+    seen = {
+        "a": phased("one", disk_write_bytes=2e9, disk_read_bytes=1e9, network_sent_bytes=3e8),
+        "b": phased("two", disk_write_bytes=1e9, disk_read_bytes=1e9, network_sent_bytes=2.5e8),
+        "client": phased("three", network_sent_bytes=9e9),
+    }
+    found = resource_use.measure_phases(seen, ["a", "b"], [GEN, VALIDATE])
+    assert found["teragen_disk_write_mb_per_s"] == pytest.approx(150.0)
+    assert found["teravalidate_disk_read_mb_per_s"] == pytest.approx(200.0)
+    assert found["teragen_network_sent_mb_per_s"] == pytest.approx(27.5)
+    assert found["teravalidate_network_share"] == pytest.approx(0.55)
+
+
+def test_addresses_of_one_machine_have_no_network_between_them() -> None:
+    seen = {name: phased("one", disk_write_bytes=2e9, network_sent_bytes=1.0) for name in ("a", "b")}
+    found = resource_use.measure_phases(seen, ["a", "b"], [GEN])
+    assert found["teragen_disk_write_mb_per_s"] == pytest.approx(100.0), "what one machine did is counted once"
+    assert not [name for name in found if "network" in name]
+
+
+@pytest.mark.parametrize("lost", [{}, {"boot_id": "two"}], ids=["not watched", "without samples"])
+def test_machine_that_was_not_watched_leaves_no_sum(lost: dict[str, Any]) -> None:
+    seen = {"a": phased("one", disk_write_bytes=2e9), "b": lost}
+    assert resource_use.measure_phases(seen, ["a", "b"], [GEN]) == {}
+
+
+def test_phase_that_does_not_tell_its_dataset_has_no_share() -> None:
+    seen = {"a": phased("one", network_sent_bytes=1e9), "b": phased("two", network_sent_bytes=1e9)}
+    found = resource_use.measure_phases(seen, ["a", "b"], [Phase("map-shuffle", 0.0, 10.0)])
+    assert "map_shuffle_disk_read_mb_per_s" in found and "map_shuffle_network_share" not in found

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.factors import Level
+from clusterbench.base.paths import project_root
 from clusterbench.base.records import Outcome, Trial, TrialRecord
 from clusterbench.report.run.chart_data import PaperMark
-from clusterbench.report.run.paper_tables import PaperTable, paper_tables
+from clusterbench.report.run.page import render_report
+from clusterbench.report.run.paper_tables import OurRow, PaperTable, paper_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
-from clusterbench.results.statistics import Result, Summary, ratio, summarise
+from clusterbench.results.statistics import Result, Summary, ratio, results, summarise
 from clusterbench.spec import Experiment, Published
 from clusterbench.spec.published import PublishedTable
+from clusterbench.trial.plan import Choices, Plan
+from tests.report.test_report import CATALOG, Folder, text_of
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -97,7 +107,7 @@ def medians(table: PaperTable) -> dict[str, list[float | None]]:
     def median(summary: Summary | None) -> float | None:
         return summary.median if summary else None
 
-    return {label: [median(summary) for summary in summaries] for label, _, summaries in table.ours}
+    return {row.label: [median(summary) for summary in row.summaries] for row in table.ours}
 
 
 # The paper's tables.
@@ -109,7 +119,8 @@ def test_our_cells_stand_below_the_paper_s_rows_in_its_columns() -> None:
     assert [kind.title for kind in table.kinds] == ["TeraGen", "TeraSort"]
     assert table.papers == [("native", [1000, 4000]), ("4 VMs", [1100, 3000])]
     assert medians(table) == {"one, 10M rows": [10, 40], "two, 10M rows": [12, 30]}
-    assert [n_of_n for _, n_of_n, _ in table.ours] == ["3 of 3", "3 of 3"]
+    assert [row.n_of_n for row in table.ours] == ["3 of 3", "3 of 3"]
+    assert (table.apart, table.best_by, table.ours[0].best) == ([], "", [])
 
 
 def test_cell_at_other_levels_than_the_table_s_is_left_out() -> None:
@@ -123,12 +134,64 @@ def test_what_the_table_leaves_open_is_in_the_name_of_the_row() -> None:
     assert list(medians(table).items()) == [("one, 10M rows", [10, 40]), ("one, 20M rows", [20, 80])]
 
 
-def test_what_the_table_says_is_not_in_the_name_of_the_row() -> None:
-    (table,) = tabulated(
-        result("one", times(10, 40)),
-        tables=[TABLE.model_copy(update={"levels": {"replicas": 3, "rows": 10_000_000}})],
-    )
-    assert list(medians(table)) == ["one"]
+def of_size(rows: int, **changed: Any) -> PublishedTable:
+    return TABLE.model_copy(update={"levels": {"replicas": 3, "rows": rows}, **changed})
+
+
+def test_rows_of_the_paper_stand_below_cells_of_their_size() -> None:
+    (table,) = tabulated(result("one", times(10, 40)), tables=[of_size(10_000_000)])
+    assert (list(medians(table)), len(table.papers), table.apart) == (["one, 10M rows"], 2, [])
+
+
+def test_rows_of_another_size_stand_apart_and_say_of_which_it_is() -> None:
+    both = (result("one", times(10, 40)), result("two", times(12, 30)))
+    (table,) = tabulated(*both, tables=[of_size(300_000_000_000)])
+    assert list(medians(table)) == ["one, 10M rows", "two, 10M rows"]
+    assert (table.papers, table.size) == ([], "300000M rows")
+    assert table.apart == [("native", [1000, 4000]), ("4 VMs", [1100, 3000])]
+    assert table.ratios is not None and len(table.ratios.papers) == 2, "ratios may be looked at"
+
+
+def test_each_row_may_have_a_size_of_its_own() -> None:
+    of_rows = {"native": {"rows": 10_000_000}, "4 VMs": {"rows": 99_000_000}}
+    (table,) = tabulated(result("one", times(10, 40)), tables=[TABLE.model_copy(update={"row_levels": of_rows})])
+    assert [row for row, _ in table.papers] == ["native"]
+    assert ([row for row, _ in table.apart], table.size) == (["4 VMs"], "99M rows")
+
+
+# The best run.
+
+BEST = TABLE.model_copy(update={"best_by": "suite_s", "columns": ["teragen_s", "terasort_s"]})
+
+
+def runs(teragen: Sequence[float], terasort: Sequence[float]) -> dict[str, list[float]]:
+    whole = [gen + sort for gen, sort in zip(teragen, terasort, strict=True)]
+    return {"teragen_s": list(teragen), "terasort_s": list(terasort), "suite_s": whole}
+
+
+def test_best_run_is_one_repetition_and_not_the_best_of_each_column() -> None:
+    (table,) = tabulated(result("one", runs([10, 14, 12], [45, 40, 43])), tables=[BEST])
+    assert table.best_by == "All three"
+    assert table.ours[0].best == [14, 40], "54 s in all, less than 55 and 55; TeraGen was faster in another"
+
+
+def test_figure_has_best_runs_beside_medians() -> None:
+    one, two = runs([10, 10, 10], [40, 41, 42]), runs([20, 5, 20], [42, 30, 42])
+    (table,) = tabulated(result("one", one), result("two", two), tables=[BEST])
+    assert table.ratios is not None
+    medians_of, best_of = table.ratios.lines
+    assert (medians_of.name, best_of.name) == ("two, 10M rows / one", "two, 10M rows / one, best runs")
+    assert medians_of.colour == best_of.colour
+    assert [(mark.y, mark.interval_95) for mark in best_of.marks] == [(0.5, None), (0.75, None)]
+    assert [mark.y for mark in medians_of.marks] == [2.0, pytest.approx(42 / 41)]
+
+
+def test_columns_that_not_every_repetition_has_are_of_no_run_that_could_be_named() -> None:
+    whole = runs([10, 14, 12], [45, 40, 43])
+    (table,) = tabulated(result("one", {**whole, "teragen_s": [10, 14]}), tables=[BEST])
+    assert table.ours[0].best == [None, 40]
+    (table,) = tabulated(result("one", times(10, 40)), tables=[BEST])
+    assert table.ours[0].best == [None, None], "an archive of before has no time of all three"
 
 
 def test_platforms_stand_in_the_order_in_which_they_were_chosen() -> None:
@@ -145,7 +208,7 @@ def test_cell_of_two_sweeps_stands_once() -> None:
 
 def test_cell_that_did_not_complete_stays_without_a_number() -> None:
     (table,) = tabulated(result("one", times(10, 40)), result("two", {}))
-    assert table.ours[1] == ("two, 10M rows", "0 of 3", [None, None])
+    assert table.ours[1] == OurRow("two, 10M rows", "0 of 3", [None, None], [])
     assert table.ratios is None
 
 
@@ -371,6 +434,34 @@ def test_what_was_found_is_judged_in_words(what: str, key: str, found_bytes: flo
     assert found.sums[0].ratio == pytest.approx(found_bytes / 1000)
 
 
+@pytest.mark.parametrize(
+    ("sent", "remark"),
+    [
+        (550.0, "whole files are read, with blocks of other hosts"),
+        (10.0, "read on its own host"),
+        (800.0, "more than can be: somebody else at work"),
+    ],
+)
+def test_remote_reads_of_teravalidate_are_summed_with_their_share_of_the_dataset(sent: float, remark: str) -> None:
+    telemetry = {
+        name: {**host(name, COURSE), "phases": {"TeraValidate": {"network_sent_bytes": sent / 2}}}
+        for name in ("a", "b")
+    }
+    expected = {"TeraValidate": {"network_at_most": 2000 / 3, "loopback": 1000.0}}
+    one = record(expected=expected, telemetry=telemetry)
+    for phase in one.evidence["phases"]:
+        phase["data_bytes"] = 1000
+    (found,) = drawn(one)
+    (summed,) = found.sums
+    assert (summed.phase, summed.what, summed.found_bytes) == ("TeraValidate", "sent between hosts", sent)
+    assert (summed.of_dataset, summed.is_most, summed.remark) == (pytest.approx(sent / 1000), True, remark)
+
+
+def test_archive_that_does_not_tell_the_size_of_the_dataset_has_no_shares() -> None:
+    (found,) = drawn(record(expected={"TeraGen": {"disk_write": 1000.0}}, telemetry={"one": host("a", COURSE)}))
+    assert [each.of_dataset for each in found.sums] == [None]
+
+
 def test_nothing_expected_has_no_ratio_and_no_remark() -> None:
     """A single replica is sent to nobody."""
     telemetry = {"one": host("a", COURSE, network_sent_bytes=5.0), "two": host("b", network_sent_bytes=6.0)}
@@ -387,3 +478,70 @@ def test_phase_that_no_host_saw_has_no_bytes() -> None:
 def test_trial_of_which_nothing_was_expected_has_no_sums() -> None:
     (found,) = drawn(record())
     assert found.sums == []
+
+
+# The page.
+
+DRAWN = COURSE | {
+    name: [1.0, 2.0]
+    for name in (
+        "disk_read_mb_per_s", "disk_write_mb_per_s", "network_received_mb_per_s", "network_sent_mb_per_s",
+        "loopback_mb_per_s",
+    )
+}  # fmt: skip
+RATES = {"map_output_compression": 4.9, "local_maps_share": 0.9, "blocks_max_over_mean": 1.1, "suite_s": 60.0}
+
+
+def page_of(folder: Path, rows: int) -> str:
+    """The report of a run on two platforms, three repetitions each, of the paper's sweep."""
+    found = []
+    for platform, factor in (("one", 1.0), ("two", 1.2)):
+        for repetition in (1, 2, 3):
+            network = {"TeraValidate": {"network_at_most": 2000 / 3}}
+            seen = {
+                host_: {**host(host_, DRAWN), "phases": {"TeraValidate": {"network_sent_bytes": 275.0}}}
+                for host_ in "ab"
+            }
+            made = record(platform, repetition, sweep="platforms", expected=network, telemetry=seen)
+            levels = {"rows": rows, "replicas": 3, "output_replicas": "as_input", "map_output": "snappy", "pause_s": 5}
+            for phase in made.evidence["phases"]:
+                phase["data_bytes"] = 1000
+            times_s = {"teragen_s": 10.0, "terasort_s": 40.0, "map_shuffle_s": 30.0, "reduce_merge_s": 10.0}
+            measured = {name: factor * value + repetition for name, value in (times_s | RATES).items()}
+            trial = dataclasses.replace(made.trial, levels=levels)
+            found.append(
+                dataclasses.replace(made, trial=trial, measurements=measured, started_at="2026-11-22T01:00:00")
+            )
+    planned = {name: [each.trial for each in found if each.trial.platform == name] for name in ("one", "two")}
+    choices = Choices(scale="full", platforms=["one", "two"], seed=1)
+    files: dict[str, Any] = {
+        "run.json": {"choices": choices.model_dump()},
+        "plan.json": Plan("terasort", choices, planned).as_json(),
+        "results.json": {"results": [one.as_json() for one in results(planned, found)]},
+        **{f"trials/{r.trial.platform}/{r.trial.id}/trial.json": {"format": 1, **asdict(r)} for r in found},
+    }
+    for name, data in files.items():
+        path = folder / "terasort" / "t1" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(data))
+    shutil.copy(project_root() / "dags/experiments/terasort.yaml", folder / "terasort/t1/experiment.yaml")
+    return render_report(RunArchive(cast(Store, Folder(folder)), "terasort", "t1"), CATALOG)
+
+
+def test_page_of_another_size_has_the_paper_s_rows_apart_and_its_ratios_beside(tmp_path: Path) -> None:
+    page = page_of(tmp_path, 10_000_000)
+    seen = text_of(page)
+    assert "The paper's rows stand apart: they are of 300000M rows, so that only ratios can be looked at" in seen
+    ours, apart = seen.index("two, 10M rows 3 of 3"), seen.index("The paper's rows of 300000M rows")
+    assert ours < apart < seen.index("paper: native 1 072")
+    assert "4.9 (of 300000M rows)" in seen and "≥\u202f0.998 (of 300000M rows)" in seen
+    assert "ours: two, 10M rows / one, best runs" in seen
+    assert "TeraValidate sent between hosts at most 667\u202fB 550\u202fB 0.825 55\u202f%" in seen
+    assert "netperf, each NIC, one way and both ways (p. 16)" in seen
+
+
+def test_page_of_the_paper_s_size_has_its_rows_below_ours(tmp_path: Path) -> None:
+    seen = text_of(page_of(tmp_path, 300_000_000_000))
+    assert "Then the paper's rows, of the same size of data and of other hardware" in seen
+    assert "The paper's rows of 300000M rows" not in seen
+    assert seen.index("two, 300000M rows 3 of 3") < seen.index("paper: native 1 072")

@@ -23,7 +23,7 @@ from clusterbench.report.run.steadiness import Steadiness, steadiness
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import SystemTable, printed_tables, system_tables
 from clusterbench.results.gather import Gathered, gather, workload_or_none
-from tests.order_entry_run import ALL_ON, NOTICE, PLATFORMS, SHARES, record, records, write
+from tests.order_entry_run import ALL_ON, NOTICE, PLATFORMS, SHARES, as_the_papers, record, records, write
 from tests.report.test_report import CATALOG, Folder, text_of
 
 AT_60 = {"cpu_percent": 60, "clients": 64}
@@ -67,7 +67,7 @@ def test_there_is_a_table_for_the_best_throughput_and_for_each_utilisation(made:
         ("lab_native", "16 clients, 3 of 3"), ("lab_vm64", "16 clients, 3 of 3"), ("lab_busy", "16 clients, 3 of 3"),
     ]  # fmt: skip
     assert [column.said for column in equal.columns] == ["7 clients, 3 of 3"] * 3, "those that were found, not 64"
-    assert equal.papers == ["order_entry_native", "order_entry_vm"]
+    assert (best.papers, equal.papers) == ([], []), "neither load nor size are the paper's"
 
 
 def test_rows_are_the_paper_s_with_ours_and_its_numbers(made: Made) -> None:
@@ -77,14 +77,25 @@ def test_rows_are_the_paper_s_with_ours_and_its_numbers(made: Made) -> None:
     throughput = rows["Throughput in transactions per second"]
     assert [summary and summary.median for summary in throughput.ours] == [1000, 895, 950]
     assert throughput.ours[0] and throughput.ours[0].interval_95 == (990, 1010)
-    assert throughput.papers == ["66\u202f500", "59\u202f500"]
-    assert rows["Disk megabytes/second"].papers == ["929", "831"]
+    assert throughput.papers == [], "of 10 warehouses and 60 %"
     assert rows["Throughput per CPU-second"].ours[0].median == pytest.approx(1000 / (1.2 * 0.602))  # type: ignore[union-attr]
     assert [row.label for row in guest.rows] == [
         "Interrupts per second", "Disk IOPS", "Context switches per second", "Load average",
     ]  # fmt: skip
-    assert guest.rows[0].papers == ["–", "327\u202f000"], "of the guest alone"
     assert [row.ours[0].median for row in loopback.rows if row.ours[0]] == [4200, 3]
+
+
+def test_numbers_of_the_paper_stand_beside_its_own_cells(tmp_path: Path) -> None:
+    """Native at 85 %; the VM where its guest is at 90 %."""
+    native, guest = system_of(gathered(tmp_path, as_the_papers()))
+    assert (native.title.rsplit(": ", 1)[-1].split(",")[0], native.papers) == ("85 % CPU", ["order_entry_native"])
+    assert guest.papers == ["order_entry_vm"]
+    rows = {row.label: row.papers for group in (native.groups[0], guest.groups[0]) for row in group.rows}
+    assert (rows["Throughput in transactions per second"], rows["Disk megabytes/second"]) == (["59\u202f500"], ["831"])
+    assert rows["Throughput per CPU-second"] == ["1\u202f031"], "of the guest's processors"
+    assert native.groups[0].rows[0].papers == ["66\u202f500"]
+    assert guest.groups[1].rows[0].papers == ["327\u202f000"], "Table 3 is of the guest alone"
+    assert native.groups[1].rows[0].papers == ["–"]
 
 
 def test_loopback_has_rows_only_where_hosts_are_one_machine(made: Made) -> None:
@@ -108,7 +119,10 @@ def test_without_the_paper_the_rows_are_all_that_was_measured(made: Made) -> Non
 
 
 def test_other_tables_of_the_paper_stand_with_facts_of_ours(made: Made) -> None:
-    software, figure, sentences = printed_tables(made[0])
+    software, profile, guest, figure, sentences = printed_tables(*made)
+    assert (profile.title, guest.title) == ("Load profile, native and virtual", "The operating system's statistics")
+    assert profile.cell == "32k warehouses; order_entry_native: 85 % CPU; order_entry_vm: 90 % CPU"
+    assert (software.cell, figure.cell) == ("", "")
     assert [values for _, values in software.rows] == [
         ["–", "Release 6.0"],
         ["RHEL 7.1 64-bit (3.10.0-229)"] * 2,
@@ -117,7 +131,13 @@ def test_other_tables_of_the_paper_stand_with_facts_of_ours(made: Made) -> None:
     assert software.ours[0] == ("lab_native", ["KVM", "Debian 12, 6.1.0", "PostgreSQL 15.18"])
     assert figure.rows[2][1] == ["–", "54\u202f800", "–", "69\u202f600"]
     assert "must be thousands" in figure.rows[2][0].note
-    assert (len(sentences.rows), sentences.ours) == (9, [])
+    assert (len(sentences.rows), sentences.ours) == (8, [])
+
+
+def test_tables_that_stand_beside_our_cells_are_not_printed_again(tmp_path: Path) -> None:
+    assert [table.title for table in printed_tables(*gathered(tmp_path, as_the_papers()))] == [
+        "Software of the server", "Absolute throughputs", "What the text says besides",
+    ]  # fmt: skip
 
 
 # Equal utilisation.
@@ -158,15 +178,22 @@ def test_utilisations_that_lie_apart_are_not_compared_anywhere(made: Made) -> No
         "not compared: the CPU utilisations, 64.5 % on lab_busy and 60.2 % on lab_native, are more than 3 points apart"
     )
     assert (pair.throughput, pair.word, pair.per_cpu_second) == ("", "", "")
-    (entry,) = comparisons(*made)
-    assert [row.ratio for row in entry.rows if row.platform == "lab_busy"] == [pair.refused]
-    assert entry.ratios is not None
-    assert {series.name: len(series.marks) for series in entry.ratios.lines} == {
-        "lab_vm64 / lab_native": 1,
-        "lab_busy / lab_native": 0,
-    }
+    assert comparisons(*made) == [], "60 % is none of the paper's"
     rows = view_of(made, "utilisation").plots[0].rows
     assert [row.ratio for row in rows if row.platform == "lab_busy"] == [pair.refused]
+
+
+def test_utilisations_that_lie_apart_are_not_compared_where_the_paper_has_numbers(tmp_path: Path) -> None:
+    found = as_the_papers(("lab_native", "lab_busy"))
+    busy = {"cpu_percent": 88.4}
+    for number, each in enumerate(found):
+        if each.trial.platform == "lab_busy" and each.trial.levels["cpu_percent"] == 85:
+            found[number] = dataclasses.replace(each, measurements={**each.measurements, **busy})
+    (entry,) = comparisons(*gathered(tmp_path, found))
+    (refused,) = [row.ratio for row in entry.rows if (row.label, row.platform) == ("utilisation, 85 % CPU", "lab_busy")]
+    assert refused.startswith("not compared: the CPU utilisations, 88.4 % on lab_busy and 84.8 % on lab_native")
+    assert entry.ratios is not None
+    assert [len(line.marks) for line in entry.ratios.lines] == [1], "at 90 % they are"
 
 
 def test_unknown_utilisation_is_not_compared(tmp_path: Path) -> None:
@@ -190,11 +217,38 @@ def test_cells_of_other_sweeps_are_compared_as_ever(made: Made) -> None:
     assert all(row.ratio for row in rows if row.platform != "lab_native")
 
 
+def test_guest_at_the_papers_utilisation_stands_beside_native_at_the_servers(tmp_path: Path) -> None:
+    """Although 90 and 85 are more than 3 points apart: the paper's server was equally busy at them."""
+    found = {pair.label: pair for pair in pairs(*gathered(tmp_path, as_the_papers()))}
+    same, other, papers_own = found.values()
+    assert (same.utilisation, other.utilisation) == ("84.8 % and 84.8 %", "90.3 % and 90.3 %")
+    assert list(found)[2] == "90 % CPU over 85 %, as the paper"
+    assert (papers_own.utilisation, papers_own.refused) == ("90.3 % and 84.8 %", "")
+    assert papers_own.throughput.startswith("0.90× (")
+
+
+@pytest.mark.parametrize("platforms", [("lab_native", "lab_busy"), ("lab_vm64", "lab_native")])
+def test_only_a_guest_beside_a_native_server_is_compared_like_that(platforms: tuple[str, str], tmp_path: Path) -> None:
+    found = pairs(*gathered(tmp_path, as_the_papers(platforms)))
+    assert [pair.label for pair in found] == ["85 % CPU", "90 % CPU"]
+
+
+def test_ratio_of_the_paper_is_of_two_utilisations(tmp_path: Path) -> None:
+    (entry,) = comparisons(*gathered(tmp_path, as_the_papers()))
+    assert [(row.label, row.platform) for row in entry.rows] == [
+        ("utilisation, 85 % CPU", "lab_native"), ("utilisation, 85 % CPU", "lab_vm64"),
+        ("utilisation, 90 % CPU", "lab_native"), ("utilisation, 90 % CPU", "lab_vm64"),
+    ]  # fmt: skip
+    beside = {row.text: row.beside for row in entry.papers}
+    assert beside["69\u202f600"] == "of 32k warehouses, 91 % CPU, not run here"
+    assert beside["66\u202f500"] == "", "it was, on platforms of other names"
+
+
 def test_paper_s_ratios_stand_with_their_sources(made: Made) -> None:
     assert [(platforms, ratio) for platforms, ratio, _ in papers(made[0])] == [
-        ("order_entry_vm / order_entry_native", "0.895×"),
-        ("order_entry_vm / order_entry_native", "0.90×"),
-        ("order_entry_vm_esxi51 / order_entry_native_westmere", "0.70×"),
+        ("order_entry_vm at 90 % / order_entry_native at 85 %", "0.895×"),
+        ("order_entry_vm at 90 % / order_entry_native at 85 %", "0.90×"),
+        ("order_entry_vm_esxi51 at 77 % / order_entry_native_westmere at 77 %", "0.70×"),
     ]
 
 

@@ -34,12 +34,23 @@ def compared(folder: Path) -> list[Comparison]:
     return comparisons(run, SweepView.of_run(run))
 
 
+def at_paper_size(folder: Path) -> None:
+    """As if the run had had the paper's rows."""
+    data = json.loads((folder / "results.json").read_text())
+    for result in data["results"]:
+        result["levels"]["rows"] = 2_300_000_000 if result["sweep"] == "data_load" else 8_400_000_000
+    (folder / "results.json").write_text(json.dumps(data))
+
+
 def results_of(folder: Path, sweep: str, platform: str) -> list[dict[str, Any]]:
     found = json.loads((folder / "results.json").read_text())["results"]
     return [result for result in found if (result["sweep"], result["platform"]) == (sweep, platform)]
 
 
 def test_there_is_one_comparison_for_each_measurement_that_the_paper_compares(folder: Path) -> None:
+    """Of throughput it has no ratio, so that nothing stands beside another size."""
+    assert [entry.name for entry in compared(folder)] == ["response_time_s"]
+    at_paper_size(folder)
     assert [entry.name for entry in compared(folder)] == ["response_time_s", "throughput_mb_per_s"]
 
 
@@ -74,14 +85,42 @@ def test_ratio_is_to_the_first_platform_that_was_chosen(folder: Path) -> None:
 
 def test_every_published_value_has_a_row_in_a_figure_and_its_source(folder: Path) -> None:
     published = list(CATALOG.published("retail").values)
+    at_paper_size(folder)
     entries = compared(folder)
     assert sum(len(entry.papers) for entry in entries) == len(published)
     assert sum(len(chart.papers) for entry in entries for chart in (entry.values, entry.ratios) if chart) == len(
         published
     )
+    assert not any(entry.is_of_other_size for entry in entries)
+    assert not any("not run here" in row.beside for entry in entries for row in entry.papers)
     page = text_of(render_report(archive_in(folder), CATALOG))
     for value in published:
         assert " ".join(value.source.split()) in page
+
+
+def test_seconds_of_another_size_stand_beside_nothing_and_are_not_drawn(folder: Path) -> None:
+    (times,) = compared(folder)
+    assert times.is_of_other_size
+    assert times.values.papers == []
+    assert times.ratios is not None and len(times.ratios.papers) == 11
+    rows = {(row.label, row.text): row.beside for row in times.papers}
+    assert rows["full scan, vm1", "991"] == "of 1 stream, 8400M rows, not run here"
+    assert rows["data load, vm1", "1\u202f514"] == "of 2300M rows, not run here"
+    page = text_of(render_report(archive_in(folder), CATALOG))
+    assert "They have another size of data than the paper's , so only its ratios stand beside ours" in page
+
+
+def test_ratio_of_another_size_stands_beside_the_platforms_of_the_paper_and_says_of_which(folder: Path) -> None:
+    for name in ("run.json", "plan.json", "results.json"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace('"lab_db1"', '"vm1"').replace('"lab_db2"', '"vm2"'))
+    (times,) = compared(folder)
+    (row,) = [row for row in times.papers if (row.label, row.text) == ("full scan, vm2 / vm1", "≈\u202f0.84")]
+    assert re.fullmatch(
+        r"of 8400M rows, not run here; full scan, cold: ours \d.*; full scan, warm: ours \d.*", row.beside
+    )
+    (absolute,) = [row for row in times.papers if (row.label, row.text) == ("full scan, vm2", "829")]
+    assert absolute.beside == "of 1 stream, 8400M rows, not run here", "a platform of that name is not enough"
 
 
 def test_ratios_are_drawn_around_one_and_named_after_both_platforms(folder: Path) -> None:

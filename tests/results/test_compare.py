@@ -471,6 +471,35 @@ def test_ratio_of_a_paper_stands_beside_a_ratio_of_ours(runs: tuple[Path, Path])
     assert cell.judgement.word in {"higher", "lower", "no difference shown"}
 
 
+def test_ratio_of_another_size_says_so_and_seconds_are_left_out(runs: tuple[Path, Path]) -> None:
+    run, other = read_run(archive_in(runs[0])), {"cache": "cold", "rows": 8_400_000_000}
+    assert compare_published(run, paper_of(value=991, levels=other)).cells == []
+    ratio = paper_of(value=0.84, unit="1", platform="vm2", ratio_to="vm1", levels=other)
+    (cell, *_) = compare_published(run, ratio).cells
+    assert cell.paper == "0.84 (vm2 / vm1, of 8400M rows)"
+    elsewhere = paper_of(value=0.84, unit="1", platform="vm2", ratio_to="vm1", levels={**other, "cache": "hot"})
+    assert compare_published(run, elsewhere).cells == [], "any size will do, and no other level"
+
+
+def test_ratio_of_cells_at_two_levels_is_made_of_those(runs: tuple[Path, Path]) -> None:
+    """Warm on the one platform over cold on the other."""
+    run = read_run(archive_in(runs[0]))
+    first, second = (
+        next(
+            each
+            for each in run.results
+            if (each.sweep, each.platform, each.levels.get("cache")) == ("full_scan", platform, cache)
+        )
+        for platform, cache in (("lab_db1", "cold"), ("lab_db2", "warm"))
+    )
+    said = {"value": 1, "unit": "1", "platform": "vm1", "ratio_to": "native", "levels": {"cache": "warm"}}
+    (cell,) = compare_published(run, paper_of(**said, ratio_to_levels={"cache": "cold"})).cells
+    over, under = (each.measurements["response_time_s"].median for each in (second, first))
+    assert cell.platform == "lab_db2 / lab_db1"
+    assert cell.ours and cell.ours[0] == pytest.approx(over / under)
+    assert compare_published(run, paper_of(**said, ratio_to_levels={"cache": "hot"})).cells == []
+
+
 def test_the_papers_cluster_is_said_before_its_numbers(
     runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,18 +68,50 @@ def test_measurement_that_no_workload_has_is_refused_with_the_one_that_was_meant
     )
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"levels": {"row": 1}},
+            "metrics.table_9, levels: no workload of experiment 'key_value' has a factor 'row'; did",
+        ),
+        (
+            {"column_levels": {"vm": {"row": 1}}},
+            "metrics.table_9, levels: no workload of experiment 'key_value' has a f",
+        ),
+    ],
+)
+def test_level_that_no_workload_has_is_refused(changed: dict[str, Any], said: str) -> None:
+    published = Published.model_validate(
+        {"published": "p", "title": "T", "authors": "A", "cluster": "C", "metrics": [{**SMALL, **changed}]}
+    )
+    (found,) = check_published(CATALOG.experiment("key_value"), published)
+    assert found.startswith(said)
+
+
+def test_levels_of_a_column_that_is_not_there_are_refused() -> None:
+    with pytest.raises(ValidationError, match=r"column_levels: 'vms' is not a column; did you mean 'vm'\?"):
+        PublishedMetrics.model_validate({**SMALL, "column_levels": {"vms": {}}})
+
+
 # Order-Entry.
 
 
 def test_load_profiles_are_those_of_the_paper_s_table_2() -> None:
     found = printed("table_2")
-    per_cpu_second = found.pop("Throughput per CPU-second")
+    per_cpu_second, of_server = (
+        found.pop("Throughput per CPU-second"),
+        found.pop("Throughput per CPU-second of the server"),
+    )
+    told = found.pop("CPU utilization that the system itself reports")
     assert list(found.values()) == [
         [66500, 59500], [84.7, 85.1], [173000, 155000], [929, 831],
         [71000, 63000], [71000, 64000], [15, 13], [36, 32],
     ]  # fmt: skip
     throughput, cpu = list(found.values())[:2]
-    assert per_cpu_second == [round(rate / (72 * percent / 100)) for rate, percent in zip(throughput, cpu, strict=True)]
+    assert of_server == [round(rate / (72 * percent / 100)) for rate, percent in zip(throughput, cpu, strict=True)]
+    assert told == [84.7, 90.2], "natively the same"
+    assert per_cpu_second == [of_server[0], round(59500 / (64 * 0.902))], "of the guest's processors, as ours"
 
 
 def test_guest_s_statistics_are_those_of_table_3() -> None:
@@ -95,6 +127,18 @@ def test_ratios_of_figure_3_agree_with_table_2() -> None:
 def test_bars_of_figure_2_that_have_no_number_have_none_here() -> None:
     assert printed("figure_2")["Throughput at the utilization compared"] == [None, None, 59500, 66500]
     assert printed("figure_2")["Highest throughput that was reached"] == [None, 54800, None, 69600]
+
+
+def test_cells_are_of_the_utilisation_that_the_system_itself_tells() -> None:
+    levels = {(value.platform, float(value.value)): value.levels["cpu_percent"] for value in PAPER.values}
+    assert levels == {
+        ("order_entry_native", 66500): 85, ("order_entry_vm", 59500): 90, ("order_entry_native", 69600): 91,
+        ("order_entry_vm", 0.895): 90, ("order_entry_vm", 0.9): 90,
+        ("order_entry_vm_esxi51", 0.7): 77,
+    }  # fmt: skip
+    assert {value.levels["warehouses"] for value in PAPER.values} == {32000}
+    declared = CATALOG.experiment("order_entry").sweeps["utilisation"].levels("cpu_percent", "full")
+    assert declared == [77, 85, 90, 91]
 
 
 def test_platforms_are_the_templates() -> None:

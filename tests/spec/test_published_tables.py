@@ -55,6 +55,11 @@ def test_ratio_of_no_column_is_refused_with_the_column_that_was_meant() -> None:
         table(ratios_of=["teragen_s", "terasort"])
 
 
+def test_levels_of_a_row_that_is_not_there_are_refused() -> None:
+    with pytest.raises(ValidationError, match=r"row_levels: '4 VM' is not a row; did you mean '4 VMs'\?"):
+        table(row_levels={"4 VM": {"rows": 10}})
+
+
 @pytest.mark.parametrize("key", ["columns", "rows", "title", "source"])
 def test_table_without_anything_in_it_is_refused(key: str) -> None:
     with pytest.raises(ValidationError, match=key):
@@ -89,6 +94,14 @@ def test_table_that_fits_its_sweeps_has_no_problem() -> None:
         (
             {"columns": ["teragen_s", "terasort"]},
             "columns: workload 'terasort' has no measurement 'terasort'; did you mean 'terasort_s'?",
+        ),
+        (
+            {"row_levels": {"native": {"row": 3}}},
+            "row_levels.native: workload 'terasort' has no factor 'row'; did you mean 'rows'?",
+        ),
+        (
+            {"best_by": "suit_s"},
+            "best_by: workload 'terasort' has no measurement 'suit_s'; did you mean 'suite_s'?",
         ),
         (
             {"levels": {"replica": 3}},
@@ -153,6 +166,34 @@ def test_slots_and_map_tasks_of_table_1_follow_from_its_workers() -> None:
 def test_rows_that_stand_in_two_tables_are_the_same() -> None:
     """4 VMs with three replicas is the 30 TB of Table 4."""
     assert terasort("table_4").rows["30 TB"][:5] == terasort("table_2").rows["4 VMs"]
+
+
+def test_times_are_of_the_size_that_the_paper_sorted() -> None:
+    assert [terasort(f"table_{number}").levels.get("rows", 0) for number in (2, 3, 5)] == [
+        300 * 10**9,
+        300 * 10**9,
+        80 * 10**9,
+    ]
+    sizes = terasort("table_4").row_levels
+    assert {row: int(levels["rows"]) * 100 // 10**12 for row, levels in sizes.items()} == {
+        "1 TB": 1, "3 TB": 3, "10 TB": 10, "30 TB": 30,
+    }  # fmt: skip
+
+
+def test_best_run_is_only_where_the_paper_says_that_it_printed_one() -> None:
+    assert {one.table for one in CATALOG.published("terasort").tables if one.best_by} == {"table_2", "table_4"}
+
+
+def test_numbers_of_the_text_agree_with_its_tables() -> None:
+    values = {(v.measurement, v.platform, v.ratio_to): v.value for v in CATALOG.published("terasort").values}
+    times = {row: dict(zip(TIMES, found, strict=True)) for row, found in terasort("table_2").rows.items()}
+    over = [round(found["reduce_merge_s"] / found["teragen_s"], 2) for found in times.values()]
+    assert min(over) >= 1.12 and max(over) <= 1.16
+    assert values["reduce_merge_over_teragen", None, None] == 1.14
+    assert values["blocks_max_over_mean", "hadoop_vm4", None] == round(2774 / 2664, 2)
+    assert values["blocks_max_over_mean", "hadoop_vm20", None] == round(576 / 528, 2)
+    assert values["teragen_disk_write_mb_per_s", "hadoop_native", None] < 3 * 30e6 / times["native"]["teragen_s"]
+    assert values["teragen_network_sent_mb_per_s", "hadoop_vm4", None] > 2 * 30e6 / times["4 VMs"]["teragen_s"]
 
 
 def test_every_table_says_where_it_was_printed() -> None:

@@ -25,6 +25,8 @@ class Phase:
     name: str
     start_s: float
     end_s: float
+    data_bytes: float | None = None
+    """The dataset's size, where what went through disks and network is to be told as a share of it."""
 
 
 @dataclass(frozen=True)

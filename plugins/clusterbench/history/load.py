@@ -176,6 +176,8 @@ def _published(catalog: Catalog) -> Iterator[tuple[Any, ...]]:
         except SpecError:  # it is told where DAGs are made
             continue
         for position, value in enumerate(values):
+            if value.ratio_to_levels:  # of two cells at different levels; the database divides those of equal ones
+                continue
             cell = (value.sweep, value.measurement, value.platform, value.ratio_to, as_json(value.levels))
             yield experiment.experiment, position, *cell, value.value, value.unit, value.qualifier, value.source
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clusterbench.base.measurements import MeasurementKind
+from clusterbench.base.measurements import MeasurementKind, Phase
 
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "cpu_percent": MeasurementKind("%", "CPU utilisation of the database hosts", "neither"),
@@ -31,6 +31,7 @@ others are the machines' figures, summed over the machines; only the load is the
 DISK = ("disk_read_mb_per_s", "disk_write_mb_per_s")
 OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min")
 SUMS = tuple(name for name in MEASUREMENTS if name not in OTHERS)
+PHASE_SUMS = ("disk_read", "disk_write", "network_sent")
 BUSY = "cpus_busy"
 Means = Mapping[str, float]
 
@@ -57,6 +58,32 @@ def measure(
     busy = _sum(_busy(sharing) for sharing in machines.values())
     found["transactions_per_cpu_s"] = throughput_per_s / busy if throughput_per_s is not None and busy else None
     return {name: value for name, value in found.items() if value is not None}
+
+
+def measure_phases(
+    telemetry: Mapping[str, Mapping[str, Any]], hosts: Sequence[str], phases: Iterable[Phase]
+) -> dict[str, float]:
+    """ "teragen_disk_write_mb_per_s", …: of each phase what went through disks and network, summed over the machines.
+
+    "teravalidate_network_share" is bytes between them by those of the dataset. Nothing where a host was not watched;
+    no network where all hosts are one machine, whose addresses speak over its loopback.
+    """
+    seen = [telemetry.get(host, {}) for host in hosts]
+    machines = {str(one.get("boot_id") or host): one.get("phases") for host, one in zip(hosts, seen, strict=True)}
+    known = [of_phases for of_phases in machines.values() if of_phases]
+    found: dict[str, float] = {}
+    if len(known) < len(machines):
+        return found
+    for phase in phases:
+        name = phase.name.lower().replace("-", "_")
+        sums = {key: sum(each.get(phase.name, {}).get(f"{key}_bytes", 0.0) for each in known) for key in PHASE_SUMS}
+        if len(known) == 1:
+            del sums["network_sent"]
+        if (seconds := phase.end_s - phase.start_s) > 0:
+            found |= {f"{name}_{key}_mb_per_s": sent / 1e6 / seconds for key, sent in sums.items()}
+        if phase.data_bytes and "network_sent" in sums:
+            found[f"{name}_network_share"] = sums["network_sent"] / phase.data_bytes
+    return found
 
 
 def _with_sums(means: Means) -> dict[str, float]:

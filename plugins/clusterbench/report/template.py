@@ -21,6 +21,7 @@ def environment() -> Environment:
         "interval": words.interval,
         "plain": words.plain,
         "size": words.size,
+        "share": words.share,
         "moment": words.moment,
     }
     return made

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.results.judgement import NOT_POSITIVE, REPETITIONS_NEEDED, Judgement, Ratio, describe_ratio
 from clusterbench.results.statistics import REPETITIONS_MIN, Result, ratio_to_number
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.published import published_text
+from clusterbench.workloads import size_factors
+
+
+def fits(levels: Mapping[str, Level], result: Result) -> bool:
+    return all(result.levels.get(name) == level for name, level in levels.items())
+
+
+def without_sizes(levels: Mapping[str, Level]) -> dict[str, Level]:
+    return {name: level for name, level in levels.items() if name not in size_factors()}
 
 
 def belongs(value: PublishedValue, result: Result) -> bool:
     """Whether the paper's cell is this cell, as far as the paper says."""
-    return all(result.levels.get(name) == level for name, level in value.levels.items())
+    return value.sweep == result.sweep and fits(value.levels, result)
+
+
+def stands_beside(value: PublishedValue, result: Result) -> bool:
+    """Whether it is shown beside this cell: a ratio or a share also where the size of the data is another."""
+    levels = without_sizes(value.levels) if value.is_relative else value.levels
+    return value.sweep == result.sweep and fits(levels, result)
+
+
+def other_size(value: PublishedValue, result: Result) -> str:
+    """ "8400M rows": the size that the paper measured, where ours is another; must be said beside the value."""
+    sizes = [name for name in value.levels if name in size_factors() and result.levels.get(name) != value.levels[name]]
+    return ", ".join(size_factors()[name].say(value.levels[name]) for name in sizes)
+
+
+def reference_of(value: PublishedValue, ours: Result, platform: str, results: Iterable[Result]) -> Result | None:
+    """The cell on ``platform`` that the paper would have divided ours by: at the same levels, or at those it names."""
+    levels = {**ours.levels, **value.ratio_to_levels}
+    return next((r for r in results if (r.platform, r.sweep, r.levels) == (platform, ours.sweep, levels)), None)
 
 
 def median_beside(value: PublishedValue, values: Sequence[float], unit: str, better: Better) -> tuple[Ratio, Judgement]:

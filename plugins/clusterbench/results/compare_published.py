@@ -13,11 +13,11 @@ from typing import Any
 from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.base.measurements import Better
 from clusterbench.base.words import plural
-from clusterbench.results.beside_paper import belongs, median_beside, ratio_beside
+from clusterbench.results.beside_paper import median_beside, other_size, ratio_beside, reference_of, stands_beside
 from clusterbench.results.compare import OneRun, compare_platforms
 from clusterbench.results.facts_compared import comparable
 from clusterbench.results.judgement import Judgement, Ratio, describe_ratio
-from clusterbench.results.statistics import Result, ratio_to_number
+from clusterbench.results.statistics import Result, ratio, ratio_to_number
 from clusterbench.spec import Published, PublishedValue
 from clusterbench.spec.published import published_text
 from clusterbench.workloads import measurement_kinds
@@ -35,7 +35,7 @@ class PublishedCell:
     ours: Ratio | None
     value: float
     paper: str
-    """As it was printed: "≈ 1.2", and of which platforms where it is a ratio."""
+    """As it was printed: "≈ 1.2", of which platforms where it is a ratio, and of which size if not of ours."""
     paper_platform: str | None
     paper_ratio_to: str | None
     source: str
@@ -102,7 +102,7 @@ def _of_number(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
     kind = measurement_kinds().get(value.measurement)
     better: Better = kind.better if kind else "neither"
     for result in run.results:
-        if belongs(value, result) and result.sweep == value.sweep and value.platform in {None, result.platform}:
+        if stands_beside(value, result) and value.platform in {None, result.platform}:
             summary = result.measurements.get(value.measurement)
             if summary is None:
                 refused = describe_ratio(None, None, better, refused=f"ours: {_instead(result)}")
@@ -119,19 +119,35 @@ def _of_ratio(run: OneRun, value: PublishedValue) -> Iterator[PublishedCell]:
         return
     named = [str(value.ratio_to), str(value.platform)]
     asked = ["=".join(named)] if set(named) <= set(run.sides) else []
+    if value.ratio_to_levels:
+        yield from _of_other_levels(run, value, asked)
+        return
     by_label = {(each.platform, each.label): each for each in run.results if each.sweep == value.sweep}
     for pair in compare_platforms(run, asked).pairs:
         for cell in pair.cells:
             result = by_label.get((pair.b, cell.label))
-            if cell.measurement == value.measurement and result and belongs(value, result):
+            if cell.measurement == value.measurement and result and stands_beside(value, result):
                 beside = ratio_beside(value, cell.ratio) if cell.ratio else (None, cell.judgement)
                 yield _cell(result, f"{pair.b} / {pair.a}", value, cell.ratio, beside)
+
+
+def _of_other_levels(run: OneRun, value: PublishedValue, asked: Sequence[str]) -> Iterator[PublishedCell]:
+    """Of two cells at different levels, of which the paper says that they are alike."""
+    first, *others = asked[0].split("=") if asked else run.platforms
+    for result in (each for each in run.results if each.platform in others and each.sweep == value.sweep):
+        under = reference_of(value, result, first, run.results) if stands_beside(value, result) else None
+        sides = [each.measurements.get(value.measurement) if each else None for each in (result, under)]
+        if sides[0] and sides[1]:
+            ours = ratio(sides[0].values, sides[1].values)
+            yield _cell(result, f"{result.platform} / {first}", value, ours, ratio_beside(value, ours))
 
 
 def _cell(
     result: Result, platform: str, value: PublishedValue, ours: Ratio | None, beside: tuple[Ratio | None, Judgement]
 ) -> PublishedCell:
-    of = f" ({value.platform} / {value.ratio_to})" if value.ratio_to else ""
+    size = other_size(value, result)
+    said = [f"{value.platform} / {value.ratio_to}" if value.ratio_to else "", f"of {size}" if size else ""]
+    of = f" ({', '.join(filter(None, said))})" if any(said) else ""
     return PublishedCell(
         label=result.label,
         platform=platform,

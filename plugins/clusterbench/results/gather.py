@@ -57,6 +57,8 @@ class Gathered:
     """Facts again, with the roles of the hosts, by platform: for comparison."""
     densities: Mapping[str, str] = field(default_factory=dict)
     """What a platform's placement was declared to be, where it was."""
+    virtual: frozenset[str] = frozenset()
+    """Platforms whose placement was declared to be of virtual machines."""
     durability: Durability = field(default_factory=Durability)
     """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
     outages: Sequence[Mapping[str, Any]] = ()
@@ -123,6 +125,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         facts=facts,
         sides={name: Side.of(facts[name], file) for name, file in files.items()},
         densities={name: density for name, said in declared.items() if (density := _density(said))},
+        virtual=frozenset(name for name, said in declared.items() if _is_virtual(said)),
         durability=durability,
         databases=tuple(name for name, said in declared.items() if said.get("database")),
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
@@ -170,6 +173,10 @@ def _declared(platform: bytes | None) -> dict[str, Any]:
 
 def _density(declared: Mapping[str, Any]) -> str:
     return str((declared.get("placement") or {}).get("density") or "")
+
+
+def _is_virtual(declared: Mapping[str, Any]) -> bool:
+    return bool((declared.get("placement") or {}).get("vms_per_machine"))
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

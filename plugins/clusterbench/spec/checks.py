@@ -158,22 +158,36 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
         where = f"values.{number}"
         named = [("measurement", "measurement", value.measurement)]
         named += [(f"levels.{name}", "factor", name) for name in value.levels]
+        named += [(f"ratio_to_levels.{name}", "factor", name) for name in value.ratio_to_levels]
         problems += [f"{where}.{problem}" for problem in _unknown_names(experiment, "sweep", value.sweep, named)]
         is_wrong_ratio = value.ratio_to is not None and (value.platform is None or value.unit != "1")
         if is_wrong_ratio and value.sweep in experiment.sweeps:
             problems.append(f"{where}.ratio_to: a ratio needs a 'platform', and its unit is '1', found {value.unit!r}")
+        if value.ratio_to_levels and value.ratio_to is None:
+            problems.append(f"{where}.ratio_to_levels: is of what it is a ratio to; name that platform in 'ratio_to'")
     for number, table in enumerate(published.tables):
         named = [("columns", "measurement", name) for name in table.columns]
         named += [("levels", "factor", name) for name in table.levels]
+        named += [(f"row_levels.{row}", "factor", name) for row, levels in table.row_levels.items() for name in levels]
+        named += [("best_by", "measurement", table.best_by)] if table.best_by else []
         for sweep in table.sweeps:
             problems += [f"tables.{number}.{problem}" for problem in _unknown_names(experiment, "sweeps", sweep, named)]
     return problems + _check_metrics(experiment, published) + _check_scenarios(experiment, published)
 
 
 def _check_metrics(experiment: Experiment, published: Published) -> list[str]:
-    """A row names a measurement of any of the experiment's workloads."""
+    """A row names a measurement, and levels name factors, of any of the experiment's workloads."""
     known = [name for sweep in experiment.sweeps.values() for name in declared_by(sweep.workload).measurements]
-    return [
+    factors = [name for sweep in experiment.sweeps.values() for name in declared_by(sweep.workload).factors]
+    found = [
+        f"metrics.{table.table}, levels: no workload of experiment {experiment.experiment!r} has a factor "
+        f"{name!r}{suggest(name, list(dict.fromkeys(factors)))}"
+        for table in published.metrics
+        for levels in (table.levels, *table.column_levels.values())
+        for name in levels
+        if name not in factors
+    ]
+    return found + [
         f"metrics.{table.table}, {row.metric!r}: no workload of experiment {experiment.experiment!r} has a "
         f"measurement {row.measurement!r}{suggest(row.measurement, list(dict.fromkeys(known)))}"
         for table in published.metrics

@@ -24,10 +24,17 @@ class PublishedValue(Strict):
     ratio_to: Name | None = None
     """The platform that it is a ratio to; the unit is 1 then."""
     levels: dict[str, Level]
+    ratio_to_levels: dict[str, Level] = {}
+    """Levels of the cell that it is a ratio to, where they are others."""
     value: float | int
     unit: str
     qualifier: Literal["exactly", "about", "at_least", "less_than", "derived"] = "exactly"
     source: Annotated[str, Field(min_length=1)]
+
+    @property
+    def is_relative(self) -> bool:
+        """A ratio or a share, which may be looked at beside a cell with another size of data."""
+        return self.unit == "1"
 
 
 class PublishedTable(Strict):
@@ -39,6 +46,10 @@ class PublishedTable(Strict):
     sweeps: list[Name] = []
     """Whose cells at ``levels`` stand beside it; none, where a table says what was measured, not what came out."""
     levels: dict[str, Level] = {}
+    row_levels: dict[str, dict[str, Level]] = {}
+    """More levels of single rows, where they are not of the same cell."""
+    best_by: Name | None = None
+    """The measurement whose best repetition was printed, as a row of one run; none, where it is not said."""
     columns: Annotated[list[Name], Field(min_length=1)]
     rows: Annotated[dict[str, list[float | int]], Field(min_length=1)]
     ratios_of: list[Name] = []
@@ -50,6 +61,8 @@ class PublishedTable(Strict):
         for name, values in self.rows.items():
             if len(values) != len(self.columns):
                 raise ValueError(f"rows.{name}: {len(values)} values for {len(self.columns)} columns")
+        if unknown := [name for name in self.row_levels if name not in self.rows]:
+            raise ValueError(f"row_levels: {unknown[0]!r} is not a row{suggest(unknown[0], list(self.rows))}")
         if unknown := [name for name in self.ratios_of if name not in self.columns]:
             raise ValueError(f"ratios_of: {unknown[0]!r} is not a column{suggest(unknown[0], self.columns)}")
         return self
@@ -76,10 +89,16 @@ class PublishedMetrics(Strict):
     title: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
     columns: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    levels: dict[str, Level] = {}
+    """Of the cell that was measured: a column stands beside ours of these levels only."""
+    column_levels: dict[str, dict[str, Level]] = {}
+    """More levels of single columns."""
     rows: Annotated[list[PublishedMetric], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _is_rectangular(self) -> PublishedMetrics:
+        if unknown := [name for name in self.column_levels if name not in self.columns]:
+            raise ValueError(f"column_levels: {unknown[0]!r} is not a column{suggest(unknown[0], self.columns)}")
         for row in self.rows:
             if len(row.values) != len(self.columns):
                 where = f"rows, {row.metric!r}"

@@ -193,6 +193,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
         for path in sorted((output / "telemetry").iterdir())
     }
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
+    observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases)
     outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
     off = utilisation.check_target(before.get("load"), observed)

@@ -196,6 +196,13 @@ def measurement_kinds() -> Mapping[str, MeasurementKind]:
     return found
 
 
+@lru_cache(maxsize=1)
+def size_factors() -> Mapping[str, Factor]:
+    """Every factor of every workload that is a size of data: rows, warehouses, the scale factor."""
+    workloads = map(load_workload, workload_names())
+    return {name: factor for each in workloads for name, factor in each.factors.items() if factor.is_size}
+
+
 def measurement_title(experiment: Experiment | None, sweep: str, name: str) -> str:
     """What the sweep's workload calls it; its name in words where this version has it no longer.
 

@@ -64,6 +64,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             comparisons=[_comparison(entry) for entry in compared if not (equal and entry.name == THROUGHPUT)],
             equal=_equal(run, equal, compared) if equal else None,
             system=_system(run, views),
+            printed=printed_tables(run, views),
             steadiness=_steadiness(run, views),
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
             density=_density(run, views),
@@ -153,7 +154,7 @@ def _equal(run: Gathered, found: Sequence[Pair], compared: Sequence[Comparison])
 def _system(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
     shared = trust.shared_machines(run)
     found = system_tables(run, views, is_one_machine=bool(shared))
-    return {"tables": found, "printed": printed_tables(run), "is_shared": bool(shared)} if found else None
+    return {"tables": found, "is_shared": bool(shared)} if found else None
 
 
 def _steadiness(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:

@@ -1,24 +1,27 @@
 """Platforms side by side, ours and the paper's: what it costs, or gains, to run the same on another platform. Pure.
 
-Where published values name platforms. Ours are the cells that the paper measured, as far as it says.
+Where published values name platforms. Ours are the cells that the paper measured, as far as it says; where only the
+size of the data is another, its ratios stand beside ours, and its other numbers do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.words import THIN_SPACE, ratio_words
 from clusterbench.report.run.cell_words import paper_text, ratio_text
 from clusterbench.report.run.chart_data import Chart, Line, Mark, PaperMark
 from clusterbench.report.run.sweeps import SweepView
-from clusterbench.results.beside_paper import belongs, ratio_beside
+from clusterbench.results.beside_paper import belongs, other_size, ratio_beside, reference_of, stands_beside
 from clusterbench.results.gather import Gathered
-from clusterbench.results.refused import refusal
+from clusterbench.results.refused import not_durable, refusal
 from clusterbench.results.statistics import Result, Summary, ratio
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.published import published_text
+from clusterbench.workloads import size_factors
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Comparison:
     rows: list[Compared]
     papers: list[PaperRow]
     sources: list[str]
+    is_of_other_size: bool
+    """Whether the paper's ratios stand beside ours of other sizes of data."""
 
 
 def comparisons(run: Gathered, views: Sequence[SweepView]) -> list[Comparison]:
@@ -77,7 +82,8 @@ def _comparison(name: str, views: Sequence[SweepView], published: Sequence[Publi
     if not any(name in result.measurements for cell in cells for result in cell.results.values()):
         return None
     platforms = list(dict.fromkeys(p for view in shown for p in view.platforms))
-    absolute = [value for value in published if not value.ratio_to]
+    results = [result for cell in cells for result in cell.results.values()]
+    absolute = [v for v in published if not v.ratio_to and any(belongs(v, result) for result in results)]
     relative = [value for value in published if value.ratio_to]
     kind = shown[0].kind(name)
     return Comparison(
@@ -88,12 +94,15 @@ def _comparison(name: str, views: Sequence[SweepView], published: Sequence[Publi
         ratios=_ratios(name, kind, cells, platforms, relative),
         rows=[_compared(name, kind, cell, platform, platforms[0]) for cell in cells for platform in cell.results],
         papers=[
-            PaperRow(_paper_name(value), published_text(value), note, _beside(value, name, kind, cells))
+            PaperRow(_paper_name(value), published_text(value), note, _beside(value, name, kind, shown, cells))
             for note, value in enumerate(published, 1)
         ],
         sources=[
             f"{_paper_name(value)}, {published_text(value)} {_unit(value)}: {value.source}" for value in published
         ],
+        is_of_other_size=any(
+            other_size(v, result) for v in published for result in results if stands_beside(v, result)
+        ),
     )
 
 
@@ -104,36 +113,65 @@ def _unit(value: PublishedValue) -> str:
 def _cells(view: SweepView, published: Sequence[PublishedValue]) -> list[_Cell]:
     """The sweep's cells that any of the paper's values is about, named by what the paper leaves open."""
     about = [value for value in published if value.sweep == view.name]
-    fixed = {name for value in about for name in value.levels}
+    named = {name: {value.levels.get(name) for value in about} for value in about for name in value.levels}
+    fixed = {name for name, levels in named.items() if len(levels) == 1 and name not in size_factors()}
     cells: dict[str, dict[str, Result]] = {}
     for result in view.results:
-        if any(belongs(value, result) for value in about):
+        if any(stands_beside(value, result) or _is_reference(value, result, view.results) for value in about):
             said = view.words(result.levels, [name for name in view.varied if name not in fixed])
             label = ", ".join(part for part in (view.name.replace("_", " "), said) if part)
             cells.setdefault(label, {})[result.platform] = result
     return [_Cell(label, results) for label, results in cells.items()]
 
 
+def _is_reference(value: PublishedValue, result: Result, results: Sequence[Result]) -> bool:
+    """Whether a ratio of the paper's, of cells at different levels, is to this one."""
+    over = [ours for ours in results if value.ratio_to_levels and stands_beside(value, ours)]
+    return any(reference_of(value, ours, result.platform, results) is result for ours in over)
+
+
 def _paper_name(value: PublishedValue) -> str:
-    """ "data load, vm2 / vm1": sweep, platform, and what it is a ratio to."""
-    platform = str(value.platform).replace("_", " ")
-    over = f" / {value.ratio_to.replace('_', ' ')}" if value.ratio_to else ""
+    """ "data load, vm2 / vm1": sweep, platform, what it is a ratio to, and levels where both have their own."""
+    named = {name: value.levels.get(name) for name in value.ratio_to_levels}
+    platform = f"{value.platform}{_told(named)}".replace("_", " ")
+    over = f" / {value.ratio_to}{_told(value.ratio_to_levels)}".replace("_", " ") if value.ratio_to else ""
     return f"{value.sweep.replace('_', ' ')}, {platform}{over}"
 
 
-def _beside(value: PublishedValue, name: str, kind: MeasurementKind, cells: Sequence[_Cell]) -> str:
+def _told(levels: Mapping[str, Level | None]) -> str:
+    return f" ({', '.join(f'{name} {level}' for name, level in levels.items())})" if levels else ""
+
+
+def _beside(
+    value: PublishedValue, name: str, kind: MeasurementKind, views: Sequence[SweepView], cells: Sequence[_Cell]
+) -> str:
+    """Of which cell it is, where this run has none such, and ours over it, where it has the paper's platforms."""
+    view = next(view for view in views if view.name == value.sweep)
     found = []
+    if not any(belongs(value, result) for result in view.results):
+        sizes = dict.fromkeys(other_size(value, result) for result in view.results if stands_beside(value, result))
+        found.append(f"of {next(iter(sizes), '') or view.words(value.levels, value.levels)}, not run here")
+    results = [result for cell in cells for result in cell.results.values()]
     for cell in cells:
-        result = cell.results.get(str(value.platform))
-        if result is None or not belongs(value, result):
-            continue
-        ours, first = (_summary(name, cell, str(platform)) for platform in (value.platform, value.ratio_to))
-        said = "" if value.ratio_to else paper_text(value, ours, kind)
-        if value.ratio_to and ours and first and not refusal(result, cell.results[value.ratio_to]):
-            over, judged = ratio_beside(value, ratio(ours.values, first.values))
-            said = f"ours {ratio_words(over)}, {judged.word}"
-        found += [f"{cell.label}: {said}"] if said else []
+        ours = cell.results.get(str(value.platform))
+        if ours is not None and stands_beside(value, ours) and (said := _over_paper(value, name, kind, ours, results)):
+            found.append(f"{cell.label}: {said}")
     return "; ".join(found)
+
+
+def _over_paper(
+    value: PublishedValue, name: str, kind: MeasurementKind, ours: Result, results: Sequence[Result]
+) -> str:
+    summary = ours.measurements.get(name)
+    if value.ratio_to is None:
+        return paper_text(value, summary, kind)
+    first = reference_of(value, ours, value.ratio_to, results)
+    under = first.measurements.get(name) if first else None
+    refused = not_durable if value.ratio_to_levels else refusal  # the paper says that those levels are alike
+    if summary is None or first is None or under is None or refused(ours, first):
+        return ""
+    over, judged = ratio_beside(value, ratio(summary.values, under.values))
+    return f"ours {ratio_words(over)}, {judged.word}"
 
 
 def _values(

@@ -18,19 +18,24 @@ WORDS = {
     "disk_read": "read from disks",
     "disk_write": "written to disks",
     "network": "sent between hosts",
+    "network_at_most": "sent between hosts",
     "loopback": "sent within the one machine",
 }
 KEYS = {
     "disk_read": "disk_read_bytes",
     "disk_write": "disk_write_bytes",
     "network": "network_sent_bytes",
+    "network_at_most": "network_sent_bytes",
     "loopback": "loopback_bytes",
 }
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Bytes over all machines in one phase. ``ratio`` is None where nothing was expected."""
+    """Bytes over all machines in one phase. ``ratio`` is None where nothing was expected.
+
+    ``of_dataset`` is a share, None in archives that do not tell the dataset's size; ``is_most``: less is as expected.
+    """
 
     phase: str
     what: str
@@ -38,6 +43,8 @@ class Sum:
     found_bytes: float
     ratio: float | None
     remark: str
+    of_dataset: float | None = None
+    is_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ def _course(record: TrialRecord) -> Course | None:
         machines=len(machines),
         phases=[(phase["name"], phase["start_s"] - begun, phase["end_s"] - begun) for phase in phases],
         series=drawn[1],
-        sums=_sums([phase["name"] for phase in phases], _expected(record), machines),
+        sums=_sums({phase["name"]: phase.get("data_bytes") for phase in phases}, _expected(record), machines),
     )
 
 
@@ -102,18 +109,30 @@ def _machines(record: TrialRecord) -> list[Mapping[str, Any]]:
 
 
 def _sums(
-    phases: Sequence[str], expected: Mapping[str, Mapping[str, float]], machines: Sequence[Mapping[str, Any]]
+    phases: Mapping[str, float | None],
+    expected: Mapping[str, Mapping[str, float]],
+    machines: Sequence[Mapping[str, Any]],
 ) -> list[Sum]:
-    """Between hosts where there are several machines; within the one machine, where every host is an address of it."""
-    absent = "network" if len(machines) == 1 else "loopback"
+    """``phases``: name -> bytes of the dataset.
+
+    Between hosts where there are several machines; within the one machine, where every host is an address of it.
+    """
+    absent = ("network", "network_at_most") if len(machines) == 1 else ("loopback",)
     rows = []
-    for phase in phases:
+    for phase, data_bytes in phases.items():
         for what, wanted in expected.get(phase, {}).items():
-            if what != absent:
+            if what not in absent:
                 seen = sum(machine.get(phase, {}).get(KEYS[what], 0.0) for machine in machines)
                 rows.append(
                     Sum(
-                        phase, WORDS[what], wanted, seen, seen / wanted if wanted else None, _remark(what, wanted, seen)
+                        phase,
+                        WORDS[what],
+                        wanted,
+                        seen,
+                        seen / wanted if wanted else None,
+                        _remark(what, wanted, seen),
+                        seen / data_bytes if data_bytes else None,
+                        is_most=what.endswith("_at_most"),
                     )
                 )
     return rows
@@ -122,8 +141,16 @@ def _sums(
 def _remark(what: str, expected: float, found: float) -> str:
     if not expected:
         return ""
+    if what == "network_at_most":
+        return _remark_on_most(expected, found)
     if abs(found / expected - 1) <= NEAR + 1e-9:
         return "as expected"
     if found > expected:
         return "more than expected: spills, or somebody else at work"
     return "less: it was in memory, or is still to be written" if what.startswith("disk") else "less than expected"
+
+
+def _remark_on_most(expected: float, found: float) -> str:
+    if found > expected * (1 + NEAR):
+        return "more than can be: somebody else at work"
+    return "read on its own host" if found < expected * NEAR else "whole files are read, with blocks of other hosts"

@@ -11,7 +11,7 @@ from clusterbench.base.words import without_sweep
 from clusterbench.report.run.cell_words import answer, paper_text, ratio_text, state_of
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.sweep_chart import sweep_chart
-from clusterbench.results.beside_paper import belongs
+from clusterbench.results.beside_paper import other_size, stands_beside
 from clusterbench.results.refused import refusal
 from clusterbench.results.statistics import Result, Summary
 from clusterbench.results.sweep_results import SweepResults
@@ -36,7 +36,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Plot:
-    """One measurement of a sweep: figure, table, and the sources of the published values in it."""
+    """One measurement of a sweep: figure, table, and the sources of the published values in it.
+
+    Without a figure where nobody asked for one, and only the paper has a number.
+    """
 
     name: str
     kind: MeasurementKind
@@ -62,7 +65,13 @@ class SweepView(SweepResults):
 
     @property
     def plots(self) -> list[Plot]:
-        return [_plot(self, name) for name in self.plotted]
+        return [_plot(self, name, is_drawn=name in self.plotted) for name in [*self.plotted, *self._of_paper_only]]
+
+    @property
+    def _of_paper_only(self) -> list[str]:
+        """Printed there, and not asked for as a figure here."""
+        known = self.workload.measurements if self.workload else self.measured
+        return [name for name in known if name not in self.plotted and _published(self, name)]
 
 
 # Published values.
@@ -78,10 +87,10 @@ def _published(view: SweepView, measurement: str) -> list[PublishedValue]:
 # Tables.
 
 
-def _plot(view: SweepView, measurement: str) -> Plot:
+def _plot(view: SweepView, measurement: str, *, is_drawn: bool) -> Plot:
     published = _published(view, measurement)
     sources = [f"{published_text(value)} {value.unit}: {value.source}" for value in published]
-    chart, drawn = sweep_chart(view, measurement, published)
+    chart, drawn = sweep_chart(view, measurement, published) if is_drawn else (None, [])
     return Plot(
         name=measurement,
         kind=view.kind(measurement),
@@ -90,7 +99,7 @@ def _plot(view: SweepView, measurement: str) -> Plot:
         published_rows=[
             {"label": view.words(value.levels, _in_order(view, value)), "text": published_text(value), "note": note}
             for note, value in enumerate(published, 1)
-            if not any(belongs(value, result) for result in view.results)
+            if not any(stands_beside(value, result) for result in view.results)
         ],
         sources=sources,
         beyond=[
@@ -116,11 +125,16 @@ def _row(view: SweepView, result: Result, measurement: str, published: Sequence[
         answer="" if summary else answer(result),
         ratio=_ratio(view, result, measurement),
         published=[
-            (published_text(v), n, paper_text(v, summary, view.kind(measurement)))
+            (_printed(v, result), n, paper_text(v, summary, view.kind(measurement)))
             for n, v in enumerate(published, 1)
-            if belongs(v, result)
+            if stands_beside(v, result)
         ],
     )
+
+
+def _printed(value: PublishedValue, result: Result) -> str:
+    size = other_size(value, result)
+    return published_text(value) + (f" (of {size})" if size else "")
 
 
 def _ratio(view: SweepView, result: Result, measurement: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clusterbench.base.words import ABSENT, exact
 from clusterbench.hosts.resource_use import MEASUREMENTS
 from clusterbench.report.run.sweeps import SweepView
+from clusterbench.results.beside_paper import fits
 from clusterbench.results.facts_compared import comparable
 from clusterbench.results.gather import Gathered
 from clusterbench.results.statistics import Result, Summary
@@ -81,7 +82,7 @@ def _best(results: Iterable[Result]) -> Result | None:
 
 def _table(run: Gathered, view: SweepView, title: str, cells: Sequence[Result], *, is_one_machine: bool) -> SystemTable:
     tables = [table for table in (run.published.metrics if run.published else []) if _is_of_the_system(table)]
-    papers = list(dict.fromkeys(column for table in tables for column in table.columns))
+    papers = list(dict.fromkeys(column for table in tables for column in _columns_beside(table, cells)))
     groups = [_of_paper(view, table, papers, cells) for table in tables] or [_without_paper(view, cells)]
     if is_one_machine and (rows := _rows(view, LOOPBACK, cells, len(papers))):
         groups.append(Group("Between hosts that are one machine, through its loopback", rows))
@@ -100,6 +101,12 @@ def _load(view: SweepView, cell: Result, rising: Sequence[str]) -> str:
     return f"{view.words(cell.levels, rising)}, "
 
 
+def _columns_beside(table: PublishedMetrics, cells: Sequence[Result]) -> list[str]:
+    """The paper's columns that are of one of these cells: its load, and its size of data."""
+    levels = {column: {**table.levels, **table.column_levels.get(column, {})} for column in table.columns}
+    return [column for column in table.columns if any(fits(levels[column], cell) for cell in cells)]
+
+
 def _is_of_the_system(table: PublishedMetrics) -> bool:
     """Other tables of a paper have no measurement of ours, or none of the hosts."""
     return any(row.measurement in MEASUREMENTS for row in table.rows)
@@ -108,7 +115,8 @@ def _is_of_the_system(table: PublishedMetrics) -> bool:
 def _of_paper(view: SweepView, table: PublishedMetrics, papers: Sequence[str], cells: Sequence[Result]) -> Group:
     rows = []
     for row in table.rows:
-        printed = dict(zip(table.columns, row.values, strict=True))
+        beside = _columns_beside(table, cells)
+        printed = {column: value for column, value in zip(table.columns, row.values, strict=True) if column in beside}
         unit = row.unit or (view.kind(row.measurement).unit if row.measurement else "")
         ours = [cell.measurements.get(str(row.measurement)) for cell in cells]
         shown = [_printed(printed.get(column)) for column in papers]
@@ -140,18 +148,22 @@ def _rows(view: SweepView, names: Sequence[str], cells: Sequence[Result], papers
 
 @dataclass(frozen=True)
 class Printed:
-    """``ours``: platforms with a text for each row; none where the table says nothing that was read back."""
+    """``ours``: platforms with a text for each row; none where the table says nothing that was read back.
+
+    ``cell`` is what the paper measured, in words, where no cell of ours is of it.
+    """
 
     title: str
     source: str
     columns: list[str]
     rows: list[tuple[PublishedMetric, list[str]]]
     ours: list[tuple[str, list[str]]]
+    cell: str = ""
 
 
-def printed_tables(run: Gathered) -> list[Printed]:
-    """Of the published file, what is no load profile: software, figures, sentences."""
-    tables = [table for table in (run.published.metrics if run.published else []) if not _is_of_the_system(table)]
+def printed_tables(run: Gathered, views: Sequence[SweepView]) -> list[Printed]:
+    """Of the published file, what is no load profile (software, figures, sentences), or one of no cell of ours."""
+    shown = [cell for view in views if view.workload for _, cells in _chosen(view) for cell in cells]
     return [
         Printed(
             table.title,
@@ -159,9 +171,18 @@ def printed_tables(run: Gathered) -> list[Printed]:
             table.columns,
             [(row, [_printed(value) for value in row.values]) for row in table.rows],
             _facts_of(run, table) if any(row.fact for row in table.rows) else [],
+            _cell(table, views) if _is_of_the_system(table) else "",
         )
-        for table in tables
+        for table in (run.published.metrics if run.published else [])
+        if not _is_of_the_system(table) or not _columns_beside(table, shown)
     ]
+
+
+def _cell(table: PublishedMetrics, views: Sequence[SweepView]) -> str:
+    """ "32000 warehouses; order_entry_native: 85 % CPU"."""
+    view = next(view for view in views if view.workload and TARGET in view.workload.measurements)
+    own = [f"{column}: {view.words(levels, levels)}" for column, levels in table.column_levels.items()]
+    return "; ".join(part for part in [view.words(table.levels, table.levels), *own] if part)
 
 
 def _facts_of(run: Gathered, table: PublishedMetrics) -> list[tuple[str, list[str]]]:

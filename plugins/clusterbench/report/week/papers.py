@@ -14,10 +14,10 @@ from clusterbench.base.factors import Level
 from clusterbench.base.words import THIN_SPACE, number, quantity, ratio_words
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.density import density_table
-from clusterbench.report.run.paper_tables import paper_tables
+from clusterbench.report.run.paper_tables import BEST_RUNS, paper_tables
 from clusterbench.report.run.platforms import comparisons
 from clusterbench.report.run.sweeps import SweepView
-from clusterbench.results.beside_paper import belongs
+from clusterbench.results.beside_paper import belongs, other_size, stands_beside
 from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
 from clusterbench.results.statistics import Result, Summary, ratio_to_number
@@ -144,24 +144,34 @@ def _platforms(run: Gathered, views: Sequence[SweepView]) -> Iterator[PaperLine]
                 for value in published
                 if (value.sweep.replace("_", " "), value.measurement) == (sweep, entry.name)
             ]
+            papers += [f"of {size}"] if papers and (size := _size(views, published, sweep)) else []
             if row.platform != entry.reference and row.ratio and papers and (sweep, entry.name) in plotted:
                 what = f"{row.label}: {entry.kind.title.lower()}, {row.platform} / {entry.reference}"
                 yield PaperLine(what, row.ratio, "; ".join(papers).replace("_", " "))
 
 
+def _size(views: Sequence[SweepView], published: Sequence[PublishedValue], sweep: str) -> str:
+    """Of which size the paper's are, where that is not ours."""
+    results = [result for view in views for result in view.results if view.name.replace("_", " ") == sweep]
+    values = [value for value in published if value.sweep.replace("_", " ") == sweep]
+    sizes = [other_size(value, result) for value in values for result in results if stands_beside(value, result)]
+    return next(filter(None, sizes), "")
+
+
 def _tables(run: Gathered, views: Sequence[SweepView]) -> Iterator[PaperLine]:
     for table in paper_tables(run, views):
         if table.ratios:
-            yield from _table(table.ratios)
+            yield from _table(table.ratios, "" if table.papers else table.size)
 
 
-def _table(ratios: Chart) -> Iterator[PaperLine]:
+def _table(ratios: Chart, size: str) -> Iterator[PaperLine]:
     """``platforms`` of our lab stand for none of the paper's, so each ratio has all of the paper's beside it."""
     printed = list(zip(ratios.rows[-len(ratios.papers) :], ratios.papers, strict=True))
-    for line in ratios.lines:
+    for line in (line for line in ratios.lines if not line.name.endswith(BEST_RUNS)):
         for mark in line.marks:
             head = f"paper: {mark.label}, "
             papers = [f"{row.removeprefix(head)} {paper.label}" for row, paper in printed if row.startswith(head)]
+            papers += [f"of {size}"] if size else []
             low, high = mark.interval_95 or (None, None)
             said = f"{mark.y:.2f}\u00d7" + (f" ({low:.2f} \u2013 {high:.2f})" if low and high else ", no interval")
             yield PaperLine(f"{mark.label}, {line.name}", said, "; ".join(papers))
