@@ -13,8 +13,10 @@ from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
 from clusterbench.base.sql import Dialect, statement
 from clusterbench.engines import BulkLoad, instances
+from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.greenplum import (
     caches,
+    capacity,
     cluster,
     loading,
     logs,
@@ -53,6 +55,10 @@ class Greenplum(Postgres):
         six = facts.get("generation") == 6
         autovacuum = {"autovacuum": "Greenplum 6 has autovacuum for template0 only"} if six else {}
         return without_hosts(platform) | pooler.unavailable(facts) | without_orca | work_mem | serializable | autovacuum
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
+        return capacity.capacity(platform, facts)
 
     # Facts.
 
@@ -112,7 +118,7 @@ class Greenplum(Postgres):
 
     def parallelism(self) -> int:
         """Two statements at once: every one of them runs on all segments already."""
-        return 2
+        return capacity.STATEMENTS_AT_ONCE
 
     def segments(self) -> int:
         return sum(i.is_primary_segment for i in self.instances())

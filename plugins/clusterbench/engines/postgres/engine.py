@@ -8,8 +8,10 @@ from typing import Any
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
 from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.postgres import (
     caches,
+    capacity,
     driver_role,
     loading,
     pooler,
@@ -45,6 +47,10 @@ class Postgres(Server):
                 "append_optimised": "PostgreSQL has no append-optimised tables; only Greenplum and its family have",
             }
         )
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
+        return capacity.capacity(platform, facts)
 
     # Set-up, facts and settings.
 
@@ -110,7 +116,8 @@ class Postgres(Server):
         return space.stored_bytes(self, table)
 
     def parallelism(self) -> int:
-        return int(self.on_host("nproc", "coreutils must be there")) if self.platform.database_hosts else 4
+        known = self.platform.database_hosts
+        return int(self.on_host("nproc", "coreutils must be there")) if known else capacity.CONNECTIONS
 
     def segments(self) -> int:
         return 1

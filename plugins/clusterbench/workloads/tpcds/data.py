@@ -18,7 +18,7 @@ from clusterbench.base.datasets import Dataset, row_skew_max
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
-from clusterbench.workloads.tpcds import files, loading, marks, reference, schema
+from clusterbench.workloads.tpcds import files, loading, marks, queries, reference, schema
 from clusterbench.workloads.tpcds.marks import Mark
 
 if TYPE_CHECKING:
@@ -32,6 +32,17 @@ BYTES_PER_SCALE = 2_600_000_000
 BYTES_LEAST = 40_000_000
 """Tables and indexes on PostgreSQL 15: 48 MB at scale factor 0.01, 199 MB at 0.1 (1.7 GB a scale factor). From 1 on
 inventory, which has fifty times the rows of 0.1, adds 0.9 GB."""
+SHARES = {
+    "store_sales": 0.32,
+    "catalog_sales": 0.24,
+    "inventory": 0.19,
+    "web_sales": 0.12,
+    "store_returns": 0.03,
+    "catalog_returns": 0.02,
+    "web_returns": 0.01,
+}
+"""Of the bytes of all tables, at scale factor 1; the others are small beside them. Measured: the load files of DuckDB's
+generator."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
 """Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
 
@@ -61,6 +72,20 @@ def scale_factor_of(dataset: Dataset) -> float:
     if not found:
         raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
     return float(found[1].replace("_", "."))
+
+
+@cache
+def read_share(query: int) -> float:
+    """Of the dataset's bytes, those of the large tables that the query names."""
+    words = set(re.findall(r"\w+", queries.template(query, "postgres").lower()))
+    return sum(share for table, share in SHARES.items() if table in words)
+
+
+def files_of(dataset: Dataset) -> int:
+    """Of tables, their indexes and, where they are kept by column, their columns, on one instance."""
+    if dataset.storage.layout == "append_column":
+        return sum(len(table.columns) for table in schema.tables().values())
+    return len(relations(dataset))
 
 
 def tables(dataset: Dataset) -> list[str]:
