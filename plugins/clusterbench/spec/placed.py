@@ -15,6 +15,8 @@ from clusterbench.spec.platform import Hadoop, Platform, Worker
 
 MEMORY_PERCENT = 94
 """Of a machine's memory, that its VMs may have. Paper 002, Best Practices."""
+ONLY_PLANNED = {"data_disk_gb"}
+"""What is nothing of a run's facts: free space is looked at instead."""
 UNITS = {"cpus": "CPUs", "memory_gib": "GiB of memory", "data_disks": "data disks"}
 
 
@@ -61,10 +63,10 @@ class Placed:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "machine": self.machine.model_dump(),
+            "machine": self.machine.model_dump(exclude=ONLY_PLANNED),
             "machines": self.machines,
             "vms_per_machine": self.placement.vms_per_machine,
-            "host": self.size.model_dump(),
+            "host": self.size.model_dump(exclude=ONLY_PLANNED),
             "hosts": self.hosts,
             "slots": self.slots,
             "density": density(self.machine, self.cpus) if self.is_virtual else None,
@@ -117,6 +119,25 @@ def working_hosts(platform: Platform) -> list[str]:
     """Those that do the work, and whose size is the placement's: segments where there are any."""
     roles = ("worker", "segment", "coordinator")
     return next((found for role in roles if (found := platform.hosts_with(role))), [platform.client])
+
+
+def memory_bytes(platform: Platform) -> int | None:
+    """Of each host that does the work; None where the file does not tell."""
+    if platform.segment_host:
+        return platform.segment_host.memory_gb * 2**30
+    if platform.hadoop and platform.hadoop.worker:
+        return int(platform.hadoop.worker.memory_gib * 2**30)
+    one = placed(platform)
+    return int(one.size.memory_gib * 2**30) if one and one.size.memory_gib else None
+
+
+def data_disks(platform: Platform) -> tuple[int | None, int | None]:
+    """How many each host that does the work has, and bytes of all of them together, as far as the file tells."""
+    worker, one = platform.hadoop.worker if platform.hadoop else None, placed(platform)
+    told = platform.segment_host or worker or (one.size if one else None)
+    if told is None or told.data_disks is None:
+        return None, None
+    return told.data_disks, told.data_disks * told.data_disk_gb * 10**9 if told.data_disk_gb else None
 
 
 def cpu_limit(platform: Platform) -> float | None:
@@ -222,7 +243,12 @@ def _stated(platform: Platform) -> dict[str, tuple[str, float | None]] | None:
 
 
 def _whole(machine: Machine) -> Size:
-    return Size(cpus=machine.threads, memory_gib=machine.memory_gib, data_disks=machine.data_disks)
+    return Size(
+        cpus=machine.threads,
+        memory_gib=machine.memory_gib,
+        data_disks=machine.data_disks,
+        data_disk_gb=machine.data_disk_gb,
+    )
 
 
 def _more(size: Size | Machine) -> str:

@@ -49,6 +49,7 @@ class DataLoad:
             made,
             name="order_lineitems_files",
             files_bytes=rows * order_lineitems.FILE_LINE_BYTES,
+            files_at_once=load_files.AT_ONCE,
             is_loaded_by_trial=True,
         )
 

@@ -58,6 +58,7 @@ def dataset_of(scale_factor: float, storage: str) -> Dataset:
         BYTES_LEAST + int(scale_factor * BYTES_PER_SCALE),
         schema.tables()["store_sales"].storage(schema.layout_of(storage)),
         files_bytes=files.bytes_expected(scale_factor),
+        files_work_bytes=files.bytes_expected(scale_factor),
         version=_version(),
     )
 
