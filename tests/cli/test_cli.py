@@ -14,7 +14,7 @@ import pytest
 
 from clusterbench.base.paths import project_root
 from clusterbench.cli.main import main
-from clusterbench.cli.plan import _bytes, _duration
+from clusterbench.cli.plan_tables import bytes_said, duration_said
 
 ROOT = project_root()
 Output = pytest.CaptureFixture[str]
@@ -256,11 +256,11 @@ def test_program_ends_with_the_status_and_no_traceback(project: Path) -> None:
     ],
 )
 def test_bytes_are_said_short(count: int, said: str) -> None:
-    assert _bytes(count) == said
+    assert bytes_said(count) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2.0 h")]
 )
 def test_durations_are_said_short(seconds: float, said: str) -> None:
-    assert _duration(seconds) == said
+    assert duration_said(seconds) == said

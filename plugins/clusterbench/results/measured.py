@@ -80,6 +80,7 @@ def _cell(run: str, records: Sequence[TrialRecord], between_s: float, hosts: Col
     first = records[0].trial
     return MeasuredCell(
         run=run,
+        cell=first.cell,
         label=first.cell_label,
         workload=first.workload,
         levels=first.levels,

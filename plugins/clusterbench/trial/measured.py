@@ -26,6 +26,7 @@ class MeasuredCell:
     """Seconds are medians over the repetitions of one cell of one run."""
 
     run: str
+    cell: str
     label: str
     workload: str
     levels: Mapping[str, Level]
@@ -124,8 +125,7 @@ def _times(own: Needs, other: Needs) -> float | None:
     return bytes_own / bytes_other if bytes_own and bytes_other else None
 
 
-def rate(rates: Sequence[Rate]) -> tuple[float, str] | None:
-    """Bytes a second, the median over runs, and the newest of them; None where none was measured."""
-    if not rates:
-        return None
-    return median(one.bytes_per_s for one in rates), rates[0].run
+def rate(rates: Sequence[Rate], for_bytes: int) -> tuple[float, str] | None:
+    """Bytes a second, the median over runs, and the newest of them; None where none of about so many was measured."""
+    near = [one for one in rates if 1 / SCALED_AT_MOST <= for_bytes / one.bytes <= SCALED_AT_MOST]
+    return (median(one.bytes_per_s for one in near), near[0].run) if near else None

@@ -25,7 +25,7 @@ EPHEMERAL_PORTS = (32768, 60999)
 PORT_KEPT_S = 60
 """So long a closed connection keeps its port on the side that closed it (TIME_WAIT)."""
 TELEMETRY_BYTES_PER_S = 600
-"""Of one host, compressed: measured in the lab, with two processors and one disk."""
+"""Of one host, compressed: 420 measured in the lab, with two processors and one disk; more disks are more."""
 PORT_MAX = 65535
 
 
@@ -89,10 +89,11 @@ def ground_of(platform: Platform, capacity: Capacity, facts: Mapping[str, object
     memory, said_by = memory_bytes(platform), "in its file"
     if memory is None and (seen := _memory_seen(platform, capacity, facts)):
         memory, said_by = seen, "as an earlier run found it"
-    declared = _declared(platform, platform.client, "net.ipv4.ip_local_port_range")
+    settings = host_settings.items(platform)
+    declared = _declared(settings.get(platform.client, []), "net.ipv4.ip_local_port_range")
     low, high = map(int, declared.split()[:2]) if declared else EPHEMERAL_PORTS
-    hosts = platform.hosts_with(*capacity.data_roles)
-    limits = [int(found) for host in hosts if (found := _declared(platform, host, "limit nofile")).isdigit()]
+    hosts = [settings.get(host, []) for host in platform.hosts_with(*capacity.data_roles)]
+    limits = [int(found) for items in hosts if (found := _declared(items, "limit nofile")).isdigit()]
     return Ground(
         platform,
         capacity,
@@ -113,9 +114,9 @@ def _memory_seen(platform: Platform, capacity: Capacity, facts: Mapping[str, obj
     return min((int(found) for found in told if found), default=None)
 
 
-def _declared(platform: Platform, host: str, setting: str) -> str:
-    found = host_settings.items(platform).get(host, [])
-    return next((item.declared for item in found if item.setting == setting), "")
+def _declared(items: Sequence[host_settings.Item], setting: str) -> str:
+    """Of one host; nothing where its file does not say it."""
+    return next((item.declared for item in items if item.setting == setting), "")
 
 
 def cell_needs(trials: Sequence[Trial], needs: Needs, time: Time, ground: Ground) -> CellNeeds:
@@ -214,7 +215,7 @@ def _minds(needs: Needs, ground: Ground) -> Iterator[str]:
     if needs.reconnections > ports:
         said = "as its file says" if ground.is_port_range_declared else "unless it is set otherwise"
         yield (
-            f"opens {needs.reconnections + needs.sessions:,} connections one after the other; host "
+            "opens so many connections, one after the other, as stands below 'ports'; host "
             f"{ground.platform.client!r} has {ports:,} ports for them ({said}), and each stays taken for "
             f"{PORT_KEPT_S} s: more than {ports // PORT_KEPT_S:,} a second end in 'Cannot assign requested address'. "
             "Set net.ipv4.ip_local_port_range to 1024 65535 and net.ipv4.tcp_tw_reuse to 1 there"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ENTRY_BYTES = 22
-"""Of the index, for each row: measured on PostgreSQL 15."""
+"""Of the index, for each row: 16 and a pointer of 4, in pages that are nine tenths full (PostgreSQL 15)."""
 
 
 class IndexBuild(KeyValueData):

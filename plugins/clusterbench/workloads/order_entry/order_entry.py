@@ -39,7 +39,7 @@ PROBES = 16
 CHECK_S_PER_WAREHOUSE = 0.3
 """Before and after, measured in the lab."""
 TRANSACTIONS_PER_CLIENT_S_MAX = 200
-"""Fewer than one in 5 ms, for the room that the driver's log takes on the client host."""
+"""One in 5 ms is fast; for the room that the driver's log takes on the client host."""
 
 
 class OrderEntry:

@@ -37,7 +37,7 @@ COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
 BLOCK_BYTES = 256 * 2**20
 """As the template of hdfs-site.xml has it."""
 FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 60
-"""Of the listing of blocks and of the history of tasks, compressed: measured in the lab, and rounded up."""
+"""Of the listing of blocks and of the history of tasks, compressed: roughly, for the room that they take."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",

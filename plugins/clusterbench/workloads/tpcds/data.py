@@ -41,8 +41,7 @@ SHARES = {
     "catalog_returns": 0.02,
     "web_returns": 0.01,
 }
-"""Of the bytes of all tables, at scale factor 1; the others are small beside them. Measured: the load files of DuckDB's
-generator."""
+"""Of the bytes of all tables: DuckDB's load files at scale factor 1. The others do not grow as fast."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
 """Up to here DuckDB makes the rows anew on the worker (20 s); above, the generator's count on the ETL host tells."""
 

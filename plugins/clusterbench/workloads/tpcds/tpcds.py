@@ -37,7 +37,7 @@ DRIVER_CORES_MAX = 0.1
 """Above, the report warns: the driver is to be small beside what it measures, also with 100 streams."""
 WRONG_SHOWN = 5
 ANSWER_BYTES = 4_000
-"""Of one query, of at most 100 rows: measured in the lab, on the mean of all 99."""
+"""Of one query, of at most 100 rows; roughly, for the room that they take."""
 PAPER_SCALE_FACTOR_MIN = 100.0
 """From here on estimates take the paper's cluster for granted; below, the lab."""
 PAPER_S = {"lite": (0, 68), "full": (1300, 1300)}
