@@ -78,7 +78,7 @@ def test_plan_is_a_table_with_a_row_a_platform(capsys: Output) -> None:
     said = capsys.readouterr().out
     assert "laptop scale, seed 20171002" in said
     for platform in ("lab_db1", "lab_db2"):
-        (row,) = (line for line in said.splitlines() if platform in line)
+        (row,) = (line for line in said.splitlines() if re.match(rf"\W+{platform}\b.*111", line))
         assert [cell.strip() for cell in re.split("[│|]", row) if cell.strip()][:5] == [
             platform,
             "111",
@@ -138,6 +138,51 @@ def test_plan_touches_no_host(project: Path, capsys: Output) -> None:
     assert not (project / "lab").exists()
     assert main(["plan", "key_value"]) == 0
     assert not (project / "lab").exists()
+    assert re.search(
+        r"time of the trials   \d+ min guess; all are guesses: no archive was read: .*connections.json: no such file",
+        capsys.readouterr().out,
+    )
+
+
+def test_plan_says_by_sweep_what_the_cells_need(capsys: Output) -> None:
+    """Few lines for 40 cells; --cells has them all."""
+    chosen = [
+        "plan",
+        "key_value",
+        "--platform",
+        "greenplum_cluster",
+        "--scale",
+        "full",
+        "--sweep",
+        "statement",
+        "--guess",
+    ]
+    assert main(chosen) == 0
+    said = capsys.readouterr().out
+    (row,) = (line for line in said.splitlines() if line.startswith(" statement "))
+    assert row.split()[1:3] == ["40", "200"]
+    assert "651.9 MB" in row
+    assert row.split()[-1] == "guess"
+    assert "disk of segment (4 hosts, each): " in said
+    assert main([*chosen, "--cells"]) == 0
+    listed = capsys.readouterr().out
+    assert len(re.findall(r"^ statement: \w.* guess *$", listed, re.MULTILINE)) == 40
+
+
+def test_plan_refuses_with_number_and_remedy_and_says_so_by_its_status(project: Path, capsys: Output) -> None:
+    file = project / "include/platforms/order_entry_native.yaml"
+    file.write_text(file.read_text().replace('max_connections: "1250"', 'max_connections: "600"'))
+    chosen = ["plan", "order_entry", "--platform", "order_entry_native", "--scale", "full", "--guess"]
+    assert main(chosen) == 1
+    said = capsys.readouterr().out
+    assert "REFUSED: 1 of 11" in " ".join(said.split())
+    assert (
+        "order_entry_native: REFUSED (clients: 1024 clients; utilisation: 77 % CPU; utilisation: 85 % CPU): 1,024 sessions "
+        "on the server at once, and it takes 597 (max_connections 600 in its file, less 3 for superusers); raise "
+    ) in said
+    assert main([*chosen, "--json"]) == 1
+    (refused,) = json.loads(capsys.readouterr().out)["estimates"][0]["refused"]
+    assert refused["cells"] == ["clients.clients_1024", "utilisation.cpu_percent_77", "utilisation.cpu_percent_85"]
 
 
 # What is wrong.

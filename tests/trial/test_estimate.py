@@ -180,10 +180,8 @@ def test_mirrors_are_written_too_and_temporary_files_are_not() -> None:
 
 
 def test_a_load_on_greenplum_has_one_session_and_a_port_for_each_file() -> None:
-    assert (lambda c: (c.connections, c.ports))(cell(of("retail", "native", sweeps=["data_load"]), "data_load")) == (
-        1,
-        17,
-    )
+    one = cell(of("retail", "native", sweeps=["data_load"]), "data_load")
+    assert (one.connections, one.ports) == (1, 17)
     one = cell(of("retail", "lab_db1", scale="smoke", sweeps=["data_load"]), "data_load")
     assert (one.connections, one.ports) == (16, 16)
 

@@ -1,4 +1,4 @@
-"""What the archive says of how long things took on a platform: its newest valid runs of an experiment, a few of them."""
+"""How long things took on a platform, by the archive: a few of the newest valid runs of an experiment."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class ComparedSweep:
-    """``estimated_s`` and ``measured_s`` of all trials that were measured; ``ratios``: least, median and most of a cell."""
+    """Seconds are those of all trials that were measured; ``ratios``: least, median and most of a cell."""
 
     platform: str
     sweep: str

@@ -1,7 +1,7 @@
 """What a Greenplum has and takes, as far as file and facts tell. Pure.
 
-Every session of a client has a process on every segment, and one more there for every further slice of its plan: what is
-said here is the least.
+Every session of a client has a process on every segment, and one more there for every further slice of its plan: what
+is said here is the least.
 """
 
 from __future__ import annotations
