@@ -52,10 +52,9 @@ class Capacity:
 def cpus(platform: Platform) -> int | None:
     """Processors, cores where they are known, of all hosts that do the work; None where the file tells none."""
     hosts, one = len(working_hosts(platform)), placed(platform)
-    if one and not one.is_virtual:
-        return hosts * one.machine.cores
     if one:
-        return hosts * one.size.cpus
+        each = one.size.cpus if one.is_virtual else one.machine.cores
+        return max(1, round(hosts * each * (one.placement.thread_cpus or 1)))
     return hosts * platform.segment_host.cpus if platform.segment_host else None
 
 
