@@ -40,7 +40,7 @@ def test_a_trial_lasts_until_the_next_one_begins() -> None:
     ]
     (found,) = measured_cells("x/y", records, ["db"])
     assert (found.cell, found.label, found.trials) == ("s.a", "s: a", 3)
-    assert (found.whole_s, found.driver_s, found.caches_s) == (13.0 + 7.0, 10.0, 2.0)
+    assert (found.whole_s, found.driver_s) == (13.0 + 7.0, 10.0)
     assert (found.read_bytes, found.written_bytes) == (40_000_000, None)
 
 

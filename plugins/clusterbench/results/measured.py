@@ -87,7 +87,6 @@ def _cell(run: str, records: Sequence[TrialRecord], between_s: float, hosts: Col
         trials=len(records),
         whole_s=median(sum(record.phases_s.values()) for record in records) + between_s,
         driver_s=median(record.phases_s["driver"] for record in records),
-        caches_s=median(record.phases_s.get("cache_state", 0.0) for record in records),
         read_bytes=_disk_bytes(records, hosts, "disk_read_mb_per_s"),
         written_bytes=_disk_bytes(records, hosts, "disk_write_mb_per_s"),
     )

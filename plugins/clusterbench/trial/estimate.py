@@ -12,7 +12,7 @@ from clusterbench.engines.capacity import cpus
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placed import data_disks
-from clusterbench.trial.measured import Kind, Measured, MeasuredCell, Rate, rate, trial_time
+from clusterbench.trial.measured import WARM, Kind, Measured, MeasuredCell, Rate, rate, trial_time
 from clusterbench.trial.needs import CellNeeds, Ground, cell_needs, ground_of, not_had
 from clusterbench.trial.plan import DISK_HEADROOM, Plan
 from clusterbench.workloads import load_workload, not_applicable
@@ -148,7 +148,8 @@ def _cell(trials: Sequence[Trial], unavailable: Mapping[str, str], measured: Mea
         return not_had(trials, why)
     needs = needs_of(workload, first.levels, first.seed)
     guess_s = _guess_s(workload.estimate_s(first.levels), needs, first, ground)
-    time, same = trial_time(first.workload, first.levels, first.seed, measured, guess_s)
+    disk = _disk_bytes_per_s(ground)
+    time, same = trial_time(first.workload, first.levels, first.seed, measured, guess_s, disk)
     found = cell_needs(trials, needs, time, ground)
     return _with_bytes_of(same, found) if same else found
 
@@ -167,7 +168,7 @@ def _guess_s(workload_s: float, needs: Needs, trial: Trial, ground: Ground) -> f
     """
     placement = ground.platform.placement
     times = DENSITY_TIMES[placement.density] if placement and placement.density else 1.0
-    warm = trial.levels.get("cache") in ("warm", "database_warm")
+    warm = trial.levels.get("cache") in WARM
     return workload_s * times + (needs.relation_bytes / _disk_bytes_per_s(ground) if warm else 0.0)
 
 

@@ -18,6 +18,11 @@ from clusterbench.workloads.needs import Needs, needs_of
 SCALED_AT_MOST = 100
 """Times more or fewer bytes. What is farther off says nothing: the one fits into memory, and the other does not."""
 
+DRIVER_BEGINS_S = 1.0
+"""Of a driver's time, what it takes to begin, to connect and to be found to have ended, however little it does."""
+WARM = ("warm", "database_warm")
+"""States of the caches for which tables are read."""
+
 Kind = Literal["measured", "scaled", "guess"]
 
 
@@ -34,7 +39,6 @@ class MeasuredCell:
     whole_s: float
     """From the beginning of a trial to that of the next one."""
     driver_s: float
-    caches_s: float
     read_bytes: int | None = None
     """From the disks of all hosts within the window, as telemetry has it; None where it has not."""
     written_bytes: int | None = None
@@ -75,25 +79,33 @@ class Time:
     """Where it comes from, in words."""
 
 
-def trial_time(
-    workload: str, levels: Mapping[str, Level], seed: int, measured: Measured, guess_s: float
+def trial_time(  # noqa: PLR0917  each is a part of the question
+    workload: str,
+    levels: Mapping[str, Level],
+    seed: int,
+    measured: Measured,
+    guess_s: float,
+    disk_bytes_per_s: float,
 ) -> tuple[Time, MeasuredCell | None]:
     """The time of a trial, and the cell that is the same where one was measured.
 
     Of the same levels: as measured. Else by the one whose words are the same (cold is no measure for warm) and whose
-    bytes are nearest: its driver's time by the bytes, its caches' by the tables', and the rest as it was.
+    bytes are nearest: its driver's time by the bytes, and the rest as it was; what a larger table has more is read into
+    warm caches at the rate of the disks.
     """
     known = [cell for cell in measured.cells if cell.workload == workload]
     same = [cell for cell in known if dict(cell.levels) == dict(levels)]
     if same:
         newest = same[0]
         return Time(newest.whole_s, "measured", f"measured in run {newest.run}"), newest
-    if near := _nearest(workload, levels, seed, known):
+    if near := _nearest(workload, levels, seed, known, disk_bytes_per_s):
         return near, None
     return Time(guess_s, "guess", "a guess, from the papers and from the lab"), None
 
 
-def _nearest(workload: str, levels: Mapping[str, Level], seed: int, known: Sequence[MeasuredCell]) -> Time | None:
+def _nearest(
+    workload: str, levels: Mapping[str, Level], seed: int, known: Sequence[MeasuredCell], disk_bytes_per_s: float
+) -> Time | None:
     own = needs_of(load_workload(workload), levels, seed)
     found = []
     for cell in known:
@@ -106,10 +118,11 @@ def _nearest(workload: str, levels: Mapping[str, Level], seed: int, known: Seque
     if not found:
         return None
     _, cell, other, times = min(found, key=lambda one: one[0])
-    tables = own.relation_bytes / other.relation_bytes if other.relation_bytes else 1.0
-    rest_s = max(0.0, cell.whole_s - cell.driver_s - cell.caches_s - other.search_s)
-    work_s = max(0.0, cell.driver_s - other.declared_s)
-    seconds = rest_s + own.search_s + cell.caches_s * max(1.0, tables) + own.declared_s + work_s * times
+    more = max(0, own.relation_bytes - other.relation_bytes) if levels.get("cache") in WARM else 0
+    rest_s = max(0.0, cell.whole_s - cell.driver_s - other.search_s)  # with the caches
+    begins_s = min(DRIVER_BEGINS_S, cell.driver_s)
+    work_s = max(0.0, cell.driver_s - other.declared_s - begins_s)
+    seconds = rest_s + own.search_s + more / disk_bytes_per_s + own.declared_s + begins_s + work_s * times
     return Time(seconds, "scaled", f"by bytes, {times:.3g} times those of {cell.label!r} in run {cell.run}")
 
 

@@ -17,7 +17,7 @@ from clusterbench.engines.capacity import Capacity
 from clusterbench.hosts.telemetry import LONGEST_S
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placed import memory_bytes
-from clusterbench.trial.measured import Kind, Time
+from clusterbench.trial.measured import WARM, Kind, Time
 from clusterbench.workloads.needs import Needs
 
 EPHEMERAL_PORTS = (32768, 60999)
@@ -126,7 +126,7 @@ def cell_needs(trials: Sequence[Trial], needs: Needs, time: Time, ground: Ground
     servers = needs.load_files if capacity.has_file_servers else 0
     processes = (needs.server_sessions or sessions) * capacity.processes_per_session
     reads = needs.read_bytes
-    if reads is not None and first.levels.get("cache") in ("warm", "database_warm"):
+    if reads is not None and first.levels.get("cache") in WARM:
         reads += needs.relation_bytes  # into the caches, unless they are there already
     files = min(needs.relation_files, capacity.open_files_of_process_max)
     found = CellNeeds(
