@@ -15,7 +15,7 @@ import pytest
 from clusterbench.base.paths import project_root
 from clusterbench.base.words import THIN_SPACE
 from clusterbench.cli.main import main
-from clusterbench.cli.plan import _bytes, _duration
+from clusterbench.cli.plan_tables import bytes_said, duration_said
 
 ROOT = project_root()
 Output = pytest.CaptureFixture[str]
@@ -79,7 +79,7 @@ def test_plan_is_a_table_with_a_row_a_platform(capsys: Output) -> None:
     said = capsys.readouterr().out
     assert "laptop scale, seed 20171002" in said
     for platform in ("lab_db1", "lab_db2"):
-        (row,) = (line for line in said.splitlines() if platform in line)
+        (row,) = (line for line in said.splitlines() if re.match(rf"\W+{platform}\b.*111", line))
         assert [cell.strip() for cell in re.split("[│|]", row) if cell.strip()][:5] == [
             platform,
             "111",
@@ -170,6 +170,51 @@ def test_plan_touches_no_host(project: Path, capsys: Output) -> None:
     assert not (project / "lab").exists()
     assert main(["plan", "key_value"]) == 0
     assert not (project / "lab").exists()
+    assert re.search(
+        r"time of the trials   \d+ min guess; all are guesses: no archive was read: .*connections.json: no such file",
+        capsys.readouterr().out,
+    )
+
+
+def test_plan_says_by_sweep_what_the_cells_need(capsys: Output) -> None:
+    """Few lines for 40 cells; --cells has them all."""
+    chosen = [
+        "plan",
+        "key_value",
+        "--platform",
+        "greenplum_cluster",
+        "--scale",
+        "full",
+        "--sweep",
+        "statement",
+        "--guess",
+    ]
+    assert main(chosen) == 0
+    said = capsys.readouterr().out
+    (row,) = (line for line in said.splitlines() if line.startswith(" statement "))
+    assert row.split()[1:3] == ["40", "200"]
+    assert "651.9 MB" in row
+    assert row.split()[-1] == "guess"
+    assert "disk of segment (4 hosts, each): " in said
+    assert main([*chosen, "--cells"]) == 0
+    listed = capsys.readouterr().out
+    assert len(re.findall(r"^ statement: \w.* guess *$", listed, re.MULTILINE)) == 40
+
+
+def test_plan_refuses_with_number_and_remedy_and_says_so_by_its_status(project: Path, capsys: Output) -> None:
+    file = project / "include/platforms/order_entry_native.yaml"
+    file.write_text(file.read_text().replace('max_connections: "1250"', 'max_connections: "600"'))
+    chosen = ["plan", "order_entry", "--platform", "order_entry_native", "--scale", "full", "--guess"]
+    assert main(chosen) == 1
+    said = capsys.readouterr().out
+    assert "REFUSED: 1 of 11" in " ".join(said.split())
+    assert (
+        "order_entry_native: REFUSED (clients: 1024 clients; utilisation: 77 % CPU; utilisation: 85 % CPU): 1,024 "
+        "sessions on the server at once, and it takes 597 (max_connections 600 in its file, less 3 for superusers); "
+    ) in said
+    assert main([*chosen, "--json"]) == 1
+    (refused,) = json.loads(capsys.readouterr().out)["estimates"][0]["refused"]
+    assert refused["cells"] == ["clients.clients_1024", "utilisation.cpu_percent_77", "utilisation.cpu_percent_85"]
 
 
 # What is wrong.
@@ -288,11 +333,11 @@ def test_program_ends_with_the_status_and_no_traceback(project: Path) -> None:
     ],
 )
 def test_bytes_are_said_short(count: int, said: str) -> None:
-    assert _bytes(count) == said
+    assert bytes_said(count) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2.0 h")]
 )
 def test_durations_are_said_short(seconds: float, said: str) -> None:
-    assert _duration(seconds) == said
+    assert duration_said(seconds) == said

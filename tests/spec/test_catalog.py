@@ -22,7 +22,8 @@ from clusterbench.spec import SCALES
 from clusterbench.spec.by_name import engine_names, workload_names
 from clusterbench.spec.catalog import Catalog, is_offered
 from clusterbench.spec.placed import placed
-from clusterbench.trial.plan import estimate, make_plan, read_choices
+from clusterbench.trial.estimate import estimate
+from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.workloads import Workload, load_workload
 from clusterbench.workloads.tpcds import data
 from clusterbench_lab.cgroups import SERVERS

@@ -13,7 +13,8 @@ from clusterbench.spec.host_settings import items
 from clusterbench.spec.placed import Placed, contradictions, density, even_share, placed
 from clusterbench.spec.placement import Machine, Size
 from clusterbench.spec.placement_rules import PracticeCheck, check_practices
-from clusterbench.trial.plan import estimate, make_plan, read_choices
+from clusterbench.trial.estimate import estimate
+from clusterbench.trial.plan import make_plan, read_choices
 
 CATALOG = Catalog(project_root())
 PLATFORMS = {path.stem: CATALOG.read_platform(path) for path in CATALOG.platform_files}

@@ -17,7 +17,7 @@ from clusterbench.base.records import Trial
 from clusterbench.engines import engine_class
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial.plan import Choices, Plan, estimate, make_plan, read_choices
+from clusterbench.trial.plan import Choices, Plan, make_plan, read_choices
 from clusterbench.workloads import load_workload, why_not
 from tests import FIXTURES
 
@@ -359,36 +359,3 @@ def test_every_wrong_choice_is_told_at_once(key_value: Experiment) -> None:
     with pytest.raises(SpecError) as caught:
         read_choices(key_value, {"seed": -1, "repetitions": -1})
     assert len(caught.value.problems) == 2
-
-
-# Estimates.
-
-
-def test_estimate_counts_trials_and_those_that_this_engine_cannot_do(key_value: Experiment) -> None:
-    (one,) = estimate(planned(key_value, scale="laptop"), CATALOG)
-    assert (one.platform, one.trials, one.not_applicable) == ("lab_db1", 111, 21)
-
-
-def test_estimate_of_bytes_is_rows_by_their_width_with_room_to_build(key_value: Experiment) -> None:
-    (one,) = estimate(planned(key_value, scale="laptop"), CATALOG)
-    assert one.dataset_bytes == (100_000 + 300_000 + 1_000_000) * 570
-    assert one.disk_needed_bytes == int(one.dataset_bytes * 1.3)
-
-
-def test_estimate_of_full_scale_says_terabytes_and_hours_beforehand(key_value: Experiment) -> None:
-    (one,) = estimate(planned(key_value, scale="full"), CATALOG)
-    assert one.dataset_bytes == sum((1, 10, 50, 100, 150, 200, 250, 500, 1000)) * MILLION * 570
-    assert one.dataset_bytes > 1e12
-    assert one.estimate_s > 3600
-
-
-def test_estimate_grows_with_repetitions_but_data_is_generated_once(key_value: Experiment) -> None:
-    (one,) = estimate(planned(key_value, scale="laptop", repetitions=1), CATALOG)
-    (ten,) = estimate(planned(key_value, scale="laptop", repetitions=10), CATALOG)
-    generation_s = one.dataset_bytes / 100e6
-    assert ten.dataset_bytes == one.dataset_bytes
-    assert ten.estimate_s - generation_s == pytest.approx(10 * (one.estimate_s - generation_s))
-
-
-def test_estimate_is_one_a_platform(key_value: Experiment) -> None:
-    assert [one.platform for one in estimate(planned(key_value, platforms=BOTH), CATALOG)] == BOTH

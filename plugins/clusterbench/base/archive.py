@@ -38,6 +38,8 @@ MANIFEST = "manifest.json"
 STARTED = "started.json"
 PROBE = "_doctor/conditional_write"
 CHUNK_BYTES = 1 << 20
+OBJECT_BYTES_MAX = 5 * 2**30
+"""Of an object that is written by one request, as ``put_new`` does: S3 takes no more."""
 AT_ONCE = 16
 """Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"

@@ -110,8 +110,18 @@ class Dataset:
     """Made and removed by every trial, because making it is what is measured; ``bytes_expected`` is all it takes."""
     space: str = ""
     """What those bytes are, in words."""
+    files_work_bytes: int = 0
+    """Beside the load files on the ETL host, while they are made."""
+    files_at_once: int = 1
+    """That are made at the same time."""
     version: str = "1"
     """Another text here, other rows: a table of another version is made anew."""
+
+    @property
+    def made_bytes(self) -> int:
+        """What is made before the first trial: the table, the load files, or both."""
+        tables = self.is_loaded_by_trial or self.is_of_trial
+        return self.files_bytes + (0 if tables else self.bytes_expected)
 
 
 def too_small(platform: str, dataset: Dataset, free_bytes: int) -> str:

@@ -1,63 +1,105 @@
-"""``clusterbench plan``: what a run would do, without touching a host."""
+"""``clusterbench plan``: what a run would do, and what of it cannot be, without touching a host."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
+from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.paths import project_root
-from clusterbench.cli import rehearsal
-from clusterbench.cli.common import OK, add_choices, chosen
+from clusterbench.cli import plan_tables, rehearsal
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, store
+from clusterbench.results.measured import read_measured
+from clusterbench.results.plan_compared import compare_plan
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
-from clusterbench.spec.placed import placed
-from clusterbench.spec.placement_rules import check_practices, described
-from clusterbench.trial.plan import estimate, make_plan, read_choices
+from clusterbench.spec.placement_rules import described
+from clusterbench.trial.estimate import estimate
+from clusterbench.trial.measured import Measured
+from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.trial.rehearsal import scale_of
 
 if TYPE_CHECKING:
-    from clusterbench.trial.plan import Estimate, Plan
+    from clusterbench.trial.estimate import Estimate
+    from clusterbench.trial.plan import Plan
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     plan = commands.add_parser("plan", help="show trials, bytes, disk and time, without touching a host")
     add_choices(plan)
+    plan.add_argument("--cells", action="store_true", help="every cell by itself, not by sweep")
     plan.add_argument("--trials", action="store_true", help="list every trial in its order")
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
+    plan.add_argument("--guess", action="store_true", help="ask no archive: times as if nothing had run yet")
+    plan.add_argument(
+        "--compare-with", metavar="RUN", help=f"how far off the plan was of this run, with its choices: {RUN_HELP}"
+    )
     plan.set_defaults(command=_plan)
 
 
 def _plan(options: argparse.Namespace) -> int:
+    """Exits with 1 where something is refused."""
     catalog = Catalog(project_root())
     experiment = catalog.experiment(options.experiment)
+    if options.compare_with:
+        return _compare(options, catalog)
     plan = make_plan(experiment, read_choices(experiment, chosen(options)), catalog)
-    estimates = estimate(plan, catalog)
+    measured = {name: _measured(experiment.experiment, name, guess=options.guess) for name in plan.trials}
+    estimates = estimate(plan, catalog, measured)
     platforms = [catalog.platform(name) for name in plan.trials]
     rehearsed = rehearsal.of_plan(plan, experiment, catalog)
+    status = FAILED if any(one.refused for one in estimates) else OK
     if options.json:
         _print_json(plan, estimates, platforms, rehearsed)
-        return OK
-    _print_table(
-        f"{experiment.title}, {scale_of(plan.choices.model_dump())} scale, seed {plan.choices.seed}", estimates
-    )
+        return status
+    title = f"{experiment.title}, {scale_of(plan.choices.model_dump())} scale, seed {plan.choices.seed}"
+    plan_tables.print_summary(title, estimates)
     for line in rehearsal.lines(rehearsed) if rehearsed else []:
         print(line)
-    _print_notes(platforms)
+    for one in estimates:
+        plan_tables.print_needs(one, each=options.cells)
+        plan_tables.print_basis(one, measured[one.platform].why_none)
+        plan_tables.print_refused(one)
+    plan_tables.print_notes(platforms)
+    _print_not_applicable(plan)
+    if options.trials:
+        _print_trials(plan)
+    return status
+
+
+def _print_not_applicable(plan: Plan) -> None:
     for name, trials in plan.trials.items():
         for (sweep, why), count in plan.refused(name).items():
             planned = sum(trial.sweep == sweep for trial in trials)
             print(f"{name}: {sweep}: not applicable, {count} of {planned} trials: {why}")
-    if options.trials:
-        for name, trials in plan.trials.items():
-            for number, trial in enumerate(trials, 1):
-                why = f": not applicable: {trial.not_applicable}" if trial.not_applicable else ""
-                print(f"{name} {number:4d} {trial.id:60} {trial.label}{why}")
+
+
+def _measured(experiment: str, platform: str, *, guess: bool) -> Measured:
+    """Nothing where no archive is known, or it does not answer; then it says why."""
+    if guess:
+        return Measured(why_none="the archive was not asked (--guess)")
+    try:
+        return read_measured(store(), experiment, platform)
+    except ClusterbenchError as error:
+        return Measured(why_none=f"no archive was read: {str(error).splitlines()[0]}")
+
+
+def _compare(options: argparse.Namespace, catalog: Catalog) -> int:
+    if given := sorted(chosen(options)):
+        raise ArchiveError(f"plan: --compare-with takes the choices of the run itself; leave out {', '.join(given)}")
+    archive = archive_of(options.compare_with)
+    if archive.experiment != options.experiment:
+        raise ArchiveError(
+            f"plan: run {archive.name} is of experiment {archive.experiment!r}, not of {options.experiment!r}"
+        )
+    found = compare_plan(archive, catalog)
+    if options.json:
+        print(json.dumps(found.as_json(), indent=1, sort_keys=True))
+    else:
+        plan_tables.print_comparison(found, each=options.cells)
     return OK
 
 
@@ -66,7 +108,7 @@ def _print_json(
 ) -> None:
     said = {
         **plan.as_json(),
-        "estimates": [asdict(one) for one in estimates],
+        "estimates": [_as_json(one) for one in estimates],
         "without_hosts": {platform.platform: platform.without_hosts for platform in platforms},
         "placements": {platform.platform: described(platform) for platform in platforms},
         "neighbours": {platform.platform: list(platform.neighbours) for platform in platforms},
@@ -75,51 +117,13 @@ def _print_json(
     print(json.dumps(said, indent=1, sort_keys=True))
 
 
-def _print_table(title: str, estimates: Sequence[Estimate]) -> None:
-    table = Table(title=title)
-    for column in ("platform", "trials", "not applicable", "data", "disk needed", "load files", "about"):
-        table.add_column(column, justify="left" if column == "platform" else "right")
-    for one in estimates:
-        table.add_row(
-            one.platform,
-            str(one.trials),
-            str(one.not_applicable),
-            _bytes(one.dataset_bytes),
-            _bytes(one.disk_needed_bytes),
-            _bytes(one.files_bytes) if one.files_bytes else "none",
-            _duration(one.estimate_s),
-        )
-    Console().print(table)
+def _as_json(one: Estimate) -> Mapping[str, Any]:
+    refused = [{"why": why, "cells": [cell.cell for cell in cells]} for why, cells in one.refused]
+    return {**asdict(one), "refused": refused}
 
 
-def _print_notes(platforms: Sequence[Platform]) -> None:
-    for platform in platforms:
-        if note := platform.without_hosts:
-            print(f"{platform.platform}: {note}")
-        if platform.neighbours:
-            names = ", ".join(platform.neighbours)
-            print(f"{platform.platform}: beside every trial its neighbours are under the same load: {names}")
-    for platform in platforms:
-        _print_placement(platform)
-
-
-def _print_placement(platform: Platform) -> None:
-    """Where its hosts are, and what the papers' best practices say of that."""
-    if not (one := placed(platform)):
-        return
-    print(f"\n{platform.platform}: {one.say()}")
-    for judged in check_practices(one):
-        print(f"  {judged.level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if count >= size:
-            return f"{count / size:,.1f} {unit}"
-    return f"{count:,} B"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+def _print_trials(plan: Plan) -> None:
+    for name, trials in plan.trials.items():
+        for number, trial in enumerate(trials, 1):
+            why = f": not applicable: {trial.not_applicable}" if trial.not_applicable else ""
+            print(f"{name} {number:4d} {trial.id:60} {trial.label}{why}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clusterbench.base.connections import Connection
     from clusterbench.base.datasets import Storage
     from clusterbench.base.sql import Dialect
+    from clusterbench.engines.capacity import Capacity
     from clusterbench.engines.flush import Flushed
     from clusterbench.hosts.fleet import Fleet
     from clusterbench.spec.platform import Platform
@@ -123,6 +124,10 @@ class Engine(Protocol):
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         """As ``unavailable``, as far as file and facts tell; without facts it is what the plan can know."""
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
+        """What it has and takes, as far as file and facts tell, for a plan."""
 
     def set_up(self) -> None:
         """Bring the deployment into the state that its file declares; again and again with the same end."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from clusterbench import __version__
 from clusterbench.base.connections import HISTORY
-from clusterbench.base.datasets import too_small
+from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import (
     ArchiveError,
     ClusterbenchError,
@@ -221,13 +221,32 @@ def _flushed(platform: str) -> str:
 
 
 def generate_data(run: Run, platform: str) -> None:
-    """Make every dataset of the plan that is not there yet, each once and resumable by slice."""
+    """Make every dataset of the plan that is not there yet, each once and resumable by slice.
+
+    How long it took is archived for later plans, but of what an earlier try or run had begun.
+    """
+    made: list[dict[str, Any]] = []
     with run.testbed(platform) as testbed:
         for workload, dataset in run.plan().datasets(platform, testbed.unavailable):
             for engine in testbed.engines.values():  # in turn: they may share files on the ETL host
+                is_anew = not _is_begun(workload, dataset, engine)
                 begun = time.monotonic()
                 load_workload(workload).generate(dataset, engine)
-                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, time.monotonic() - begun)
+                seconds = time.monotonic() - begun
+                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, seconds)
+                if is_anew:
+                    made.append({"workload": workload, **_size_of(dataset), "seconds": round(seconds, 3)})
+    run.archive.put_json(f"platforms/{platform}/generated.json", {"datasets": made})
+
+
+def _is_begun(workload: str, dataset: Dataset, engine: Engine) -> bool:
+    if load_workload(workload).is_generated(dataset, engine):
+        return True
+    return not dataset.is_loaded_by_trial and as_database(engine).stored_bytes(dataset.table) > 0
+
+
+def _size_of(dataset: Dataset) -> dict[str, Any]:
+    return {"table": dataset.table, "bytes": dataset.made_bytes}
 
 
 def validate_data(run: Run, platform: str) -> list[Trial]:
@@ -236,6 +255,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     Returns the trials that may now be measured, in their order.
     """
     by_suite: dict[str, list[dict[str, object]]] = {}
+    inspected: list[dict[str, Any]] = []
     plan = run.plan()
     with run.testbed(platform) as testbed:
         looks = [
@@ -244,7 +264,10 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             for engine in testbed.engines.values()
         ]
         for workload, dataset, engine in looks:
+            begun = time.monotonic()
             seen = load_workload(workload).inspect(dataset, engine)
+            seconds = round(time.monotonic() - begun, 3)
+            inspected.append({"workload": workload, **_size_of(dataset), "seconds": seconds})
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
             by_suite.setdefault(dataset.name, []).append(with_expected_checksum(run, workload, dataset, facts_found))
@@ -255,7 +278,11 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
     run.archive.put_json(
         f"platforms/{platform}/data.json",
-        {"datasets": by_suite, "verdicts": [verdict.as_json() for verdict in verdicts]},
+        {
+            "datasets": by_suite,
+            "verdicts": [verdict.as_json() for verdict in verdicts],
+            "inspected": inspected,
+        },
     )
     if not validation.passed(verdicts):
         raise DatasetError(validation.failures(f"platform {platform!r}: the data", verdicts) + "\nNothing was measured")

@@ -15,6 +15,8 @@ from clusterbench.spec.platform import Hadoop, Platform, Worker
 
 MEMORY_PERCENT = 94
 """Of a machine's memory, that its VMs may have. Paper 002, Best Practices."""
+ONLY_PLANNED = {"data_disk_gb"}
+"""What is nothing of a run's facts: free space is looked at instead."""
 UNITS = {"cpus": "CPUs", "memory_gib": "GiB of memory", "data_disks": "data disks"}
 
 
@@ -63,10 +65,10 @@ class Placed:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "machine": self.machine.model_dump(),
+            "machine": self.machine.model_dump(exclude=ONLY_PLANNED),
             "machines": self.machines,
             "vms_per_machine": self.placement.vms_per_machine,
-            "host": self.size.model_dump(),
+            "host": self.size.model_dump(exclude=ONLY_PLANNED),
             "hosts": self.hosts,
             "slots": self.slots,
             "density": density(self.machine, self.cpus) if self.is_virtual else None,
@@ -130,6 +132,25 @@ def memory_bytes(platform: Platform) -> int | None:
         return round(one.hosts * one.size.memory_gib * 2**30) if one.size.memory_gib else None
     claim, hosts = platform.segment_host, platform.hosts_with("segment")
     return claim.memory_gb * len(hosts) * 2**30 if claim and hosts else None
+
+
+def host_memory_bytes(platform: Platform) -> int | None:
+    """Of each host that does the work; None where the file does not tell."""
+    if platform.segment_host:
+        return platform.segment_host.memory_gb * 2**30
+    if platform.hadoop and platform.hadoop.worker:
+        return int(platform.hadoop.worker.memory_gib * 2**30)
+    one = placed(platform)
+    return int(one.size.memory_gib * 2**30) if one and one.size.memory_gib else None
+
+
+def data_disks(platform: Platform) -> tuple[int | None, int | None]:
+    """How many each host that does the work has, and bytes of all of them together, as far as the file tells."""
+    worker, one = platform.hadoop.worker if platform.hadoop else None, placed(platform)
+    told = platform.segment_host or worker or (one.size if one else None)
+    if told is None or told.data_disks is None:
+        return None, None
+    return told.data_disks, told.data_disks * told.data_disk_gb * 10**9 if told.data_disk_gb else None
 
 
 def cpu_limit(platform: Platform) -> float | None:
@@ -241,7 +262,12 @@ def _stated(platform: Platform) -> dict[str, tuple[str, float | None]] | None:
 
 
 def _whole(machine: Machine) -> Size:
-    return Size(cpus=machine.threads, memory_gib=machine.memory_gib, data_disks=machine.data_disks)
+    return Size(
+        cpus=machine.threads,
+        memory_gib=machine.memory_gib,
+        data_disks=machine.data_disks,
+        data_disk_gb=machine.data_disk_gb,
+    )
 
 
 def _more(size: Size | Machine) -> str:

@@ -12,6 +12,8 @@ from clusterbench.spec.loading import Strict
 Cpus = Annotated[int, Field(ge=1, le=10_000)]
 Memory = Annotated[float, Field(gt=0, le=100_000)]
 Disks = Annotated[int, Field(ge=0, le=1000)]
+DiskSize = Annotated[int, Field(ge=1, le=1_000_000)]
+"""In GB, of 10⁹ bytes, as disks are sold."""
 CpuShare = Literal["cores", "threads"]
 Density = Literal["ideal", "base", "oversubscribed"]
 
@@ -33,6 +35,7 @@ class Machine(Strict):
     threads_per_core: Annotated[int, Field(ge=1, le=8)]
     memory_gib: Memory | None = None
     data_disks: Disks | None = None
+    data_disk_gb: DiskSize | None = None
     nics: Annotated[int, Field(ge=1, le=100)] | None = None
 
     @property
@@ -51,6 +54,7 @@ class Size(Strict):
     """As that system counts them: vCPUs, or hardware threads."""
     memory_gib: Memory | None = None
     data_disks: Disks | None = None
+    data_disk_gb: DiskSize | None = None
 
 
 class Placement(Strict):

@@ -11,7 +11,7 @@ from clusterbench.base.errors import suggest
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.leave import Leave
 from clusterbench.spec.loading import Strict
-from clusterbench.spec.placement import Placement
+from clusterbench.spec.placement import DiskSize, Placement
 from clusterbench.spec.roles import DRIVERS, Role
 from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
@@ -48,6 +48,8 @@ class Hardware(Strict):
     """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gb: Annotated[int, Field(ge=1, le=100_000)]
     data_disks: Annotated[int, Field(ge=0, le=1000)] | None = None
+    data_disk_gb: DiskSize | None = None
+    """Of each, for a plan; set-up looks at what is free."""
 
 
 class Worker(Strict):
@@ -56,6 +58,8 @@ class Worker(Strict):
     cpus: Annotated[int, Field(ge=1, le=10_000)]
     memory_gib: Annotated[float, Field(gt=0, le=100_000)]
     data_disks: Annotated[int, Field(ge=1, le=1000)]
+    data_disk_gb: DiskSize | None = None
+    """Of each, for a plan; every trial looks at what is free."""
 
 
 class Hadoop(Strict):

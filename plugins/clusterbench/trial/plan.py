@@ -16,7 +16,6 @@ from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import Level
 from clusterbench.base.records import Trial
-from clusterbench.engines import engine_class
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
@@ -244,48 +243,5 @@ def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     return [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a plan needs of one platform before anything is touched."""
-
-    platform: str
-    trials: int
-    not_applicable: int
-    dataset_bytes: int
-    disk_needed_bytes: int
-    files_bytes: int
-    """Load files, on the ETL host, or on each host that makes them."""
-    estimate_s: float
-
-
 DISK_HEADROOM = 1.3
 """Free space for write-ahead log, sorting of index builds and the index built twice, over the finished data."""
-
-GENERATION_BYTES_PER_S = 100_000_000
-"""What one core of the lab generated (facts: 0.45 M rows/s); a full-scale cluster has many."""
-
-
-def estimate(plan: Plan, catalog: Catalog) -> list[Estimate]:
-    """Trials, bytes and time of each platform of the plan."""
-    estimates = []
-    for name, trials in plan.trials.items():
-        platform = catalog.platform(name)
-        unavailable = engine_class(platform.engine).unavailable_on(platform, {})
-        possible = [trial for trial in trials if not why_not(trial, unavailable)]
-        datasets = [dataset for _, dataset in plan.datasets(name, unavailable)]
-        engines = 1 + len(platform.neighbours)
-        dataset_bytes = engines * sum(dataset.bytes_expected for dataset in datasets)
-        of_trials = max((dataset.bytes_expected for dataset in plan.made_by_trials(name, unavailable)), default=0)
-        measured_s = sum(load_workload(trial.workload).estimate_s(trial.levels) for trial in possible)
-        estimates.append(
-            Estimate(
-                platform=name,
-                trials=len(trials),
-                not_applicable=len(trials) - len(possible),
-                dataset_bytes=dataset_bytes + of_trials,
-                disk_needed_bytes=int(dataset_bytes * DISK_HEADROOM) + of_trials,
-                files_bytes=sum(dataset.files_bytes for dataset in datasets),
-                estimate_s=measured_s + dataset_bytes / GENERATION_BYTES_PER_S,
-            )
-        )
-    return estimates

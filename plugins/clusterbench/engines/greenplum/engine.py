@@ -13,8 +13,10 @@ from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
 from clusterbench.base.sql import Dialect, statement
 from clusterbench.engines import BulkLoad, instances
+from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.greenplum import (
     caches,
+    capacity,
     cluster,
     loading,
     logs,
@@ -55,6 +57,10 @@ class Greenplum(Postgres):
         storage = tables.unavailable(facts)
         lacks = without_orca | work_mem | serializable | autovacuum | storage
         return without_hosts(platform) | pooler.unavailable(facts) | lacks
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
+        return capacity.capacity(platform, facts)
 
     # Facts.
 
@@ -116,7 +122,7 @@ class Greenplum(Postgres):
 
     def parallelism(self) -> int:
         """Two statements at once: every one of them runs on all segments already."""
-        return 2
+        return capacity.STATEMENTS_AT_ONCE
 
     def segments(self) -> int:
         return sum(i.is_primary_segment for i in self.instances())

@@ -155,19 +155,25 @@ class Configuration:
     def _settings(self, site: str, values: Mapping[str, object]) -> dict[str, str]:
         return {name: string.Template(value).substitute(values) for name, value in _properties(site)}
 
-    def _own(self, name: str) -> str:
-        """A setting that others follow from: the platform's own, or the template's."""
+    def setting(self, name: str) -> str:
+        """A setting that is a plain value: the platform's own, or the template's."""
         declared = dict(_properties(site_of(name)))
         return self.platform.settings.get(name) or declared[name]
 
-    def _container_mb(self, size: str, options: str) -> int:
-        """As the platform sets it, or as its heap needs it."""
-        chosen = self.platform.settings.get(size)
-        return int(chosen) if chosen else container_mb(self._own(options))
+    @property
+    def node_mb(self) -> int:
+        """What the containers of a worker may take together."""
+        map_mb, reduce_mb, am_mb = self._containers_mb()
+        return self.slots * (map_mb + reduce_mb) + am_mb
+
+    def _containers_mb(self) -> list[int]:
+        """Of ``CONTAINERS``: as the platform sets them, or as their heaps need it."""
+        own = self.platform.settings
+        return [int(own[size]) if size in own else container_mb(self.setting(options)) for size, options in CONTAINERS]
 
     def _values(self, host: str) -> dict[str, object]:
         directory, disks = self.directories[host], self.data_dirs(host)
-        map_mb, reduce_mb, am_mb = (self._container_mb(size, options) for size, options in CONTAINERS)
+        map_mb, reduce_mb, am_mb = self._containers_mb()
         return {
             "directory": directory,
             "address": self.addresses[host],
@@ -187,7 +193,7 @@ class Configuration:
             "map_mb": map_mb,
             "reduce_mb": reduce_mb,
             "am_mb": am_mb,
-            "node_mb": self.slots * (map_mb + reduce_mb) + am_mb,
+            "node_mb": self.node_mb,
             "node_vcores": 2 * self.slots + 1,
             "reduce_share": f"{reduce_mb / (map_mb + reduce_mb):.2f}",
         }

@@ -8,8 +8,9 @@ from typing import Any
 from clusterbench.base.capabilities import EVERYTHING
 from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
+from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
-from clusterbench.engines.hadoop import daemons, hdfs, health, settings, yarn
+from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
@@ -34,6 +35,10 @@ class HadoopCluster(Cluster):
             f"replicas_{count}": f"{count} replicas cannot be kept apart: the workers are on {machines} machines"
             for count in range(machines + 1, REPLICAS_MAX + 1)
         }
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:  # noqa: ARG003  as the protocol
+        return capacity.capacity(platform)
 
     # Set-up and its end.
 

@@ -8,9 +8,11 @@ from typing import Any
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
 from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
 from clusterbench.engines.postgres import (
     caches,
+    capacity,
     driver_role,
     flush,
     loading,
@@ -49,6 +51,10 @@ class Postgres(Server):
                 "compression": "PostgreSQL has no compresstype and compresslevel; only Greenplum and its family have",
             }
         )
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
+        return capacity.capacity(platform, facts)
 
     # Set-up, facts and settings.
 
@@ -116,7 +122,8 @@ class Postgres(Server):
         return space.stored_bytes(self, table)
 
     def parallelism(self) -> int:
-        return int(self.on_host("nproc", "coreutils must be there")) if self.platform.database_hosts else 4
+        known = self.platform.database_hosts
+        return int(self.on_host("nproc", "coreutils must be there")) if known else capacity.CONNECTIONS
 
     def segments(self) -> int:
         return 1

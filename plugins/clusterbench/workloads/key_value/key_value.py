@@ -32,6 +32,7 @@ from clusterbench.workloads import (
     settings_not_applicable,
     storage_not_applicable,
 )
+from clusterbench.workloads.needs import LOG_LINE_BYTES, PAGE_BYTES, Needs
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -52,6 +53,9 @@ SHARES: Shares = {
 CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
 """Up to here DuckDB computes the checksum anew (some 4 s a million rows); above, earlier runs know it."""
 POOL_SIZE = 50
+LOOKUP_PAGES = 5
+"""That a lookup reads through the index: four of it, down to a billion rows, and one of the table."""
+ANSWER_BYTES = 480
 
 SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
 INDEX = {"enable_seqscan": "off"}
@@ -213,6 +217,23 @@ class KeyValue(KeyValueData):
             return 5 + lookups * int(levels["rows"]) * ROW_BYTES / 10e9
         return 5 + lookups * 1e-4 + (10 if levels["cache"] != "warm" else 0)
 
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        clients, each = int(levels["clients"]), int(levels["lookups_per_client"])
+        table_bytes = self.dataset(levels, seed).bytes_expected
+        log_bytes = clients * each * LOG_LINE_BYTES
+        by_scan = levels["access"] == "scan"
+        return Needs(
+            sessions=clients,
+            server_sessions=_pooled(levels)[1] if levels["pooling"] == "pgbouncer" else None,
+            reconnections=clients * (each - 1) if levels["session"] == "per_lookup" else 0,
+            read_bytes=clients * each * (table_bytes if by_scan else LOOKUP_PAGES * PAGE_BYTES),
+            written_bytes=0,
+            relation_bytes=table_bytes,
+            relation_files=2,
+            output_bytes=max(log_bytes, int(levels["answers_checked"]) * ANSWER_BYTES),
+            client_bytes=log_bytes,
+        )
+
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings)
         settings |= SCAN if trial.levels["access"] == "scan" else INDEX
@@ -235,8 +256,7 @@ class KeyValue(KeyValueData):
         pooled = trial.levels["pooling"] == "pgbouncer"
         clients = int(trial.levels["clients"])
         if pooled:
-            plain = trial.levels["statement"] in UNPREPARED
-            engine.start_pooler("transaction" if plain else "session", min(POOL_SIZE, clients) if plain else clients)
+            engine.start_pooler(*_pooled(trial.levels))
         load = pgbench.ScriptLoad(
             script=self._script(trial),
             clients=clients,
@@ -283,6 +303,12 @@ class KeyValue(KeyValueData):
             return "".join(f"{self._lookup(trial, str(key))};\n" for key in keys)
         prepare = self._prepare(trial) + ";\n"
         return "BEGIN;\n" + prepare + "".join(f"EXECUTE lookup({key});\n" for key in keys) + "COMMIT;\n"
+
+
+def _pooled(levels: Mapping[str, Level]) -> tuple[str, int]:
+    """What is pooled, and how many sessions the pooler has with the server."""
+    clients = int(levels["clients"])
+    return ("transaction", min(POOL_SIZE, clients)) if levels["statement"] in UNPREPARED else ("session", clients)
 
 
 def index_of(table: str) -> str:

@@ -27,6 +27,7 @@ from clusterbench.workloads import (
     settings_chosen,
     settings_not_applicable,
 )
+from clusterbench.workloads.needs import LOG_LINE_BYTES, Needs
 from clusterbench.workloads.order_entry import consistency, data, mix, readings, transactions
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ PROBES = 16
 """About how many of its first, short steps a search for a utilisation lasts."""
 CHECK_S_PER_WAREHOUSE = 0.3
 """Before and after, measured in the lab."""
+TRANSACTIONS_PER_CLIENT_S_MAX = 200
+"""One in 5 ms is fast; for the room that the driver's log takes on the client host."""
 
 
 class OrderEntry:
@@ -139,11 +142,25 @@ class OrderEntry:
         return settings_not_applicable(self.factors, levels, unavailable) or cache_not_applicable(levels, unavailable)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
-        steps = PROBES * (int(levels["probe_s"]) + 3) if levels["cpu_percent"] else 0
+        steps = _search_s(levels)
         checked = min(int(levels["warehouses"]), int(levels["checked_warehouses"]))
         caches = 15 if levels["cache"] != "ramped_up" else 0
         return (
             10 + steps + int(levels["ramp_up_s"]) + int(levels["window_s"]) + checked * CHECK_S_PER_WAREHOUSE + caches
+        )
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        """What is read and written depends on how many transactions there are in the time."""
+        dataset, clients = self.dataset(levels, seed), int(levels["clients"])
+        declared_s = float(int(levels["ramp_up_s"]) + int(levels["window_s"]) + pgbench.BEYOND_WINDOW_S)
+        return Needs(
+            sessions=clients,
+            relation_bytes=dataset.bytes_expected,
+            relation_files=len(data.relations(dataset)),
+            output_bytes=pgbench_log.LOG_KEPT_BYTES_MAX,
+            client_bytes=int(declared_s * clients * TRANSACTIONS_PER_CLIENT_S_MAX * LOG_LINE_BYTES),
+            declared_s=declared_s,
+            search_s=_search_s(levels),
         )
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
@@ -252,6 +269,11 @@ class OrderEntry:
 
     def restore(self, trial: Trial, engine: Database) -> None:  # noqa: ARG002  as every workload has it
         engine.reset_session()
+
+
+def _search_s(levels: Mapping[str, Level]) -> float:
+    """The search for a utilisation, where one is declared."""
+    return PROBES * (int(levels["probe_s"]) + 3.0) if levels["cpu_percent"] else 0.0
 
 
 def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import COMPRESSION, STORAGE, generation, kept, storage_not_applicable
 from clusterbench.workloads.etl_files import etl_host
+from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.retail import load_files, order_lineitems
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class DataLoad:
             made,
             name="order_lineitems_files",
             files_bytes=rows * order_lineitems.FILE_LINE_BYTES,
+            files_at_once=load_files.AT_ONCE,
             is_loaded_by_trial=True,
         )
 
@@ -86,6 +88,16 @@ class DataLoad:
         rows = int(levels["rows"])
         bytes_per_s = 661e6 if rows >= order_lineitems.PAPER_ROWS_MIN else 60e6
         return 10 + 2 * rows * order_lineitems.FILE_LINE_BYTES / bytes_per_s
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        """The table, and as much of it once more in the write-ahead log."""
+        dataset = self.dataset(levels, seed)
+        return Needs(
+            load_files=load_files.FILES,
+            read_bytes=dataset.files_bytes,
+            written_bytes=2 * dataset.bytes_expected,
+            relation_files=order_lineitems.files_of(len(dataset.storage.partitions), str(levels["storage"])),
+        )
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         """An empty table, and files that are not in memory."""

@@ -106,6 +106,12 @@ def partitions() -> tuple[Partition, ...]:
     return (*monthly, *weekly)
 
 
+def files_of(parts: int, layout: str) -> int:
+    """Files of so many partitions on one instance: one each, or one for each of their columns."""
+    columns = statement("order_lineitems", "columns").replace("numeric(10, 2)", "numeric").count(",") + 1
+    return parts * (columns if layout == "append_column" else 1)
+
+
 def partitions_of_last_year() -> list[Partition]:
     return [part for part in partitions() if part.start >= LAST_YEAR]
 

@@ -12,6 +12,8 @@ class PartialScan(RetailScan):
 
     title = "PartialScanSQL"
     statement = "partial_scan"
+    spilled_bytes_per_row = 50
+    """Customer, month and sum, with the header of a row: all of it, where no group fits into memory."""
 
     def partitions(self) -> list[Partition]:
         return order_lineitems.partitions_of_last_year()

@@ -33,6 +33,7 @@ from clusterbench.workloads import (
     settings_not_applicable,
     storage_not_applicable,
 )
+from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.retail import order_lineitems
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ class RetailScan:
             setting="statement_mem",
         ),
     }
+
+    spilled_bytes_per_row: int = 0
+    """Of sorts and hashes larger than memory, written to temporary files for each row that is read."""
 
     def partitions(self) -> list[Partition]:
         raise NotImplementedError
@@ -133,6 +137,20 @@ class RetailScan:
             return 60 + streams * read / PAPER_SCAN_BYTES_PER_S
         cold = 10 + read / SCAN_BYTES_PER_S if levels["cache"] == "cold" else 0
         return 6 + cold + streams * read / (10 * SCAN_BYTES_PER_S)
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:  # noqa: ARG002  as every workload has it
+        rows, streams, parts = self._rows_read(levels), int(levels["streams"]), self.partitions()
+        table_bytes, spilled = rows * order_lineitems.ROW_BYTES, streams * rows * self.spilled_bytes_per_row
+        return Needs(
+            sessions=streams,
+            read_bytes=streams * table_bytes + spilled,
+            written_bytes=spilled,
+            temporary_bytes=spilled,
+            relation_bytes=table_bytes,
+            relation_files=order_lineitems.files_of(len(parts), str(levels["storage"])),
+            output_bytes=psql_streams.ANSWER_KEPT_BYTES_MAX,
+            client_bytes=streams * psql_streams.ANSWER_KEPT_BYTES_MAX,
+        )
 
     def _rows_read(self, levels: Mapping[str, Level]) -> int:
         return sum(order_lineitems.rows_of(part, int(levels["rows"])) for part in self.partitions())

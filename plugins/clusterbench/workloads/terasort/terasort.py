@@ -21,6 +21,7 @@ from clusterbench.engines.hadoop import daemons
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
+from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.terasort import teragen
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ AS_INPUT = "as_input"
 """The level of ``output_replicas`` that means: as many as ``replicas``."""
 COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
 """Map output on disk, of the dataset: the paper's 6.5 times is 3 + 3 + 0.5; plain, maps and reduces write it whole."""
+BLOCK_BYTES = 256 * 2**20
+"""As the template of hdfs-site.xml has it."""
+FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 60
+"""Of the listing of blocks and of the history of tasks, compressed: roughly, for the room that they take."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
@@ -161,6 +166,21 @@ class TeraSort:
         if rows >= 10**9:
             return 100 + 2 * int(levels["pause_s"]) + rows * 5100 / 300e9
         return 60 + 2 * int(levels["pause_s"]) + rows * 110 / 10e6
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        """TeraSort reads what TeraGen wrote and its own map output, TeraValidate what TeraSort wrote."""
+        size, dataset = int(levels["rows"]) * teragen.ROW_BYTES, self.dataset(levels, seed)
+        map_output = dataset.bytes_expected - size * (_replicas(levels) + _output_replicas(levels))
+        blocks = -(-size // BLOCK_BYTES)
+        return Needs(
+            sessions=0,
+            read_bytes=2 * size + map_output,
+            written_bytes=dataset.bytes_expected,
+            temporary_bytes=dataset.bytes_expected,
+            output_bytes=blocks * max(FSCK_BYTES_PER_REPLICA * _replicas(levels), TASK_BYTES),
+            client_bytes=blocks * (FSCK_BYTES_PER_REPLICA * _replicas(levels) + TASK_BYTES),
+            declared_s=2.0 * int(levels["pause_s"]),
+        )
 
     def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
         """No path that is left over, room for all of it, and disks at rest."""

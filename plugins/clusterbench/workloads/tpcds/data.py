@@ -18,7 +18,7 @@ from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
-from clusterbench.workloads.tpcds import chunk_loading, dsdgen, files, loading, marks, reference, schema
+from clusterbench.workloads.tpcds import chunk_loading, dsdgen, files, loading, marks, queries, reference, schema
 from clusterbench.workloads.tpcds.marks import Mark
 
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ SHARES: Shares = {
 0.2, times the specification's rows."""
 DSDGEN_BYTES_LEAST = 250_000_000
 """dsdgen makes customer_demographics and the like whole at any scale factor: 1.9 M rows."""
+READ_SHARES = {
+    "store_sales": 0.32,
+    "catalog_sales": 0.24,
+    "inventory": 0.19,
+    "web_sales": 0.12,
+    "store_returns": 0.03,
+    "catalog_returns": 0.02,
+    "web_returns": 0.01,
+}
+"""Of the bytes of all tables: DuckDB's load files at scale factor 1. The others do not grow as fast."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
 """Up to here the rows are made anew on the worker (20 s); above, the count on the hosts that made them tells."""
 
@@ -68,6 +78,7 @@ def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE, 
         stored_bytes(whole_bytes, storage, SHARES),
         storage,
         files_bytes=chunk_loading.files_bytes(scale_factor) if is_dsdgen else files.bytes_expected(scale_factor),
+        files_work_bytes=chunk_loading.files_bytes(scale_factor) if is_dsdgen else files.bytes_expected(scale_factor),
         version=_version(generator),
     )
 
@@ -93,6 +104,20 @@ def scale_factor_of(dataset: Dataset) -> float:
 
 def generator_of(dataset: Dataset) -> str:
     return DSDGEN if _named(dataset)["dsdgen"] else DUCKDB
+
+
+@cache
+def read_share(query: int) -> float:
+    """Of the dataset's bytes, those of the large tables that the query names."""
+    words = set(re.findall(r"\w+", queries.template(query, "postgres").lower()))
+    return sum(share for table, share in READ_SHARES.items() if table in words)
+
+
+def files_of(dataset: Dataset) -> int:
+    """Of tables, their indexes and, where they are kept by column, their columns, on one instance."""
+    if dataset.storage.layout == "append_column":
+        return sum(len(table.columns) for table in schema.tables().values())
+    return len(relations(dataset))
 
 
 def tables(dataset: Dataset) -> list[str]:

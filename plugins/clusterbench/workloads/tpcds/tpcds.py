@@ -28,6 +28,7 @@ from clusterbench.workloads import (
     optimizer_setting,
     storage_not_applicable,
 )
+from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference_on_host, selection
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 DRIVER_CORES_MAX = 0.1
 """Above, the report warns: the driver is to be small beside what it measures, also with 100 streams."""
 WRONG_SHOWN = 5
+ANSWER_BYTES = 4_000
+"""Of one query, of at most 100 rows; roughly, for the room that they take."""
 PAPER_SCALE_FACTOR_MIN = 100.0
 """From here on estimates take the paper's cluster for granted; below, the lab."""
 PAPER_S = {"lite": (0, 68), "full": (1300, 1300)}
@@ -138,6 +141,20 @@ class Tpcds:
             begin, each = PAPER_S[test]
             return 60 + begin + count * each
         return 10 + count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        """Every query reads each table that it names once, whole."""
+        dataset, streams, asked = self.dataset(levels, seed), int(levels["streams"]), selection.queries_of
+        reads = sum(data.read_share(query) for query in asked(str(levels["test"]))) * dataset.bytes_expected
+        answers_bytes = streams * len(asked(str(levels["test"]))) * ANSWER_BYTES
+        return Needs(
+            sessions=streams,
+            read_bytes=int(streams * reads),
+            relation_bytes=dataset.bytes_expected,
+            relation_files=data.files_of(dataset),
+            output_bytes=answers_bytes,
+            client_bytes=answers_bytes,
+        )
 
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         settings = dict(trial.settings) | {
