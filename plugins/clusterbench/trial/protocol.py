@@ -178,18 +178,13 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
     began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
-    hosts = {
-        path.name: telemetry.read(
-            path,
-            reading.window_start_s,
-            reading.window_end_s,
-            reading.phases,
-            drawn=len(drawn) if path.name in drawn else 0,
-            before_s=began_s,
-            ahead_s=(before.get("clocks_ahead_s") or {}).get(path.name, 0.0),
-        )
-        for path in sorted((output / "telemetry").iterdir())
-    }
+    hosts = telemetry.read_each(
+        output / "telemetry",
+        reading,
+        drawn,
+        before_s=began_s,
+        ahead_s=before.get("clocks_ahead_s") or {},
+    )
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
