@@ -2,7 +2,7 @@
 
 What is left of it are counts per script and second, how much each client did, and of the measured window a histogram of
 latencies per script. Its buckets are 1 us wide below a millisecond and 0.1 % above, and a quantile is the mean of its
-bucket's latencies, so it is off by 0.1 % at most. Counts, sums, the longest latency, the first begin and the last end are
+bucket's latencies, so it is off by 0.1 % at most. Counts, sums, the longest latency, the first begin and last end are
 exact. In archives made before, buckets are 0.5 % wide.
 """
 

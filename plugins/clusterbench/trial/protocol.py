@@ -24,6 +24,7 @@ from clusterbench.base.errors import (
     HostFullError,
 )
 from clusterbench.base.measurements import Reading
+from clusterbench.base.packed import pack
 from clusterbench.base.patience import Outage
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
 from clusterbench.base.words import moment
@@ -77,6 +78,7 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
         except Exception:  # a fault of ours: the next try collects what there is, and nothing is collected until then
             telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed))
             raise
+        pack(output / "telemetry")
         record = testbed.archive.put_trial(_complete(record, testbed), output)
     _restore(trial, workload, testbed, job)
     return record

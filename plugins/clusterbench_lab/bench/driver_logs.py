@@ -1,4 +1,4 @@
-"""10^8 transactions of pgbench: what counting them takes of the client host, and what reading that takes of the worker."""
+"""10^8 transactions of pgbench: what counting them takes of the client host, and reading that of the worker."""
 
 from __future__ import annotations
 
