@@ -81,3 +81,22 @@ def test_server_puts_no_parts_together_over_what_is_there(store: Store) -> None:
     parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
     with pytest.raises(ClientError, match="PreconditionFailed"):
         store.client.complete_multipart_upload(**upload, MultipartUpload=parts, IfNoneMatch="*")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("content", ["ours", "theirs"])
+def test_file_whose_last_answer_was_lost_is_known_by_its_content(store: Store, large: Path, content: str) -> None:
+    """The server has put the parts together; the request that nobody heard of is made again, and finds none."""
+
+    def heard_before(model: Any, params: Any, **_: Any) -> None:
+        if model.name == "CompleteMultipartUpload":
+            store.client.meta.events.unregister("before-call.s3", heard_before)
+            upload = params["query_string"]["uploadId"]
+            body = large.read_bytes() if content == "ours" else b"theirs"
+            store.client.put_object(Bucket=store.bucket, Key=f"{store.prefix}large/{content}", Body=body)
+            store.client.abort_multipart_upload(
+                Bucket=store.bucket, Key=f"{store.prefix}large/{content}", UploadId=upload
+            )
+
+    store.client.meta.events.register("before-call.s3", heard_before)
+    assert store.put_new(f"large/{content}", large) == (content == "ours")
+    assert store.get(f"large/{content}") == (large.read_bytes() if content == "ours" else b"theirs")

@@ -51,6 +51,8 @@ BUSY = (
     *("SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "OperationAborted", "ServiceUnavailable"),
     "ConditionalRequestConflict",  # somebody else writes an object of that key at this moment
 )
+NO_MORE_PARTS = ("NoSuchUpload", "InvalidPart")
+"""What an upload's last request gets where it was heard before, and its answer was lost."""
 FAULTS_OF_SERVERS = 500
 """Of HTTP's statuses, from here on."""
 PREFIX = re.compile(r"([\w.-]*\w[\w.-]*/)*\Z", re.ASCII)
@@ -143,19 +145,25 @@ class Store:
 
         with ThreadPoolExecutor(PARTS_AT_ONCE) as workers:
             parts = list(workers.map(put, range(1, len(spans) + 1)))
-        tries = 0
 
         def put_together() -> bool:
-            nonlocal tries
-            tries += 1
             together: Any = {"Parts": parts}
-            self.client.complete_multipart_upload(**upload, MultipartUpload=together, IfNoneMatch="*")
+            try:
+                self.client.complete_multipart_upload(**upload, MultipartUpload=together, IfNoneMatch="*")
+            except ClientError as error:
+                if _code(error) not in NO_MORE_PARTS:
+                    raise
+                if key in self.keys(key):
+                    raise _IsThereError from None
+                raise ArchiveAwayError(
+                    f"{self.url}{key}: the server is still putting its parts together, or has lost them ({error})"
+                ) from None
             return True
 
         try:
             return self._ask("write", key, put_together)
-        except _IsThereError:
-            return tries > 1 and self.sha256(key)[0] == _sha256_of(body)
+        except _IsThereError:  # it may be ours: putting gigabytes together may take longer than an answer is waited for
+            return self.sha256(key)[0] == _sha256_of(body)
 
     def check_conditional_writes(self) -> None:
         """Raises ArchiveError where what is there is written over: some stores do not know If-None-Match.
