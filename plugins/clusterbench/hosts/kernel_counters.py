@@ -7,7 +7,7 @@ kernel tells of a moment (memory, load) is added up over time, so that it is ave
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -159,8 +159,8 @@ def _disks(disks: list[Mapping[int, float]], seconds: float) -> dict[str, float]
     }
 
 
-def _devices(grown: Counters, kind: str, counts: object) -> list[Mapping[int, float]]:
-    return [counted for name, counted in _by_device(grown, kind).items() if counts(name)]  # type: ignore[operator]
+def _devices(grown: Counters, kind: str, counts: Callable[[str], bool]) -> list[Mapping[int, float]]:
+    return [counted for name, counted in _by_device(grown, kind).items() if counts(name)]
 
 
 def _by_device(grown: Counters, kind: str) -> dict[str, dict[int, float]]:
