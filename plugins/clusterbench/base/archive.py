@@ -131,7 +131,7 @@ class Store:
         """
         if key in self.keys(key):
             return False
-        where = {"Bucket": self.bucket, "Key": self.prefix + key}
+        where: dict[str, Any] = {"Bucket": self.bucket, "Key": self.prefix + key}
         begun = self._ask("write", key, lambda: self.client.create_multipart_upload(**where, ContentType=content_type))
         upload = {**where, "UploadId": begun["UploadId"]}
         spans = multipart.parts(body.stat().st_size, self.part_bytes)

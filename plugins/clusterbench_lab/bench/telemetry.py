@@ -25,7 +25,7 @@ from clusterbench.hosts import telemetry
 SAMPLES = 36_000
 PROCESSORS, DISKS, INTERRUPT_LINES = 128, 24, 3000
 INTERFACES = ("lo", "bond0", "eno1", "eno2", "ens1f0", "ens1f1")
-SIZES = ((64, DISKS, INTERFACES), (640, 3, ("lo", "eth0")))
+SIZES: tuple[tuple[int, int, Sequence[str]], ...] = ((64, DISKS, INTERFACES), (640, 3, ("lo", "eth0")))
 """Hosts, and the devices of each."""
 ROUNDS = 200
 MEMORY_MB_MAX = 1000.0
@@ -48,7 +48,7 @@ def measure(say: Callable[..., bool]) -> bool:
             f"at most {CORE_SHARE_MAX}",
             holds=collecting_s <= CORE_SHARE_MAX,
         )
-        held = [_reading(folder / f"of_{size[0]}", *size, say) for size in SIZES]
+        held = [_reading(folder / f"of_{hosts}", hosts, disks, nets, say) for hosts, disks, nets in SIZES]
         return share and all(held)
 
 
@@ -153,7 +153,11 @@ def _lines(disks: int, interfaces: Sequence[str]) -> Iterator[str]:
     done = subprocess.run(["bash", "-c", here], check=True, capture_output=True, text=True)
     _, load, memory, *groups = done.stdout.rstrip("\n").split("\t")
     kept = [group for group in groups if not group.startswith(("disk ", "net ", "cpu ", "intr ", "ctxt "))]
-    counters = [("cpu", 10, range(8), 3_000), ("intr", 1, range(1), 500_000), ("ctxt", 1, range(1), 900_000)]
+    counters: list[tuple[str, int, Sequence[int], int]] = [
+        ("cpu", 10, range(8), 3_000),
+        ("intr", 1, range(1), 500_000),
+        ("ctxt", 1, range(1), 900_000),
+    ]
     counters += [(f"disk sd{n}", 17, DISK_WORDS_THAT_GROW, 20_000) for n in range(disks)]
     counters += [(f"net {name}", 16, INTERFACE_WORDS_THAT_GROW, 100_000_000) for name in interfaces]
     anyhow = random.Random(2)  # noqa: S311  made-up counters
