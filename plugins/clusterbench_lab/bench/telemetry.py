@@ -48,11 +48,11 @@ def measure(say: Callable[..., bool]) -> bool:
             f"at most {CORE_SHARE_MAX}",
             holds=collecting_s <= CORE_SHARE_MAX,
         )
-        held = [_reading(folder / f"of_{hosts}", hosts, disks, nets, say) for hosts, disks, nets in SIZES]
+        held = [_reading(folder / f"of_{size[0]}", *size, say=say) for size in SIZES]
         return share and all(held)
 
 
-def _reading(folder: Path, hosts: int, disks: int, interfaces: Sequence[str], say: Callable[..., bool]) -> bool:
+def _reading(folder: Path, hosts: int, disks: int, interfaces: Sequence[str], *, say: Callable[..., bool]) -> bool:
     size_mb = _write(folder, disks, interfaces)
     say(f"MB of ten hours of a host of {disks} disks, compressed", size_mb)
     done = subprocess.run(
