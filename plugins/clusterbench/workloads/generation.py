@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PROGRESS_EVERY_S = 60
 SLICES, SLICE_ROWS_LEAST = 64, 10_000
-"""A table is cut into so many slices, but for very small and very large ones. It does not depend on how many connections
-there are, which may be others at the next try: slices that overlap would be loaded twice."""
+"""A table is cut into so many slices, but for very small and very large ones. It does not depend on how many
+connections there are, which may be others at the next try: slices that overlap would be loaded twice."""
 
 
 def is_generated(dataset: Dataset, engine: Database) -> bool:
