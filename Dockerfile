@@ -61,7 +61,7 @@ FROM servers AS cluster
 ARG DEBIAN_FRONTEND=noninteractive
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        openssh-server pgbouncer sysstat util-linux-extra iproute2 time \
+        openssh-server pgbouncer util-linux-extra iproute2 time \
     && rm -rf /var/lib/apt/lists/* /etc/ssh/ssh_host_* \
     && install -d -o postgres -m 700 /srv/host
 COPY --from=jars /jars/hadoop /opt/hadoop

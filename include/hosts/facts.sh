@@ -138,7 +138,6 @@ for wanted in psql:12 pgbench:15; do # those that drivers use; else what there i
   else ask "${wanted%:*}" "${wanted%:*}" --version; fi
 done
 ask pgbouncer pgbouncer --version
-ask sysstat sadf -V
 if type -P gpfdist >/dev/null; then
   library=$(type -P gpfdist)
   LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:${library%/*}/../lib ask gpfdist gpfdist --version

@@ -4,7 +4,10 @@
 : "${directory?}"
 cd "$directory" 2>/dev/null || exit 0
 for file in */telemetry.pid; do
-  [ -e "$file" ] && grep -q sadc "/proc/$(cat "$file")/comm" 2>/dev/null && kill "$(cat "$file")"
+  [ -e "$file" ] || continue
+  pid=$(cat "$file")
+  # Of this folder: its number may be somebody else's by now.
+  if [ "$pid" ] && [ "/proc/$pid/cwd" -ef "${file%/*}" ]; then kill -KILL "$pid" || true; fi
 done
 here=$PWD
 cd ..

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.job import Job
+from clusterbench.base.measurements import Reading
 from clusterbench.drivers import pgbench, pgbench_log
 from clusterbench.engines import Endpoint
 from clusterbench.hosts.detached_job import TIMED_OUT
@@ -53,11 +54,19 @@ def log_lines(output: Path) -> list[list[int]]:
 
 
 def percentile(sorted_values: list[float], share: float) -> float:
-    """By linear interpolation between neighbours, in plain Python."""
-    place = share * (len(sorted_values) - 1)
-    below = int(place)
-    above = min(below + 1, len(sorted_values) - 1)
-    return sorted_values[below] + (place - below) * (sorted_values[above] - sorted_values[below])
+    """The smallest that so great a share does not exceed, in plain Python."""
+    return next(value for rank, value in enumerate(sorted_values, 1) if rank >= share * len(sorted_values))
+
+
+def read(output: Path, expected: int) -> Reading:
+    """What is read when the log was made small, as on the client host; of a copy."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(shutil.copytree(output, Path(made) / "output"))
+        for name, text in pgbench_log.files().items():
+            (folder / name).write_text(text)
+        script = f"set -euo pipefail\n{pgbench_log.functions()}reduce_log"
+        subprocess.run(["bash", "-c", script], cwd=folder, check=True)
+        return pgbench.read(folder, expected)
 
 
 @pytest.fixture
@@ -71,44 +80,44 @@ def captured(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("case", TRANSACTIONS)
 def test_latencies_are_those_of_the_log(case: str) -> None:
-    read = pgbench.read(CAPTURED / case, TRANSACTIONS[case])
+    found = read(CAPTURED / case, TRANSACTIONS[case])
     latencies = sorted(line[2] / 1000 for line in log_lines(CAPTURED / case))
-    assert (read.errors, read.samples, len(latencies)) == (0, TRANSACTIONS[case], TRANSACTIONS[case])
+    assert (found.errors, found.samples, len(latencies)) == (0, TRANSACTIONS[case], TRANSACTIONS[case])
     for name, share in {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}.items():
-        assert read.measurements[f"latency_ms_{name}"] == pytest.approx(percentile(latencies, share)), name
-    assert read.measurements["latency_ms_mean"] == pytest.approx(sum(latencies) / len(latencies))
+        assert found.measurements[f"latency_ms_{name}"] == pytest.approx(percentile(latencies, share), rel=0.001), name
+    assert found.measurements["latency_ms_mean"] == pytest.approx(sum(latencies) / len(latencies))
 
 
 @pytest.mark.parametrize("case", TRANSACTIONS)
 def test_throughput_is_transactions_over_the_window_from_first_start_to_last_end(case: str) -> None:
-    read = pgbench.read(CAPTURED / case, TRANSACTIONS[case])
+    found = read(CAPTURED / case, TRANSACTIONS[case])
     lines = log_lines(CAPTURED / case)
     start_us = min(line[4] * 1_000_000 + line[5] - line[2] for line in lines)
     end_us = max(line[4] * 1_000_000 + line[5] for line in lines)
-    assert read.measurements["response_time_s"] == (end_us - start_us) / 1e6
-    assert read.measurements["throughput_per_s"] == pytest.approx(len(lines) * 1e6 / (end_us - start_us))
-    assert (read.window_start_s, read.window_end_s) == (start_us / 1e6, end_us / 1e6)
+    assert found.measurements["response_time_s"] == (end_us - start_us) / 1e6
+    assert found.measurements["throughput_per_s"] == pytest.approx(len(lines) * 1e6 / (end_us - start_us))
+    assert (found.window_start_s, found.window_end_s) == (start_us / 1e6, end_us / 1e6)
 
 
 @pytest.mark.parametrize("case", ["cold_4_clients_sql_prepare", "protocol_prepare"])  # long enough for its own ends
 def test_throughput_agrees_with_what_pgbench_says_of_itself(case: str) -> None:
-    read = pgbench.read(CAPTURED / case, TRANSACTIONS[case])
+    found = read(CAPTURED / case, TRANSACTIONS[case])
     said = re.search(r"tps = ([\d.]+)", (CAPTURED / case / "driver.txt").read_text())
     assert said
-    assert read.measurements["throughput_per_s"] == pytest.approx(float(said[1]), rel=0.05)
+    assert found.measurements["throughput_per_s"] == pytest.approx(float(said[1]), rel=0.05)
 
 
 @pytest.mark.parametrize(
     ("case", "connection_ms"), [("cold_4_clients_sql_prepare", 22.855), ("session_per_lookup", 13.196)]
 )
 def test_time_to_connect_is_read_for_kept_and_for_new_sessions(case: str, connection_ms: float) -> None:
-    assert pgbench.read(CAPTURED / case, TRANSACTIONS[case]).measurements["connection_ms_mean"] == connection_ms
+    assert read(CAPTURED / case, TRANSACTIONS[case]).measurements["connection_ms_mean"] == connection_ms
 
 
 def test_every_measurement_is_declared() -> None:
     for case, expected in TRANSACTIONS.items():
-        read = set(pgbench.read(CAPTURED / case, expected).measurements)
-        assert read == set(pgbench.MEASUREMENTS) - {"segment_transactions_per_transaction"}
+        found = set(read(CAPTURED / case, expected).measurements)
+        assert found == set(pgbench.MEASUREMENTS) - {"segment_transactions_per_transaction"}
 
 
 def test_work_on_segments_is_counted_per_transaction_where_the_engine_counts(tmp_path: Path) -> None:
@@ -127,13 +136,13 @@ def test_an_engine_that_counts_nothing_gives_no_such_measurement(tmp_path: Path)
 
 
 def test_aborted_clients_give_errors_and_no_number() -> None:
-    read = pgbench.read(CAPTURED / "clients_aborted", 200)
-    assert (read.measurements, read.errors, read.samples, read.window_start_s) == ({}, 200, 0, None)
+    found = read(CAPTURED / "clients_aborted", 200)
+    assert (found.measurements, found.errors, found.samples, found.window_start_s) == ({}, 200, 0, None)
 
 
 def test_aborted_clients_give_the_driver_s_own_words() -> None:
     """They are the reason in the results table (``trial/protocol.py``), so they must not be lost without a number."""
-    details = pgbench.read(CAPTURED / "clients_aborted", 200).details
+    details = read(CAPTURED / "clients_aborted", 200).details
     assert 'undefined variable "prepared"' in str(details["driver_errors"])
     assert "0/200" in str(details["driver_said"])
 
@@ -141,13 +150,13 @@ def test_aborted_clients_give_the_driver_s_own_words() -> None:
 def test_transactions_that_are_missing_are_errors(captured: Path) -> None:
     log = next(captured.glob("log.*.1"))
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:-7]))
-    read = pgbench.read(captured, 200)
-    assert (read.errors, read.samples) == (7, 193)
+    found = read(captured, 200)
+    assert (found.errors, found.samples) == (7, 193)
 
 
 def test_log_file_that_is_missing_is_errors(captured: Path) -> None:
     next(captured.glob("log.*.1")).unlink()
-    assert pgbench.read(captured, 200).errors == 100
+    assert read(captured, 200).errors == 100
 
 
 def test_failed_and_skipped_transactions_are_errors_and_no_latencies(captured: Path) -> None:
@@ -158,24 +167,24 @@ def test_failed_and_skipped_transactions_are_errors_and_no_latencies(captured: P
         for word, line in zip(("failed", "skipped", "failed"), lines[3:6], strict=True)
     ]
     log.write_text("\n".join(lines) + "\n")
-    read = pgbench.read(captured, 200)
-    assert (read.errors, read.samples) == (3, 197)
+    found = read(captured, 200)
+    assert (found.errors, found.samples) == (3, 197)
 
 
 def test_failures_that_only_the_driver_counts_are_errors(captured: Path) -> None:
     said = captured / "driver.txt"
     said.write_text(said.read_text().replace("failed transactions: 0 (0.000%)", "failed transactions: 5 (2.500%)"))
-    assert pgbench.read(captured, 200).errors == 5
+    assert read(captured, 200).errors == 5
 
 
 def test_line_cut_off_by_a_crash_is_an_error_and_no_latency(captured: Path) -> None:
     log = next(captured.glob("log.*.1"))
     log.write_text(log.read_text()[:-9])
-    assert (pgbench.read(captured, 200).errors, pgbench.read(captured, 200).samples) == (1, 199)
+    assert (read(captured, 200).errors, read(captured, 200).samples) == (1, 199)
 
 
 def test_no_output_at_all_is_as_many_errors_as_were_asked_for(tmp_path: Path) -> None:
-    assert (pgbench.read(tmp_path, 9).errors, pgbench.read(tmp_path, 9).measurements) == (9, {})
+    assert (read(tmp_path, 9).errors, read(tmp_path, 9).measurements) == (9, {})
 
 
 def test_driver_s_share_is_its_processor_time_over_elapsed_time_of_its_threads() -> None:
@@ -262,6 +271,33 @@ def test_no_answers_asked_for_starts_a_psql_for_the_session_alone(tmp_path: Path
     assert (tmp_path / "pgbench.ran").exists()
     (asked,) = (tmp_path / "psql.ran").read_text().splitlines()
     assert asked.endswith(r"--command=\conninfo"), "whether it is encrypted, before the clock starts"
+
+
+def run_script(folder: Path, pgbench_does: str, limit_s: int) -> subprocess.CompletedProcess[str]:
+    """The command as it runs on a host, under a time limit, with a pgbench and a psql of ours."""
+    stand_in(folder, "pgbench", pgbench_does)
+    stand_in(folder, "psql", ":")
+    made = pgbench.job(LOAD, ENDPOINT)
+    for name, text in made.files.items():
+        (folder / name).write_text(text)
+    (folder / "command.sh").write_text(f"PATH={shlex.quote(str(folder))}:$PATH\nset -euo pipefail\n{made.command}")
+    command = ["timeout", "--kill-after=60", str(limit_s), "bash", "command.sh"]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+
+def test_log_of_a_script_is_made_small_and_travels_only_so(tmp_path: Path) -> None:
+    assert run_script(tmp_path, "echo 3 1 1500 0 1700000002 500000 >log.77", 600).returncode == 0
+    found = pgbench.read(tmp_path, 1)
+    assert (found.samples, found.errors, found.measurements["latency_ms_max"]) == (1, 0, 1.5)
+    assert [log.name for log in tmp_path.glob("log.*")] == ["log.77.gz"]
+    assert "log.*" not in pgbench.OUTPUTS and "log.*.gz" in pgbench.OUTPUTS
+
+
+def test_log_of_a_script_that_reached_its_time_limit_is_made_small(tmp_path: Path) -> None:
+    done = run_script(tmp_path, "echo 3 1 1500 0 1700000002 500000 >log.77; exec sleep 600", 5)
+    assert done.returncode == TIMED_OUT
+    assert pgbench.read(tmp_path, 200).errors == 199
+    assert [log.name for log in tmp_path.glob("log.*")] == ["log.77.gz"]
 
 
 # The command of a mix of scripts.

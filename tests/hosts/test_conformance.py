@@ -265,28 +265,23 @@ def test_a_host_without_a_declared_limit_makes_every_trial_not_applicable(absent
 
 def test_program_that_is_missing_on_a_host_is_told_before_any_trial() -> None:
     platform = Catalog(project_root()).platform("lab_db1")
-    there = {"bash": "5.2.15(1)-release", "sysstat": "sysstat version 12.6.1"}
-    there |= {"psql": "psql (PostgreSQL) 15", "pgbench": "pgbench (PostgreSQL) 15"}
-    old = there | {"sysstat": "sysstat version 11.7.3", "psql": "psql (PostgreSQL) 9.4.26"}
+    there = {"bash": "5.2.15(1)-release", "psql": "psql (PostgreSQL) 15", "pgbench": "pgbench (PostgreSQL) 15"}
+    old = there | {"psql": "psql (PostgreSQL) 9.4.26"}
     hosts = {"client": {"version": there}, "etl": {"version": old}, "db1": {"version": {"bash": "4.2.46(2)-release"}}}
     found = facts.programs(platform, hosts)
     assert [(host, what) for host, what, *_, holds in found if not holds] == [
-        ("etl", "program sysstat"),
         ("etl", "program psql"),
         ("db1", "program bash"),
-        ("db1", "program sysstat"),
     ]
     assert ("client", "program pgbench", "15 or newer", "pgbench (PostgreSQL) 15", True) in found
     said = problem(platform, of_claims(platform, found))
-    assert "  db1: program sysstat: declared '12.3.3 or newer', found 'not there'" in said
+    assert "  db1: program bash: declared '4.3 or newer', found '4.2.46(2)-release'" in said
     assert "  etl: program psql: declared '12 or newer', found 'psql (PostgreSQL) 9.4.26'" in said
 
 
-@pytest.mark.parametrize(
-    ("role", "needed"), [("client", {"bash", "sysstat", "java"}), ("worker", {"bash", "sysstat", "java"})]
-)
-def test_hosts_of_a_hadoop_need_java(role: str, needed: set[str]) -> None:
+@pytest.mark.parametrize("role", ["client", "worker"])
+def test_hosts_of_a_hadoop_need_java(role: str) -> None:
     platform = Catalog(project_root()).platform("lab_hadoop1")
     name = platform.hosts_with(role)[0]
     found = facts.programs(platform, {name: {"version": {}}})
-    assert {what for _, what, *_ in found} == {f"program {each}" for each in needed}
+    assert {what for _, what, *_ in found} == {"program bash", "program java"}

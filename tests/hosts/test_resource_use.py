@@ -55,10 +55,34 @@ def test_a_workload_without_throughput_has_none_for_a_processor() -> None:
 
 
 def test_every_number_that_can_be_had_has_a_unit_and_a_title() -> None:
-    everything = dict.fromkeys([*resource_use.SUMS, *resource_use.DISK], 1.0)
+    everything = dict.fromkeys([*resource_use.SUMS, *resource_use.DISK, *resource_use.SWAP], 1.0)
     assert set(resource_use.measure({"a": host("one", 80.0, 2, **everything)}, ["a"], 1.0)) == set(
         resource_use.MEASUREMENTS
     )
+
+
+def test_sizes_are_of_all_reads_and_writes_and_not_means_of_hosts() -> None:
+    reading = {"disk_reads_per_s": 900.0, "disk_writes_per_s": 0.0, "disk_read_mb_per_s": 9.0}
+    writing = {"disk_reads_per_s": 300.0, "disk_writes_per_s": 800.0, "disk_read_mb_per_s": 2.4}
+    seen = {"a": host("one", 50.0, 2, **reading, disk_write_mb_per_s=0.0)}
+    seen["b"] = host("two", 50.0, 2, **writing, disk_write_mb_per_s=12.8)
+    found = resource_use.measure(seen, ["a", "b"], None)
+    assert found["disk_reads_percent"] == pytest.approx(60.0)
+    assert found["disk_read_kb_mean"] == pytest.approx(9.5)
+    assert found["disk_write_kb_mean"] == pytest.approx(16.0)
+    assert (found["disk_reads_per_s"], found["disk_writes_per_s"]) == (1200.0, 800.0)
+
+
+def test_disks_that_did_nothing_have_no_size_of_an_access() -> None:
+    idle = {"disk_reads_per_s": 0.0, "disk_writes_per_s": 0.0}
+    found = resource_use.measure({"a": host("one", 50.0, 2, **idle)}, ["a"], None)
+    assert not set(resource_use.ACCESSES) & set(found)
+    assert found["disk_reads_per_s"] == 0.0
+
+
+def test_what_is_swapped_in_and_out_is_one_number() -> None:
+    swapping = {"swap_in_mb_per_s": 1.5, "swap_out_mb_per_s": 2.0}
+    assert resource_use.measure({"a": host("one", 50.0, 2, **swapping)}, ["a"], None)["swap_mb_per_s"] == 3.5
 
 
 # By phase.

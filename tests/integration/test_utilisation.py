@@ -45,6 +45,7 @@ LENGTHS = {"ramp_up_s": 1, "window_s": 4, "probe_s": 2, "checked_warehouses": 0}
 class Computing(KeyValue):
     """pgbench for so many seconds, with ramp-up and rate as the workloads have it that are raised to a utilisation."""
 
+    outputs = ("driver.txt", "driver_errors.txt", "log.*")
     statement = "SELECT sum(n) FROM generate_series(1, 3000) AS n"
     measurements: Mapping[str, MeasurementKind] = {**KeyValue.measurements, **resource_use.MEASUREMENTS}
 

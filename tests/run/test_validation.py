@@ -110,6 +110,7 @@ WARNINGS: list[tuple[str, dict[str, Any], str]] = [
     ("measurements", {"cpu_percent_before": 90.0}, "Hosts were quiet before nine of ten trials"),
     ("measurements", {"cpu_steal_percent": 20.0}, "Little was stolen by other guests"),
     ("measurements", {"hosts_without_telemetry": 1}, "Every host was watched"),
+    ("measurements", {"swap_mb_per_s": 3.5}, "No host swapped"),
     ("results", {"planned": 2, "recorded": 2, "completed_or_explained": 2}, "At least three repetitions"),
 ]
 
@@ -371,3 +372,11 @@ def test_an_experiment_may_ask_more_of_its_trials(tmp_path: Path, monkeypatch: p
     assert validation.passed(validation.about_experiment("mine", [quick, quick]))
     (verdict,) = validation.about_experiment("mine", [quick, slower])
     assert not verdict.passed and verdict.critical and verdict.found == "1 of 2 as expected; not so: 3.0"
+
+
+def test_row_of_a_trial_tells_the_host_that_swapped_most_and_nothing_where_nobody_looked() -> None:
+    means = [{"swap_in_mb_per_s": 0.5, "swap_out_mb_per_s": 2.0}, {"swap_in_mb_per_s": 0.0, "swap_out_mb_per_s": 0.0}]
+    seen = {name: {"samples": 1, "mean": mean} for name, mean in zip("ab", means, strict=True)}
+    before = {"a": {"samples": 1, "mean": {"cpu_steal_percent": 0.0}}}
+    rows = validation.measurement_rows([record(telemetry=seen), record(telemetry=before)])
+    assert [row["swap_mb_per_s"] for row in rows] == [2.5, None]

@@ -135,11 +135,10 @@ def test_what_is_accepted_must_be_declared_and_its_host_must_exist() -> None:
     assert check_platform(platform({"hosts": hosts, "accepted": accepted}, settings={"fsync": "on"})) == [
         "setup.accepted: 'vm.swapiness' is declared nowhere; did you mean 'vm.swappiness'? Allowed: clock_offset_ms, "
         "cpu_limit, cpus, data_disks, fsync, memory_gb, memory_gib, memory_limit_gib, program bash, program pgbench, "
-        "program psql, program sysstat, vm.swappiness",
+        "program psql, vm.swappiness",
         "setup.accepted: unknown host 'db2'; did you mean 'db1'? Allowed: client, db1, etl",
         "setup.accepted: 'mtu' is declared nowhere; Allowed: clock_offset_ms, cpu_limit, cpus, data_disks, fsync, "
-        "memory_gb, memory_gib, memory_limit_gib, program bash, program pgbench, program psql, program sysstat, "
-        "vm.swappiness",
+        "memory_gb, memory_gib, memory_limit_gib, program bash, program pgbench, program psql, vm.swappiness",
     ]
 
 

@@ -22,6 +22,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from clusterbench.base import multipart
 from clusterbench.base.connections import Connection
 from clusterbench.base.errors import ArchiveAwayError, ArchiveError
 from clusterbench.base.patience import ARCHIVE, NONE, Patience
@@ -38,13 +39,22 @@ MANIFEST = "manifest.json"
 STARTED = "started.json"
 PROBE = "_doctor/conditional_write"
 CHUNK_BYTES = 1 << 20
-OBJECT_BYTES_MAX = 5 * 2**30
-"""Of an object that is written by one request, as ``put_new`` does: S3 takes no more."""
+SINGLE_BYTES_MAX = 1 << 30
+"""Up to here a file goes in one request. S3 takes 5 GiB in one; a smaller one is sooner sent again after an outage."""
+PARTS_AT_ONCE = 4
+"""Each is in memory on its way."""
+OBJECT_BYTES_MAX = 5 * 2**40
+"""S3 takes no larger object, in however many parts."""
 AT_ONCE = 16
 """Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"
 DENIED = ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken")
-BUSY = ("SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "OperationAborted", "ServiceUnavailable")
+BUSY = (
+    *("SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "OperationAborted", "ServiceUnavailable"),
+    "ConditionalRequestConflict",  # somebody else writes an object of that key at this moment
+)
+NO_MORE_PARTS = ("NoSuchUpload", "InvalidPart")
+"""What an upload's last request gets where it was heard before, and its answer was lost."""
 FAULTS_OF_SERVERS = 500
 """Of HTTP's statuses, from here on."""
 PREFIX = re.compile(r"([\w.-]*\w[\w.-]*/)*\Z", re.ASCII)
@@ -60,6 +70,9 @@ class Store:
     prefix: str = ""
     """Empty, or ending in a slash."""
     patience: Patience = NONE
+    single_bytes_max: int = SINGLE_BYTES_MAX
+    """A larger file goes in parts."""
+    part_bytes: int = multipart.PART_BYTES
     waits_when_denied: bool = True
     """Whoever was let in before is denied by mistake, and waits for that to be mended; who comes first, does not."""
 
@@ -90,6 +103,8 @@ class Store:
 
     def put_new(self, key: str, body: bytes | Path, content_type: str = "application/octet-stream") -> bool:
         """Write an object unless one of that key is there; False when it was. Never overwrites."""
+        if isinstance(body, Path) and body.stat().st_size > self.single_bytes_max:
+            return self._put_in_parts(key, body, content_type)
         tries = 0
 
         def put() -> bool:
@@ -109,6 +124,48 @@ class Store:
             return self._ask("write", key, put)
         except _IsThereError:  # it may be ours: of a try whose answer was lost
             return tries > 1 and self.sha256(key)[0] == _sha256_of(body)
+
+    def _put_in_parts(self, key: str, body: Path, content_type: str) -> bool:
+        """As ``put_new``: the last request puts the parts together unless an object of that key is there by then.
+
+        Parts of an upload that never came to its end stay hidden in the bucket: a rule of the bucket removes them
+        (docs/archive.md), because clusterbench may delete nothing.
+        """
+        if key in self.keys(key):
+            return False
+        where: dict[str, Any] = {"Bucket": self.bucket, "Key": self.prefix + key}
+        begun = self._ask("write", key, lambda: self.client.create_multipart_upload(**where, ContentType=content_type))
+        upload = {**where, "UploadId": begun["UploadId"]}
+        spans = multipart.parts(body.stat().st_size, self.part_bytes)
+
+        def put(number: int) -> dict[str, Any]:
+            with body.open("rb") as file:
+                file.seek(spans[number - 1][0])
+                content = file.read(spans[number - 1][1])
+            done = self._ask("write", key, lambda: self.client.upload_part(**upload, PartNumber=number, Body=content))
+            return {"PartNumber": number, "ETag": done["ETag"]}
+
+        with ThreadPoolExecutor(PARTS_AT_ONCE) as workers:
+            parts = list(workers.map(put, range(1, len(spans) + 1)))
+
+        def put_together() -> bool:
+            together: Any = {"Parts": parts}
+            try:
+                self.client.complete_multipart_upload(**upload, MultipartUpload=together, IfNoneMatch="*")
+            except ClientError as error:
+                if _code(error) not in NO_MORE_PARTS:
+                    raise
+                if key in self.keys(key):
+                    raise _IsThereError from None
+                raise ArchiveAwayError(
+                    f"{self.url}{key}: the server is still putting its parts together, or has lost them ({error})"
+                ) from None
+            return True
+
+        try:
+            return self._ask("write", key, put_together)
+        except _IsThereError:  # it may be ours: putting gigabytes together may take longer than an answer is waited for
+            return self.sha256(key)[0] == _sha256_of(body)
 
     def check_conditional_writes(self) -> None:
         """Raises ArchiveError where what is there is written over: some stores do not know If-None-Match.

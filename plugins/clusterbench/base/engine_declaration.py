@@ -11,7 +11,7 @@ class EngineDeclaration:
     """``DECLARATION`` of the module ``engines/<name>/declaration.py``, which imports nothing slow."""
 
     programs: Mapping[str, Sequence[str]]
-    """Role of a host -> the programs that it needs beside sysstat, which every host needs."""
+    """Role of a host -> the programs that it needs beside bash, which every host needs."""
     settings_from_templates: bool = False
     """Whether set-up always writes the servers' settings, whatever ``may`` says, and from templates of its own.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,12 +15,17 @@ from clusterbench.base.scripts import script
 from clusterbench.drivers import pgbench_log
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from clusterbench.engines import Endpoint
 
-OUTPUTS = ("driver.txt", "driver_errors.txt", "driver_cpu.txt", "log.*", "answers.txt", "clock.txt", "session.txt")
+OUTPUTS = (
+    "driver.txt",
+    "driver_errors.txt",
+    "driver_cpu.txt",
+    "answers.txt",
+    "clock.txt",
+    "session.txt",
+    *pgbench_log.OUTPUTS,
+)
 
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "throughput_per_s": MeasurementKind("1/s", "Throughput", "higher"),
@@ -37,9 +42,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
 }
 
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 COUNTED_FROM_TRANSACTIONS = 1000
-LOG_COLUMNS = 6
-"""client, transaction, latency in us, script, end in epoch seconds, and its microseconds (pgbench --log)."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,11 @@ Greenplum without mirrors was killed, the coordinator waits for what is left of 
 
 
 def job(load: ScriptLoad, endpoint: Endpoint) -> Job:
-    """The load as a job for the client host. The password is in a file that is gone when the job ends."""
+    """The load as a job for the client host, which makes the log small. The password's file is gone when it ends."""
     options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
-    command = _drive(load, options, endpoint) + script("drivers/pgbench_script")
-    files = {"script.sql": load.script, "answers.sql": load.answers}
+    command = _drive(load, options, endpoint) + pgbench_log.functions() + script("drivers/pgbench_script")
+    files = {"script.sql": load.script, "answers.sql": load.answers} | pgbench_log.files()
     return Job(files, endpoint.secrets, command)
 
 
@@ -113,7 +117,9 @@ def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
     options += ["--failures-detailed", *([f"--rate={mix.rate_per_s}"] if mix.rate_per_s else [])]
     command = (
         _drive(mix, options, endpoint, time_s + HUNG_S)
-        + pgbench_log.functions(ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s))
+        + pgbench_log.functions(
+            ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s), is_retried=True
+        )
         + script("drivers/pgbench_mix", before=list(mix.before), after=list(mix.after))
     )
     files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.files()
@@ -137,11 +143,11 @@ def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, l
 
 
 def read(output: Path, expected: int) -> Reading:
-    """Measurements from the per-transaction log. ``expected`` transactions were asked for; fewer is an error."""
-    import numpy as np  # noqa: PLC0415  workloads are imported where DAGs are parsed, and that must be fast
-
-    rows = np.concatenate([*_log_rows(output), np.empty((0, 3), dtype=np.int64)])
-    errors = expected - len(rows)
+    """Measurements from what is left of the log. ``expected`` transactions were asked for; fewer is an error."""
+    log = pgbench_log.read(output)
+    latencies = log.latencies.get(0) if log else None
+    samples = latencies.count if latencies else 0
+    errors = expected - samples
     said = text(output / "driver.txt")
     failed = re.search(r"number of failed transactions: (\d+)", said)
     if failed and int(failed[1]) > 0:
@@ -151,39 +157,30 @@ def read(output: Path, expected: int) -> Reading:
         "session": session(output),
         "driver_errors": text(output / "driver_errors.txt")[-2000:],
     }
-    if not len(rows):
+    if log is None or latencies is None:
         return Reading({}, errors=expected, details=details)
-    latency_ms = rows[:, 0] / 1e3
-    start_us, end_us = int((rows[:, 1] - rows[:, 0]).min()), int(rows[:, 1].max())
-    window_s = (end_us - start_us) / 1e6  # subtracted as integers: epoch seconds as floats have lost microseconds
-    quantiles = np.quantile(latency_ms, [0.5, 0.95, 0.99, 0.999])
+    window_s = (log.last_us - log.first_us) / 1e6  # subtracted as integers: as floats epoch seconds lose microseconds
     measurements = {
-        "throughput_per_s": len(rows) / window_s if window_s > 0 else 0.0,
-        "latency_ms_mean": float(latency_ms.mean()),
-        **dict(
-            zip(
-                ("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "latency_ms_p999"),
-                map(float, quantiles),
-                strict=True,
-            )
-        ),
-        "latency_ms_max": float(latency_ms.max()),
+        "throughput_per_s": samples / window_s if window_s > 0 else 0.0,
+        "latency_ms_mean": latencies.mean_ms,
+        **{f"latency_ms_{name}": latencies.quantile_ms(share) for name, share in QUANTILES.items()},
+        "latency_ms_max": latencies.max_ms,
         "response_time_s": window_s,
-        "transaction_ms_mean": len(np.unique(rows[:, 2])) * window_s * 1e3 / len(rows),
+        "transaction_ms_mean": log.clients * window_s * 1e3 / samples,
     }
     connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
     if connecting:
         measurements["connection_ms_mean"] = float(connecting[1])
-    measurements |= work_per_transaction(output, len(rows))
+    measurements |= work_per_transaction(output, samples)
     cpu = driver_cpu(text(output / "driver_cpu.txt"))
     if cpu is not None:
         measurements["driver_cpu_share"] = cpu
     return Reading(
         measurements,
         errors=errors,
-        samples=len(rows),
-        window_start_s=start_us / 1e6,
-        window_end_s=end_us / 1e6,
+        samples=samples,
+        window_start_s=log.first_us / 1e6,
+        window_end_s=log.last_us / 1e6,
         details=details,
     )
 
@@ -222,21 +219,6 @@ def _driver_values(text: str) -> dict[str, float]:
         return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2}
     except ValueError:
         return {}
-
-
-def _log_rows(output: Path) -> Iterator[npt.NDArray[np.int64]]:
-    """Per log file (one a thread): latency in us and end in epoch us of every finished transaction."""
-    import numpy as np  # noqa: PLC0415  as above
-
-    for path in sorted(output.glob("log.*")):
-        kept = []
-        with path.open() as lines:
-            for line in lines:
-                words = line.split()
-                if len(words) >= LOG_COLUMNS and words[2].isdigit():  # "failed" and "skipped" are no latencies
-                    kept.append((int(words[2]), int(words[4]) * 1_000_000 + int(words[5]), int(words[0])))
-        if kept:
-            yield np.array(kept, dtype=np.int64)
 
 
 def text(path: Path) -> str:

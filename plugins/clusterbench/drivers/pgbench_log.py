@@ -1,8 +1,9 @@
-"""pgbench's log of a mix of scripts, made small on the client host: at full scale it is 120 million lines.
+"""pgbench's log, made small on the client host: at full scale it is 120 million lines.
 
-What is left of it are counts per script and second, and of the measured window a histogram of latencies per script,
-whose buckets are 0.5 % wide: a quantile is the mean of its bucket's latencies, so it is off by 0.5 % at most. Counts,
-sums and the longest latency are exact.
+What is left of it are counts per script and second, how much each client did, and of the measured window a histogram of
+latencies per script. Its buckets are 1 us wide below a millisecond and 0.1 % above, and a quantile is the mean of its
+bucket's latencies, so it is off by 0.1 % at most. Counts, sums, the longest latency, the first begin and last end are
+exact. In archives made before, buckets are 0.5 % wide.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from clusterbench.base.scripts import script
 LOG_KEPT_BYTES_MAX = 64_000_000
 """Up to here the log goes to the archive, compressed; a larger one is removed from the client host."""
 
-OUTPUTS = ("log.*", "reduced.txt", "window.txt")
+OUTPUTS = ("log.*.gz", "reduced.txt", "window.txt")
+"""A log that nobody has made small stays on the client host, however large it is: its job was killed."""
 
 PROGRAMS = ("first", "reduce", "merge")
 """In awk: ``include/drivers/pgbench_log_*.awk``."""
@@ -29,16 +31,18 @@ def files() -> dict[str, str]:
     return {f"{name}.awk": (folder / f"pgbench_log_{name}.awk").read_text(encoding="utf-8") for name in PROGRAMS}
 
 
-def functions(*, ramp_up_s: int, window_s: int, is_throttled: bool) -> str:
+def functions(*, ramp_up_s: int = 0, window_s: int = 0, is_throttled: bool = False, is_retried: bool = False) -> str:
     """Bash with a function ``reduce_log``, by which ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
 
-    The window begins so many whole seconds after the second in which the first transaction began.
+    The window begins so many whole seconds after the second in which the first transaction began. Where it has no
+    length, all of the log is the window. ``is_retried``: a transaction may be tried more than once.
     """
     return script(
         "drivers/pgbench_log",
         ramp_up_s=ramp_up_s,
         window_s=window_s,
         throttled=int(is_throttled),
+        retried=int(is_retried),
         log_kept_bytes_max=LOG_KEPT_BYTES_MAX,
     )
 
@@ -95,6 +99,11 @@ class ReducedLog:
     """Script -> of the window."""
     failed: dict[str, int]
     """How ("serialization", "deadlock") -> how many failed for good, over the whole log."""
+    clients: int = 0
+    """That ended a transaction."""
+    first_us: int = 0
+    """Epoch microseconds in which the first transaction began, and those in which the last one ended; 0: not told."""
+    last_us: int = 0
 
     @property
     def is_kept(self) -> bool:
@@ -124,16 +133,22 @@ def read(output: Path) -> ReducedLog | None:
     seconds: dict[tuple[int, int], Counts] = {}
     buckets: dict[int, dict[int, tuple[int, int, int, int]]] = {}
     failed: dict[str, int] = {}
+    clients, first_us, last_us = 0, 0, 0
     for kind, number, key, *values in _words(output / "reduced.txt"):
         a, b, c, d = map(int, values)
         if kind == "second":
             seconds[int(number), int(key)] = Counts(a, b, c)
         elif kind == "latency":
             buckets.setdefault(int(number), {})[int(key)] = (a, b, c, d)
-        else:
+        elif kind == "failed":
             failed[key] = failed.get(key, 0) + a
+        elif kind == "client":
+            clients += 1
+        else:
+            first_us, last_us = a, d
     latencies = {number: Latencies(found) for number, found in buckets.items()}
-    return ReducedLog(window["begin_s"], window["window_s"], window["log_bytes"], seconds, latencies, failed)
+    told = (window["begin_s"], window["window_s"], window["log_bytes"])
+    return ReducedLog(*told, seconds, latencies, failed, clients, first_us, last_us)
 
 
 def merged(parts: Iterable[Latencies]) -> Latencies:

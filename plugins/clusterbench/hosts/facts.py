@@ -65,8 +65,8 @@ def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
 
 DeclaredFact = tuple[str, str, str, str, bool]
 """Host, what, declared, found, and whether that is as declared."""
-OLDEST = {"bash": (4, 3), "sysstat": (12, 3, 3), "psql": (12,), "pgbench": (15,)}
-"""Versions that can be used: bash with ``wait -n``, sadf with pressure, psql with --csv, pgbench with --max-tries."""
+OLDEST = {"bash": (4, 3), "psql": (12,), "pgbench": (15,)}
+"""Versions that can be used: bash with ``wait -n``, psql with --csv, pgbench with --max-tries."""
 CPU_LIMIT_OFF = 0.001
 """Of a processor: 64 threads of 1/60 are no whole number of microseconds in a scheduler's period."""
 
@@ -147,7 +147,7 @@ def programs(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> list
     for host, facts in hosts.items():
         there = facts.get("version", {})
         of_roles = (name for role in platform.every_host[host].roles for name in by_role.get(role, ()))
-        for name in dict.fromkeys(["bash", "sysstat", *of_roles]):
+        for name in dict.fromkeys(["bash", *of_roles]):
             said, oldest = str(there.get(name, "not there")), OLDEST.get(name, ())
             wanted = f"{'.'.join(map(str, oldest))} or newer" if oldest else "installed"
             found.append((host, f"program {name}", wanted, said, name in there and version_of(said) >= oldest))

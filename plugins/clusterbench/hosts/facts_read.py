@@ -274,7 +274,7 @@ def limits(told: Told) -> Facts:
 
 
 def _versions(told: Told) -> Facts:
-    names = ("glibc", "coreutils", "util_linux", "openssl", "psql", "pgbench", "pgbouncer", "sysstat", "gpfdist")
+    names = ("glibc", "coreutils", "util_linux", "openssl", "psql", "pgbench", "pgbouncer", "gpfdist")
     found = {"bash": told.one("$bash"), **{name: told.one(f"${name}") for name in names}, "java": _java(told)}
     return {"version": _present(found)}
 

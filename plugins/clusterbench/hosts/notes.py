@@ -1,7 +1,7 @@
-"""Counters that a host noted once a second, beside sysstat's samples: how much they grew between two times.
+"""Counters that a host noted once a second, beside its samples: how much they grew between two times.
 
-``include/hosts/telemetry_follow.sh`` takes the notes: a line with the time and the machine's uptime then; after that,
-lines with the uptime and the counter.
+``include/hosts/telemetry_sample.sh`` takes the notes: a line that begins with the time and the machine's uptime then;
+after that, lines with the uptime and the counter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def per_s(noted: Path, start_s: float, end_s: float) -> float | None:
 
 def points_of(text: str) -> list[tuple[float, float]]:
     """(epoch seconds, counter), in the order of time; none of fewer than two notes."""
-    rows = [words for line in text.splitlines() if len(words := line.split()) == 2]
+    head, *lines = text.splitlines() or [""]
+    rows = [head.split()[:2], *(words for line in lines if len(words := line.split()) == 2)]
     if len(rows) < 3:
         return []
     offset_s = float(rows[0][0]) - float(rows[0][1])

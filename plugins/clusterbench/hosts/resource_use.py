@@ -15,6 +15,12 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "transactions_per_cpu_s": MeasurementKind("1/s", "Transactions per second of a busy processor", "higher"),
     "disk_iops": MeasurementKind("1/s", "Disk operations", "neither"),
     "disk_mb_per_s": MeasurementKind("MB/s", "Disk reads and writes", "neither"),
+    "disk_reads_per_s": MeasurementKind("1/s", "Disk reads", "neither"),
+    "disk_writes_per_s": MeasurementKind("1/s", "Disk writes", "neither"),
+    "disk_reads_percent": MeasurementKind("%", "Reads among disk reads and writes", "neither"),
+    "disk_read_kb_mean": MeasurementKind("kB", "Mean size of a disk read", "neither"),
+    "disk_write_kb_mean": MeasurementKind("kB", "Mean size of a disk write", "neither"),
+    "swap_mb_per_s": MeasurementKind("MB/s", "Swapped in and out", "neither"),
     "network_received_packets_per_s": MeasurementKind("1/s", "Packets received", "neither"),
     "network_sent_packets_per_s": MeasurementKind("1/s", "Packets sent", "neither"),
     "network_received_mb_per_s": MeasurementKind("MB/s", "Network, received", "neither"),
@@ -26,10 +32,13 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "load_1_min": MeasurementKind("1", "Load average of a minute", "neither"),
 }
 """A workload declares those of them that it wants measured. CPU utilisation is a share of what the hosts may use. All
-others are the machines' figures, summed over the machines; only the load is their mean."""
+others are the machines' figures, summed over the machines; only the load is their mean, and a mean size is that of all
+their reads or writes."""
 
 DISK = ("disk_read_mb_per_s", "disk_write_mb_per_s")
-OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min")
+SWAP = ("swap_in_mb_per_s", "swap_out_mb_per_s")
+ACCESSES = ("disk_reads_percent", "disk_read_kb_mean", "disk_write_kb_mean")
+OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min", *ACCESSES)
 SUMS = tuple(name for name in MEASUREMENTS if name not in OTHERS)
 PHASE_SUMS = ("disk_read", "disk_write", "network_sent")
 BUSY = "cpus_busy"
@@ -50,6 +59,7 @@ def measure(
         machines.setdefault(str(one.get("boot_id") or host), []).append(means)
     firsts = [sharing[0] for sharing in machines.values()]
     found = {name: _sum(means.get(name) for means in firsts) for name in SUMS}
+    found |= _accesses(firsts)
     load = _sum(means.get("load_1_min") for means in firsts)
     found["load_1_min"] = None if load is None else load / len(firsts)
     allotted = _sum(means.get("cpus_allotted") for means in each)
@@ -86,10 +96,25 @@ def measure_phases(
     return found
 
 
+def _accesses(machines: Sequence[Means]) -> dict[str, float]:
+    """How many of the disks' accesses were reads, and how large they were; absent where there were none."""
+    found = {}
+    counts = {way: _sum(means.get(f"disk_{way}s_per_s") for means in machines) or 0.0 for way in ("read", "write")}
+    for way, count in counts.items():
+        megabytes = _sum(means.get(f"disk_{way}_mb_per_s") for means in machines)
+        if count and megabytes is not None:
+            found[f"disk_{way}_kb_mean"] = megabytes * 1000 / count
+    if total := sum(counts.values()):
+        found["disk_reads_percent"] = 100 * counts["read"] / total
+    return found
+
+
 def _with_sums(means: Means) -> dict[str, float]:
     found = dict(means)
     if all(name in means for name in DISK):
         found["disk_mb_per_s"] = sum(means[name] for name in DISK)
+    if all(name in means for name in SWAP):
+        found["swap_mb_per_s"] = sum(means[name] for name in SWAP)
     if "cpu_allotted_percent" in means:
         found[BUSY] = means["cpu_allotted_percent"] / 100 * means["cpus_allotted"]
     return found

@@ -11,6 +11,7 @@ from typing import Any
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import FINDINGS, TrialRecord
 from clusterbench.hosts import conformance
+from clusterbench.hosts.resource_use import SWAP
 from clusterbench.results.statistics import Result
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment
@@ -233,6 +234,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
     caches = record.evidence.get("caches") or {}
     busy = [host.get("cpu_percent_before") for host in record.telemetry.values()]
     steal = [(host.get("mean") or {}).get("cpu_steal_percent") for host in record.telemetry.values()]
+    swapped = [_swapped_mb_per_s(host.get("mean") or {}) for host in record.telemetry.values()]
     is_unwatched = bool(record.evidence.get("unwatched"))
     known = caches.get("problem") or record.evidence.get("neighbours_problem") or is_unwatched
     completed, has_neighbours = record.outcome == "completed", bool(record.evidence.get("neighbours"))
@@ -251,6 +253,7 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         "driver_cpu_share": record.measurements.get("driver_cpu_share"),
         "cpu_percent_before": None if has_neighbours else max((b for b in busy if b is not None), default=None),
         "cpu_steal_percent": max((value for value in steal if value is not None), default=None),
+        "swap_mb_per_s": max((value for value in swapped if value is not None), default=None),
         "hosts_with_telemetry": sum(1 for host in record.telemetry.values() if host.get("samples"))
         if completed
         else None,
@@ -259,6 +262,11 @@ def _measurement_row(record: TrialRecord) -> dict[str, Any]:
         if completed
         else None,
     }
+
+
+def _swapped_mb_per_s(means: Mapping[str, float]) -> float | None:
+    """None of archives made before."""
+    return sum(means[name] for name in SWAP) if all(name in means for name in SWAP) else None
 
 
 def conformance_rows(

@@ -120,7 +120,7 @@ def check_platform(platform: Platform) -> list[str]:
     if from_templates:
         return problems  # what may be accepted is not only what the file names
     of_hosts = {item.setting for declared in items(platform).values() for item in declared}
-    programs = {f"program {name}" for names in (("bash", "sysstat"), *declaration.programs.values()) for name in names}
+    programs = {f"program {name}" for names in (("bash",), *declaration.programs.values()) for name in names}
     known = {*of_hosts, *HARDWARE, *platform.settings, *programs}
     for accepted in platform.setup.accepted:
         host, _, setting = accepted.rpartition(": ")

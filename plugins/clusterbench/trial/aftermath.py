@@ -7,7 +7,6 @@ waited for once (``ssh.CONNECT_TIMEOUT_S``, or ``KEEPALIVE_S`` three times where
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,9 +68,6 @@ def last_telemetry(folder: Path) -> dict[str, list[dict[str, float]]]:
     """The last samples of every host whose telemetry is there, with their time in epoch seconds."""
     found = {}
     for host in sorted(folder.iterdir()) if folder.exists() else ():
-        raw = host / telemetry.RAW_FILE
-        rows = telemetry.samples(gzip.decompress(raw.read_bytes()).decode()) if raw.exists() else []
-        if rows:
-            kept = rows[-LAST_SAMPLES:]
-            found[host.name] = [{name: row[name] for name in ("time_s", *LAST) if name in row} for row in kept]
+        if rows := telemetry.last_samples(host, LAST_SAMPLES):
+            found[host.name] = [{name: row[name] for name in ("time_s", *LAST) if name in row} for row in rows]
     return found

@@ -24,6 +24,7 @@ from clusterbench.base.errors import (
     HostFullError,
 )
 from clusterbench.base.measurements import Reading
+from clusterbench.base.packed import pack
 from clusterbench.base.patience import Outage
 from clusterbench.base.records import FINDINGS, Trial, TrialRecord
 from clusterbench.base.words import moment
@@ -77,6 +78,7 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
         except Exception:  # a fault of ours: the next try collects what there is, and nothing is collected until then
             telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed))
             raise
+        pack(output / "telemetry")
         record = testbed.archive.put_trial(_complete(record, testbed), output)
     _restore(trial, workload, testbed, job)
     return record
@@ -180,18 +182,13 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
     began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
-    hosts = {
-        path.name: telemetry.read(
-            path,
-            reading.window_start_s,
-            reading.window_end_s,
-            reading.phases,
-            drawn=len(drawn) if path.name in drawn else 0,
-            before_s=began_s,
-            ahead_s=(before.get("clocks_ahead_s") or {}).get(path.name, 0.0),
-        )
-        for path in sorted((output / "telemetry").iterdir())
-    }
+    hosts = telemetry.read_each(
+        output / "telemetry",
+        reading,
+        drawn,
+        before_s=began_s,
+        ahead_s=before.get("clocks_ahead_s") or {},
+    )
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases)
     outcome, reason = outcomes.of_driver(state, reading, before, output)

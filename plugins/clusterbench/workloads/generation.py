@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 
 PROGRESS_EVERY_S = 60
+SLICES, SLICE_ROWS_LEAST = 64, 10_000
+"""A table is cut into so many slices, but for very small and very large ones. It does not depend on how many
+connections there are, which may be others at the next try: slices that overlap would be loaded twice."""
 
 
 def is_generated(dataset: Dataset, engine: Database) -> bool:
@@ -38,9 +41,9 @@ def generate(
     """
     if is_generated(dataset, engine):
         return
-    if _comment(dataset.table, engine) != _started(dataset):
+    if _comment(dataset.table, engine) != _started(dataset, engine):
         make_empty(dataset, engine, columns)
-    parts = slices(dataset.rows, engine.parallelism(), engine.slice_rows_max)
+    parts = slices(dataset.rows, _parts(dataset), engine.slice_rows_max)
     loaded = engine.load_slices(dataset.table, dataset.seed, parts, lambda a, b: insert(engine.series(a, b)))
     tell(dataset.table, dataset.rows, loaded, "rows")
     finish()
@@ -64,7 +67,7 @@ def tell(table: str, of: int, loaded_slices: Iterable[int], what: str) -> None:
 def make_empty(dataset: Dataset, engine: Database, columns: str) -> None:
     """The table without rows, whatever was there of clusterbench's. Raises DatasetError if it is somebody else's."""
     drop(dataset, engine)
-    engine.create_table(dataset.table, columns, dataset.storage, _started(dataset))
+    engine.create_table(dataset.table, columns, dataset.storage, _started(dataset, engine))
 
 
 def drop(dataset: Dataset, engine: Database) -> None:
@@ -82,9 +85,9 @@ def drop_tables(names: Iterable[str], slices_of: str, engine: Database) -> None:
     engine.forget_slices(slices_of)
 
 
-def slices(rows: int, parallelism: int, slice_rows_max: int) -> list[tuple[int, int]]:
-    """(first, last) of parts that together are 1 to ``rows``; enough of them for every connection."""
-    size = min(slice_rows_max, max(1, -(-rows // parallelism)))
+def slices(rows: int, parts: int, slice_rows_max: int) -> list[tuple[int, int]]:
+    """(first, last) of parts that together are 1 to ``rows``: so many, or more where they would be too large."""
+    size = min(slice_rows_max, max(1, -(-rows // parts)))
     return [(first, min(first + size - 1, rows)) for first in range(1, rows + 1, size)]
 
 
@@ -92,8 +95,14 @@ def _mark(dataset: Dataset) -> str:
     return f"{tables.rows_of(dataset)}, complete"
 
 
-def _started(dataset: Dataset) -> str:
-    return _mark(dataset).replace("complete", "begun")
+def _started(dataset: Dataset, engine: Database) -> str:
+    """With the size of its slices: one that was begun with others is made anew."""
+    (first, last), *_ = slices(dataset.rows, _parts(dataset), engine.slice_rows_max)
+    return _mark(dataset).replace("complete", f"begun in slices of {last - first + 1}")
+
+
+def _parts(dataset: Dataset) -> int:
+    return max(1, min(SLICES, dataset.rows // SLICE_ROWS_LEAST))
 
 
 def _comment(table: str, engine: Database) -> str:

@@ -24,7 +24,7 @@ from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
-from clusterbench_lab.bench import history, hosts, regression, retail, terasort
+from clusterbench_lab.bench import driver_logs, history, hosts, regression, retail, telemetry, terasort
 
 PAIRS = 31
 CLIENTS, LOOKUPS_PER_CLIENT, ROWS, SEED = 10, 20_000, 100_000, 7
@@ -41,7 +41,13 @@ print(imported - begun, parsed - imported)
 
 def main(lab_dir: Path) -> int:
     """Print every figure with its bound. Returns 0 when all hold."""
-    held = [_parse_time(), hosts.measure(_say), regression.measure(_say)]  # these need no lab
+    held = [
+        _parse_time(),
+        hosts.measure(_say),
+        telemetry.measure(_say),
+        driver_logs.measure(_say),
+        regression.measure(_say),
+    ]  # these need no lab
     connections = local_connections(lab_dir)
     held += [
         history.measure(connections(HISTORY), _say),
@@ -111,6 +117,7 @@ def _by_hand(trial: Trial, testbed: Testbed) -> float:
         ]
         environment = {**os.environ, "PGPASSWORD": database.password}
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+        driver_logs.reduce(Path(folder))
         return pgbench.read(Path(folder), CLIENTS * LOOKUPS_PER_CLIENT).measurements["throughput_per_s"]
 
 

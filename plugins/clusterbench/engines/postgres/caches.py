@@ -9,6 +9,7 @@ from typing import Any
 
 from psycopg import sql
 
+from clusterbench.base.scripts import script
 from clusterbench.base.sql import raw, statement
 from clusterbench.engines import Residency
 from clusterbench.engines.postgres.server import Server
@@ -36,7 +37,9 @@ def empty_file_system_cache(server: Server) -> None:
     else:
         remedy = "the login must own the server's files"
         oid = int(server.fact("database_oid"))
-        server.on_instances("postgres/evict", server.known_instances(), remedy, database_oid=oid)
+        evict = server.instance_scripts("postgres/evict", server.known_instances(), database_oid=oid)
+        forget = script("hosts/forget_pages")
+        server.on_each({host: forget + text for host, text in evict.items()}, remedy)
 
 
 def residency(server: Server, relations: Sequence[str]) -> Residency | None:
@@ -74,7 +77,7 @@ def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
             "buffered",
             content=raw(server.content_of_row),
             pg_buffercache=raw(server.everywhere("pg_buffercache")),
-            filenodes=sql.SQL(", ").join(sql.Literal(int(row["filenode"])) for row in files),
+            filenodes=sql.Literal(f"{{{','.join(str(int(row['filenode'])) for row in files)}}}"),
             database_oid=int(server.fact("database_oid")),
         )
     )
@@ -85,15 +88,16 @@ def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
 def _in_file_system_cache(server: Server, files: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """Bytes of the files that are in memory, and in all."""
     scripts: dict[str, str] = {}
+    by_content: dict[Any, list[str]] = {}
+    for row in files:
+        by_content.setdefault(row["content"], []).append(row["path"])
     for instance in server.known_instances():
         if instance.host is None or instance.role != "p":
             continue
-        paths = [row["path"] for row in files if row["content"] == instance.content]
-        patterns = " ".join(f"{path} {path}.[0-9]* {path}_pax/*" for path in paths)
-        if patterns:
-            data = quote(instance.data_directory)
-            look = f"(cd {data}; fincore --bytes --raw --noheadings --output RES,SIZE {patterns})"
-            scripts[instance.host] = scripts.get(instance.host, "shopt -s nullglob\n") + look + "\n"
+        if paths := by_content.get(instance.content):
+            names = "\n".join(paths)
+            look = f"pages_in_memory {quote(instance.data_directory)} <<'NAMES'\n{names}\nNAMES\n"
+            scripts[instance.host] = scripts.get(instance.host, script("postgres/pages_in_memory")) + look
     answers = server.on_each(scripts, "fincore (Debian package util-linux-extra) must be there")
     pairs = [line.split() for said in answers.values() for line in said.splitlines() if line.strip()]
     return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)

@@ -42,6 +42,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
     run = labelled(gather(archive, catalog))
     columns, views = trial_tables.trial_columns(run), SweepView.of_run(run)
+    host_rows = platform_tables.host_rows(run)
     compared, equal = comparisons(run, views), pairs(run, views)
     return (
         _environment()
@@ -72,8 +73,9 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,
-            host_tables=platform_tables.HOST_TABLES,
-            host_rows=platform_tables.host_rows(run),
+            host_tables=platform_tables.host_tables(host_rows),
+            host_rows=host_rows,
+            interface_rows=platform_tables.interface_rows(run),
             plans=platform_tables.plans(run),
             facts=platform_tables.facts(run),
             trial_columns=columns,

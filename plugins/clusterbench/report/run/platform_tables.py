@@ -11,9 +11,11 @@ from typing import Any
 from clusterbench.base.words import ABSENT, number, share, size
 from clusterbench.engines.instances import content_name
 from clusterbench.hosts.conformance import AS_DECLARED, Row, fold
+from clusterbench.hosts.kernel_counters import is_interface_of_its_own
 from clusterbench.report.run.host_facts import host_facts
 from clusterbench.results.gather import Gathered
 
+WAYS = ("received", "sent")
 HostColumn = tuple[str, str, str]
 """Title, unit, name in the telemetry of a trial."""
 HOST_TABLES: tuple[tuple[str, tuple[HostColumn, ...]], ...] = (
@@ -43,8 +45,17 @@ HOST_TABLES: tuple[tuple[str, tuple[HostColumn, ...]], ...] = (
             ("memory used", "MB", "memory_used_mb"),
         ),
     ),
+    (
+        "Accesses to disks, and swapping",
+        (
+            ("disk reads", "1/s", "disk_reads_per_s"),
+            ("disk writes", "1/s", "disk_writes_per_s"),
+            ("swapped in", "MB/s", "swap_in_mb_per_s"),
+            ("swapped out", "MB/s", "swap_out_mb_per_s"),
+        ),
+    ),
 )
-"""Two tables with the same rows: all of it in one is wider than a page."""
+"""Tables with the same rows: all of it in one is wider than a page."""
 
 
 def host_rows(run: Gathered) -> list[dict[str, Any]]:
@@ -75,6 +86,39 @@ def _host_row(key: tuple[str, str, str], seen: Sequence[Mapping[str, Any]]) -> d
         "before": _percent_like(_median(entry.get("cpu_percent_before") for entry in seen)),
         "collector": share(_median(entry.get("collector_cpu_share") for entry in seen)),
     }
+
+
+def host_tables(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, tuple[HostColumn, ...]]]:
+    """Without those of which nothing is known: older archives have no accesses and no swapping."""
+    return [
+        (title, columns)
+        for title, columns in HOST_TABLES
+        if any(row["means"][name] != ABSENT for row in rows for _, _, name in columns)
+    ]
+
+
+def interface_rows(run: Gathered) -> list[dict[str, Any]]:
+    """By host and interface what went through it: medians over a sweep's trials, of hosts with more than one.
+
+    Shows whether a bond of interfaces balances its load, as Figure 5 of paper 002 does. Archives made before have none.
+    """
+    grouped: dict[tuple[str, str, str], list[Mapping[str, Mapping[str, float]]]] = {}
+    for record in run.trials:
+        for host, seen in record.telemetry.items():
+            if seen.get("interfaces"):
+                grouped.setdefault((record.trial.platform, record.trial.sweep, host), []).append(seen["interfaces"])
+    rows = []
+    for (platform, sweep, host), trials in grouped.items():
+        names = sorted({name for trial in trials for name in trial})
+        if sum(is_interface_of_its_own(name) for name in names) < 2:
+            continue
+        for name in names:
+            counted = {
+                way: _median(trial.get(name, {}).get(f"{way}_mb_per_s", 0.0) for trial in trials) for way in WAYS
+            }
+            row = {"platform": platform, "sweep": sweep.replace("_", " "), "host": host, "interface": name}
+            rows.append({**row, **{way: _percent_like(value) for way, value in counted.items()}})
+    return rows
 
 
 def _median(values: Iterable[float | None]) -> float | None:

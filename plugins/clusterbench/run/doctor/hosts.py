@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import ipaddress
 import tempfile
 import time
@@ -114,18 +113,19 @@ def _telemetry(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[F
         with tempfile.TemporaryDirectory() as folder:
             missing = telemetry.collect(fleet, name, Path(folder), failed)
             for line in missing:
-                yield Finding("telemetry", "hosts", line, "bad", "sysstat 12.3.3 or newer must be able to write there")
+                yield Finding("telemetry", "hosts", line, "bad", "bash must be able to write there")
             for host in there:
-                raw = Path(folder) / host / telemetry.RAW_FILE
-                if raw.exists():
-                    yield _samples(host, telemetry.samples(gzip.decompress(raw.read_bytes()).decode()))
+                if (Path(folder) / host / telemetry.RAW_FILE).exists():
+                    yield _samples(host, telemetry.last_samples(Path(folder) / host, SAMPLES_MIN))
     finally:
         telemetry.clean_up(fleet, name)
 
 
 def _samples(host: str, seen: Sequence[object]) -> Finding:
     if len(seen) < SAMPLES_MIN:
-        return Finding("telemetry", host, f"{len(seen)} samples in 2 s", "bad", "look at sadc and sadf there")
+        return Finding(
+            "telemetry", host, f"{len(seen)} samples in 2 s", "bad", "look at telemetry.sample in the work folder there"
+        )
     return Finding("telemetry", host, "samples are taken and read")
 
 
