@@ -2,12 +2,14 @@
 # keep_running.sh PID_FILE PROGRAM [ARGUMENT…]: runs a program and starts it again whenever it ends by itself.
 #
 # PID_FILE tells the program's process. SIGTERM ends the program in order, and then this. After so many tries in a row
-# that each ended within a minute, the last line of the output says that no more is tried.
+# that each ended within a minute, the last line of the output says that no more is tried. They last for an hour: a
+# scheduler does not live without its database, which may be away that long.
 set -u
 
 pid_file=$1
 shift
-tries_in_a_row_max=10
+tries_in_a_row_max=130
+pause_max_s=30
 well_after_s=60
 
 child='' waiting='' stopped=''
@@ -52,8 +54,10 @@ while [ -z "$stopped" ]; do
         say "ended with status $status; given up after $tries tries in a row"
         exit 1
     fi
-    say "ended with status $status; started again in $((2 * tries)) s"
-    sleep $((2 * tries)) &
+    pause_s=$((2 * tries))
+    [ $pause_s -le $pause_max_s ] || pause_s=$pause_max_s
+    say "ended with status $status; started again in $pause_s s"
+    sleep $pause_s &
     waiting=$!
     wait "$waiting"
     waiting=''

@@ -612,8 +612,8 @@ def wait_for_questions(api: AirflowApi, dag_run_id: str) -> list[dict[str, Any]]
 def answer(api: AirflowApi, dag_run_id: str, question: dict[str, Any], chosen: list[str]) -> None:
     """As the UI does it, and until it has been taken notice of.
 
-    Airflow 3.3 takes a task that was answered within the second in which it began to wait for one that was killed, tries
-    it again, and so asks again. A person would answer again, too.
+    A task that is answered within the second in which it began to wait is taken for one that was killed by Airflow 3.3,
+    which tries it again, and so asks again. A person would answer again, too.
     """
     index = question["task_instance"]["map_index"]
     path = f"/dags/baselines/dagRuns/{quote(dag_run_id, safe='')}/taskInstances/question/{index}/hitlDetails"

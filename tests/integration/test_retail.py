@@ -275,6 +275,18 @@ def test_a_load_is_measured_checked_and_dropped(run: Run, testbed: Testbed) -> N
     assert not exists(testbed, dataset.table)
 
 
+def test_a_load_from_files_on_several_disks(run: Run, testbed: Testbed) -> None:
+    work, made = testbed.fleet.work_dir("etl"), trial("data_load", "spread", rows=5_000)
+    with on_testbed(run, load_dirs=[f"{work}/disk0", f"{work}/disk1"]) as spread:
+        load_files.generate(load_workload("data_load").dataset(made.levels, SEED), spread.engine)
+        count = f"cd {quote(work)}; for disk in disk0 disk1; do find $disk -type f | wc -l; done"
+        found = spread.fleet.run_on("etl", count).output.split()
+        record = measured(run, spread, made)
+    assert found == ["8", "8"]
+    assert (record.outcome, record.reason) == ("completed", "")
+    assert record.evidence["driver"]["answer"]["rows"] == 5_000
+
+
 def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/^[0-9]*|/not a number|/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "rejected"))

@@ -151,6 +151,25 @@ def test_report_is_written_where_the_history_is_away(week: Run, there: Connectio
     assert b"<html" in (week.archive.store.get(f"{week.archive.prefix}report.html") or b"")
 
 
+def test_weeks_without_the_history_database_are_in_it_when_it_is_back(week: Run, there: Connections) -> None:
+    """It was away for two whole weekly runs: each says so, is archived all the same, and the third one loads both."""
+    missed = [week, begun(there, "w2")]
+    for run in missed:
+        judged(run, change())
+        away = Run("weekly", run.run_id, changed(there, HISTORY, port=9))
+        for step in (weekly.load_history, weekly.seal):
+            with pytest.raises(ClusterbenchError, match=r"cannot be reached.*'clusterbench_history'.*Nothing is lost"):
+                step(away)
+        assert run.archive.sealed, "its manifest does not wait for the history"
+    third = begun(there, "w3")
+    with database.for_loading(third.connections(HISTORY)) as db:
+        weekly.load_history(third)
+        ids = [run.run_id for run in missed]
+        found = db.execute("SELECT run_id FROM weeks WHERE run_id = ANY(%s) ORDER BY dag_run_id", [ids]).fetchall()
+        db.execute("DELETE FROM weeks WHERE run_id = ANY(%s)", [ids])
+    assert [run_id for (run_id,) in found] == ids
+
+
 def test_week_of_an_installation_without_a_history_is_a_good_one_and_says_so(there: Connections) -> None:
     def alone(conn_id: str) -> Connection:
         if conn_id == HISTORY:

@@ -76,14 +76,14 @@ def test_what_is_killed_is_started_again_and_what_it_left_is_ended(start: Start,
     assert re.search(f"^keep_running: {when}: ended with status 137; started again in 2 s$", said, re.MULTILINE)
 
 
-def test_it_gives_up_after_some_tries_in_a_row_and_says_so_last(start: Start, tmp_path: Path) -> None:
+def test_it_gives_up_after_an_hour_of_tries_in_a_row_and_says_so_last(start: Start, tmp_path: Path) -> None:
     process = start("echo tried; exit 3")
-    assert process.wait(60) == 1
+    assert process.wait(120) == 1
     lines = (tmp_path / "log").read_text().splitlines()
-    assert lines.count("tried") == 10
-    assert lines[-1].endswith(": ended with status 3; given up after 10 tries in a row")
+    assert lines[-1].endswith(f": ended with status 3; given up after {lines.count('tried')} tries in a row")
     pauses = [int(line.split()[-2]) for line in lines if "started again in" in line]
-    assert pauses == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert pauses[:3] == [2, 4, 6] and max(pauses) == 30
+    assert 3600 <= sum(pauses) <= 4000
 
 
 def test_asked_to_end_it_ends_the_program_in_order_and_starts_none(start: Start, tmp_path: Path) -> None:

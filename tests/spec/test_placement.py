@@ -143,7 +143,9 @@ def test_without_a_size_each_vm_has_an_even_share() -> None:
 
 def test_what_is_not_known_of_a_machine_is_not_judged() -> None:
     one = platform({"cores_per_socket": 10}, 2)
-    assert set(judged(one)) == {"CPUs in one NUMA node", "no oversubscription", "room for the hypervisor"}
+    assert set(judged(one)) == {
+        *("CPUs in one NUMA node", "no oversubscription", "CPU pinning", "room for the hypervisor")
+    }
 
 
 # Judgements.
@@ -208,6 +210,35 @@ def test_two_vms_of_all_threads_fit_only_where_threads_count(prefer_ht: bool, le
     one = platform({"cores_per_socket": 10, "memory_gib": 256}, 2, prefer_ht=prefer_ht)
     judgement = judged(one)["CPUs in one NUMA node"]
     assert (judgement.level, judgement.found) == (level, found)
+
+
+def test_interleaved_memory_has_no_node_to_fit_into() -> None:
+    """Paper 000, Figure 4: two VMs were 2 % faster than one then, and 8 % with NUMA."""
+    one = platform({"cores_per_socket": 8, "memory_gib": 96}, 2, share="cores", interleaved_memory=True)
+    found = judged(one)
+    judgement = found["CPUs in one NUMA node"]
+    said = "memory is interleaved over 2 nodes: some of it is always remote"
+    assert (judgement.level, judgement.found, judgement.source) == ("mind", said, "000, Figure 4")
+    assert "memory in one NUMA node" not in found
+    made = placed(one)
+    assert made is not None and made.say().endswith(", memory interleaved over all nodes")
+
+
+@pytest.mark.parametrize(("vms", "level"), [(2, None), (4, "mind"), (5, None)])
+def test_pinning_is_advised_where_vms_share_cores(vms: int, level: str | None) -> None:
+    """Paper 004, Conclusions: its base scenario. With a core for each there is nothing to pin, with less no room."""
+    for pinned in (False, True):
+        vm = {"cpus": 8, "memory_gib": 16}
+        one = platform({"cores_per_socket": 8, "memory_gib": 96}, vms, vm=vm, pinned_vcpus=pinned)
+        found = judged(one).get("CPU pinning")
+        assert (found and found.level) == (level and ("good" if pinned else "mind"))
+
+
+def test_machines_without_vms_pin_none() -> None:
+    one = platform({"cores_per_socket": 8}, 0, pinned_vcpus=True)
+    assert contradictions(one) == [
+        "placement.pinned_vcpus: is about VMs, and vms_per_machine is 0; take one of the two out"
+    ]
 
 
 def test_a_machine_of_one_socket_has_no_nodes_to_fit_into() -> None:

@@ -60,7 +60,7 @@ def folders(platform: Platform, engine_facts: Mapping[str, Any]) -> list[str]:
     """Where the engine keeps its data, as far as the platform or the engine says; beside the work folders. Pure."""
     of_instances = [str(instance["data_directory"]) for instance in engine_facts.get("instances") or []]
     of_server = [str(engine_facts["data_directory"])] if engine_facts.get("data_directory") else []
-    return [*of_server, *of_instances, *(platform.hadoop.data_dirs if platform.hadoop else [])]
+    return [*of_server, *of_instances, *(platform.hadoop.data_dirs if platform.hadoop else []), *platform.load_dirs]
 
 
 DeclaredFact = tuple[str, str, str, str, bool]

@@ -57,6 +57,8 @@ class Placed:
         said = f"{counted(self.machines, 'machine')} with {cores}{nics}; {each}"
         if self.is_virtual:
             said += f", of {counted(self.size.cpus, 'vCPU')}{_more(self.size)}"
+        said += ", pinned" if self.placement.pinned_vcpus else ""
+        said += ", memory interleaved over all nodes" if self.placement.interleaved_memory else ""
         return said + (f"; {counted(self.slots, 'slot')} a worker" if self.slots else "")
 
     def as_json(self) -> dict[str, Any]:
@@ -68,6 +70,8 @@ class Placed:
             "hosts": self.hosts,
             "slots": self.slots,
             "density": density(self.machine, self.cpus) if self.is_virtual else None,
+            "interleaved_memory": self.placement.interleaved_memory,
+            "pinned_vcpus": self.placement.pinned_vcpus,
         }
 
 
@@ -145,8 +149,8 @@ def contradictions(platform: Platform) -> list[str]:
 
 def _needless(_platform: Platform, placement: Placement) -> str | None:
     if placement.vms_per_machine == 0:
-        for key in ("vm", "density"):
-            if getattr(placement, key) is not None:
+        for key in ("vm", "density", "pinned_vcpus"):
+            if getattr(placement, key):
                 return f"placement.{key}: is about VMs, and vms_per_machine is 0; take one of the two out"
     return None
 

@@ -67,5 +67,9 @@ class Placement(Strict):
     """Where hosts are groups of processes with CPU limits, as in the lab: processors that a thread, and a vCPU, is."""
     prefer_ht: bool = False
     """Whether the hypervisor is told to count threads where it fits a VM into a NUMA node (numa.vcpu.preferHT)."""
+    interleaved_memory: bool = False
+    """Whether node interleaving is set in the machine's BIOS, so that no NUMA node is seen. Paper 000, Figure 4."""
+    pinned_vcpus: bool = False
+    """Whether each vCPU is bound to processors that no other has (CPU pinning), as paper 004 advises for clouds."""
     density: Density | None = None
     """What the placement is meant to be, in the words of paper 004; a contradiction is an error."""

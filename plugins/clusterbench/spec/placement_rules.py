@@ -31,7 +31,7 @@ class PracticeCheck:
 
 def check_practices(one: Placed) -> list[PracticeCheck]:
     """Every best practice that can be told from what the platform's file says; what is not good comes first."""
-    rules = (_numa_cpus, _numa_memory, _memory, _density, _hypervisor, _disks, _datanode, _hadoop_vms)
+    rules = (_numa_cpus, _numa_memory, _memory, _density, _pinning, _hypervisor, _disks, _datanode, _hadoop_vms)
     found = [judgement for rule in rules if (judgement := rule(one))]
     return sorted(found, key=lambda judgement: LEVELS.index(judgement.level))
 
@@ -55,8 +55,13 @@ def _numa_cpus(one: Placed) -> PracticeCheck | None:
     def judged(level: Grade, found: str, source: str = "002, Virtual Machines") -> PracticeCheck:
         return PracticeCheck("CPUs in one NUMA node", level, found, source)
 
-    if not one.is_virtual:
-        return judged("mind", f"one system on {machine.sockets} nodes: some of its memory is always remote")
+    if one.placement.interleaved_memory or not one.is_virtual:
+        nodes = f"{machine.sockets} nodes"
+        return (
+            judged("mind", f"memory is interleaved over {nodes}: some of it is always remote", "000, Figure 4")
+            if one.placement.interleaved_memory
+            else judged("mind", f"one system on {nodes}: some of its memory is always remote")
+        )
     vcpus = counted(one.size.cpus, "vCPU")
     if one.size.cpus <= cores:
         return judged("good", f"{vcpus} within {node}", "000 and 002, Best Practices")
@@ -76,6 +81,8 @@ def _numa_memory(one: Placed) -> PracticeCheck | None:
     """Of all VMs that are on one node, if they are dealt out in turn."""
     machine, each_gib = one.machine, one.size.memory_gib
     if machine.sockets == 1 or not one.is_virtual or machine.memory_gib is None or each_gib is None:
+        return None
+    if one.placement.interleaved_memory:  # said above
         return None
     vms = -(-one.systems // machine.sockets)
     node_gib, needed_gib = machine.memory_gib / machine.sockets, vms * each_gib
@@ -112,6 +119,15 @@ def _density(one: Placed) -> PracticeCheck | None:
     ratio = f"{one.cpus / machine.threads:.3g}"
     found = found.format(cpus=one.cpus, cores=counted(machine.cores, "core"), threads=machine.threads, ratio=ratio)
     return PracticeCheck("no oversubscription", level, found, "004, VM Density Scenarios")  # type: ignore[arg-type]
+
+
+def _pinning(one: Placed) -> PracticeCheck | None:
+    """Where VMs share cores, what a neighbour does changes from node to node; each has its own where they do not."""
+    if not one.is_virtual or density(one.machine, one.cpus) != "base":
+        return None
+    pinned = one.placement.pinned_vcpus
+    found = "pinned" if pinned else "not pinned: the speed of a node depends on its neighbours"
+    return PracticeCheck("CPU pinning", "good" if pinned else "mind", found, "004, Conclusions")
 
 
 def _hypervisor(one: Placed) -> PracticeCheck | None:

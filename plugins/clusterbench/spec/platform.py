@@ -15,6 +15,7 @@ from clusterbench.spec.roles import DRIVERS, Role
 from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
 ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
+Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$")]
 COUNT_MAX = 10_000
 
 
@@ -61,7 +62,7 @@ class Hadoop(Strict):
 
     home: Annotated[str, Field(min_length=1)] = "hadoop"
     """An unpacked distribution, or a folder whose ``lib`` has the jars; from the work folder, if not absolute."""
-    data_dirs: list[Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$")]] = []
+    data_dirs: list[Folder] = []
     """A folder on each data disk of a worker; empty: one below the work folder."""
     slots: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Map tasks, and as many reduce tasks, at once on a worker; else it follows from ``worker``."""
@@ -147,6 +148,8 @@ class Platform(Strict):
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
+    load_dirs: list[Folder] = []
+    """A folder on each data disk of the ETL host, for load files; empty: one below the work folder."""
     hadoop: Hadoop | None = None
     placement: Placement | None = None
     settings: dict[str, Setting] = {}

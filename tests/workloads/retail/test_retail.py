@@ -17,6 +17,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from clusterbench.base import scripts
 from clusterbench.base.connections import Connection
 from clusterbench.base.measurements import Reading
 from clusterbench.base.paths import project_root
@@ -784,6 +785,26 @@ def test_no_files_at_all_are_found(tmp_path: Path) -> None:
     engine = LoadEngine(tmp_path)
     assert not load_files.is_generated(FILES_DATASET, cast(Any, engine))
     assert load_files.inspect(FILES_DATASET, cast(Any, engine))["files"] == 0
+
+
+def test_files_are_dealt_out_to_the_disks_of_the_etl_host(tmp_path: Path) -> None:
+    """As the scripts make them: the dataset's folder leads to them, and they are looked at and evicted like others."""
+    disks = [str(tmp_path / f"disk{number}") for number in range(3)]
+    on = load_files.on_disks(FILES_DATASET, disks)
+    assert [Path(on[name]).parts[-3] for name in load_files.names()[:4]] == ["disk0", "disk1", "disk2", "disk0"]
+    assert load_files.on_disks(FILES_DATASET, []) == {}
+    engine = LoadEngine(tmp_path / "etl")
+    path = Path(engine.fleet.work_dir("etl")) / load_files.directory(FILES_DATASET)
+    path.mkdir(parents=True)
+    make = scripts.script("workloads/make_file")
+    for name in load_files.names():
+        engine.fleet.run_on("etl", f"set -euo pipefail; cd {path}; disk={on[name]}\n{make}\nmake {name} echo {name}")
+    assert load_files.is_generated(FILES_DATASET, cast(Any, engine))
+    assert sorted(file.name for file in Path(on["part-01"]).iterdir()) == [f"part-{n:02d}" for n in (1, 4, 7, 10, 13)]
+    assert (path / "part-01").resolve() == Path(on["part-01"]) / "part-01"
+    found: dict[str, Any] = load_files.inspect(FILES_DATASET, cast(Any, engine))
+    assert (found["files"], found["row_count"], found["files_bytes"]) == (16, 16, 16 * len("part-00\n"))
+    assert load_files.evict(FILES_DATASET, cast(Any, engine))[1] == found["files_bytes"]
 
 
 # Hardware.

@@ -2,10 +2,15 @@
 
 File n of 0 to 15 has every sixteenth row, so all files have rows of all partitions. A file's facts are written when it
 is complete; they tell later whether it still is what was made.
+
+The paper's ETL server has 16 data disks. Where the platform names folders on them (``load_dirs``), the files are dealt
+out to these in turn, and the dataset's own folder has links to them, and the facts.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -35,6 +40,13 @@ def directory(dataset: Dataset) -> str:
     return f"files/{dataset.table}-seed{dataset.seed}-{dataset.version}"
 
 
+def on_disks(dataset: Dataset, load_dirs: Sequence[str]) -> dict[str, str]:
+    """File -> the folder that has it, in turn; empty where the dataset's own folder has them all."""
+    if not load_dirs:
+        return {}
+    return {name: f"{load_dirs[number % len(load_dirs)]}/{directory(dataset)}" for number, name in enumerate(names())}
+
+
 def lines_of(number: int, rows: int) -> int:
     return len(range(number + 1, rows + 1, FILES))
 
@@ -51,14 +63,14 @@ def generate(dataset: Dataset, engine: Database) -> None:
         return
     fleet, host = engine.fleet, etl_host(engine)
     path = _path(dataset, fleet, host)
-    remedy = "choose a smaller scale or no data_load sweep"
-    etl_files.check_space(fleet, host, path, dataset.rows * order_lineitems.FILE_LINE_BYTES, remedy)
-    endpoint = engine.endpoint(pooled=False)
+    _check_space(dataset, engine, path)
+    endpoint, disks = engine.endpoint(pooled=False), on_disks(dataset, engine.platform.load_dirs)
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}
     fleet.put(host, path, {**queries, **endpoint.secrets})
 
     def make(name: str) -> str:
-        copy = script("workloads/copy_to_file", directory=path, name=name, where=endpoint.psql_options)
+        disk = disks.get(name, "")
+        copy = script("workloads/copy_to_file", directory=path, disk=disk, name=name, where=endpoint.psql_options)
         fleet.run_on(host, script("workloads/make_file") + script("drivers/programs") + copy, timeout_s=TIMEOUT_S)
         return name
 
@@ -68,6 +80,16 @@ def generate(dataset: Dataset, engine: Database) -> None:
                 print(f"{dataset.table}: {making.result()} is ready, {done} of {FILES} files", flush=True)
     finally:
         fleet.run_on(host, f"cd {quote(path)} && rm -f *.sql {' '.join(map(quote, endpoint.secrets))}")
+
+
+def _check_space(dataset: Dataset, engine: Database, path: str) -> None:
+    """Of every disk for its files. Raises DatasetError."""
+    fleet, host = engine.fleet, etl_host(engine)
+    size = dataset.rows * order_lineitems.FILE_LINE_BYTES
+    remedy = "choose a smaller scale or no data_load sweep, or name more disks as 'load_dirs' in the platform's file"
+    on = Counter(on_disks(dataset, engine.platform.load_dirs).values()) or {path: FILES}
+    for folder, files in on.items():
+        etl_files.check_space(fleet, host, folder, size * files // FILES, remedy)
 
 
 def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
@@ -116,7 +138,7 @@ def evict(dataset: Dataset, engine: Database) -> tuple[int, int]:
     fleet, host = engine.fleet, etl_host(engine)
     said = fleet.run_on(
         host,
-        f"cd {quote(_path(dataset, fleet, host))}; sync --file-system .\n"
+        f"cd {quote(_path(dataset, fleet, host))}; sync --file-system part-[0-9][0-9]\n"
         "ls *.facts | sed 's/[.]facts$//' | xargs -I '{}' dd if='{}' iflag=nocache count=0 status=none\n"
         "fincore --bytes --raw --noheadings --output RES,SIZE part-[0-9][0-9]",
         timeout_s=600,
