@@ -25,6 +25,8 @@ class Factor:
     is_concurrency: bool = False
     is_dataset: bool = False
     """True where another level needs other data."""
+    is_later: bool = False
+    """It came when there were results already: its default is left out of levels, so that they stay of one series."""
     setting: str = ""
     """The engine's setting that this factor is, for every session of the driver."""
 
