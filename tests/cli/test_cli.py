@@ -49,8 +49,19 @@ def refused(output: Output, *arguments: str) -> str:
 def test_lint_of_good_files_says_how_many(capsys: Output) -> None:
     assert main(["lint"]) == 0
     said = capsys.readouterr()
-    assert re.fullmatch(r"\d+ files, no problems\n", said.out)
+    *notes, last = said.out.splitlines()
+    assert re.fullmatch(r"\d+ files, no problems", last)
     assert said.err == ""
+    (note,) = (each for each in notes if "key_value at full scale on native" in each)
+    assert re.search(
+        r"note: .*: \d+ of \d+ trials are not applicable; 'clusterbench plan' says which: 570 GB of rel", note
+    )
+
+
+def test_plan_says_which_trials_cannot_be_warm_before_a_host_is_touched(capsys: Output) -> None:
+    assert main(["plan", "key_value", "--scale", "full", "--platform", "native", "--sweep", "statement_mem"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "native: statement_mem: not applicable, 20 of 20 trials: 570 GB of relations cannot be warm" in said
 
 
 def test_lint_tells_every_problem_on_its_own_line(project: Path, capsys: Output) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -131,7 +132,7 @@ def test_repetitions_can_be_chosen_and_zero_means_as_declared(key_value: Experim
 
 def test_factors_that_are_not_named_have_their_default(key_value: Experiment) -> None:
     for trial in trials(key_value, scale="laptop"):
-        factors = load_workload(trial.workload).factors
+        factors = {name: f for name, f in load_workload(trial.workload).factors.items() if not f.is_later}
         assert set(trial.levels) == set(factors)
         for name in set(factors) - set(key_value.sweeps[trial.sweep].factors):
             assert trial.levels[name] == factors[name].default
@@ -192,9 +193,25 @@ def test_levels_at_full_scale_are_those_of_the_platform_s_engine(
     plan = planned(CATALOG.experiment(experiment), scale="full", platforms=[platform], sweeps=[sweep])
     found = plan.trials[platform]
     for name, level in levels_expected.items():
-        assert {trial.levels[name] for trial in found} == {level}, name
+        default = load_workload(found[0].workload).factors[name].default
+        assert {trial.levels.get(name, default) for trial in found} == {level}, name
     unavailable = engine_class(CATALOG.platform(platform).engine).unavailable_on(CATALOG.platform(platform), {})
     assert not any(why_not(trial, unavailable) for trial in found)
+
+
+def test_later_factors_are_named_only_where_they_are_not_as_before(key_value: Experiment) -> None:
+    """A result with the levels that it had stays of the series that it was of."""
+    for name, scale in (("key_value", "laptop"), ("retail", "laptop"), ("tpcds_density", "laptop")):
+        plan = planned(CATALOG.experiment(name), scale=scale)
+        for trial in itertools.chain(*plan.trials.values()):
+            later = {factor for factor, f in load_workload(trial.workload).factors.items() if f.is_later}
+            assert not later & set(trial.levels), trial.id
+    full = planned(CATALOG.experiment("tpcds_density"), scale="full", platforms=["density_base"])
+    assert {trial.levels["compression"] for trial in full.trials["density_base"]} == {"zlib_1"}
+    sweep = key_value.sweeps["storage"]
+    both = sweep.model_copy(update={"factors": {"storage": ["append_row"], "compression": ["by_storage", "zstd_1"]}})
+    found = trials(key_value.model_copy(update={"sweeps": {"storage": both}}))
+    assert {trial.levels["compression"] for trial in found} == {"by_storage", "zstd_1"}
 
 
 def test_engine_without_levels_is_refused(key_value: Experiment) -> None:

@@ -34,7 +34,7 @@ TABLE_NAME_MAX = 63
     ],
 )
 def test_names_of_before_stay_and_others_say_how_they_are_kept(layout: str, compression: str, name: str) -> None:
-    levels = {"rows": 5, "storage": layout, "compression": compression}
+    levels: dict[str, Any] = {"rows": 5, "storage": layout, "compression": compression}
     assert load_workload("key_value").dataset(levels, 7).table == name
     assert load_workload("key_value").dataset({"rows": 5}, 7).table == "datajson_5", "of a run before there were both"
 

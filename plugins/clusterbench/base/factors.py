@@ -27,6 +27,8 @@ class Factor:
     """True where another level needs other data."""
     is_size: bool = False
     """A number of rows or the like, in which bytes of data grow: what a rehearsal divides. Memory is no such size."""
+    is_later: bool = False
+    """It came when there were results already: its default is left out of levels, so that they stay of one series."""
     setting: str = ""
     """The engine's setting that this factor is, for every session of the driver."""
 

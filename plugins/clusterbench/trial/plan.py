@@ -198,7 +198,9 @@ def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[s
     varied = [name for name in levels if len(sweep.levels(name, choices.scale, engine)) > 1]
     defaults = {name: factor.divided(factor.default, by) for name, factor in factors.items()}
     for combination in itertools.product(*levels.values()):
-        yield defaults | dict(zip(levels, combination, strict=True)), varied
+        chosen = defaults | dict(zip(levels, combination, strict=True))
+        left_out = {name for name, f in factors.items() if f.is_later and chosen[name] == f.default} - set(varied)
+        yield {name: level for name, level in chosen.items() if name not in left_out}, varied
 
 
 def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
@@ -214,7 +216,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     factors = load_workload(sweep.workload).factors
     parts = [f"{factor}_{levels[factor]}" for factor in varied]
     steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
-    said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors]
+    said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors if factor in levels]
     return Trial(
         id=".".join([name, *parts, f"r{repetition}"]),
         label=f"{name.replace('_', ' ')}: {', '.join(said)} (#{repetition})",

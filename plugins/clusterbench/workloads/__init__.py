@@ -39,6 +39,7 @@ COMPRESSION = Factor(
     "compresstype and compresslevel of the table; by_storage: none of a heap, zlib_1 of others",
     choices=(BY_STORAGE, *COMPRESSIONS),
     is_dataset=True,
+    is_later=True,
 )
 
 OPTIMIZER = Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca"))
@@ -59,15 +60,15 @@ def settings_not_applicable(
 
 def optimizer_setting(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> dict[str, str]:
     """Nothing where there is only the planner."""
-    return {} if "orca" in unavailable else {"optimizer": "on" if levels["optimizer"] == "orca" else "off"}
+    return {} if "orca" in unavailable else {"optimizer": "on" if levels.get("optimizer") == "orca" else "off"}
 
 
 def optimizer_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-    return unavailable.get("orca") if levels["optimizer"] == "orca" else None
+    return unavailable.get("orca") if levels.get("optimizer") == "orca" else None
 
 
 def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-    """Of its compression, too. Runs that were archived before that was a factor have none."""
+    """Of its compression, too, which is named only where it was chosen."""
     layout, compression = str(levels["storage"]), str(levels.get("compression", BY_STORAGE))
     if layout != "heap" and (why := unavailable.get("pax" if layout == "pax" else "append_optimised")):
         return why
@@ -79,7 +80,7 @@ def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str
 
 
 def kept(levels: Mapping[str, Level]) -> dict[str, str]:
-    """Layout and compression of a table. Runs that were archived before these were factors have none."""
+    """Layout and compression of a table, as far as they are named."""
     return {
         "layout": str(levels.get("storage", "heap")),
         "compression": str(levels.get("compression", BY_STORAGE)),

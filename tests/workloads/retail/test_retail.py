@@ -126,9 +126,28 @@ def test_settings_of_the_trial_are_the_session_s_and_the_plan_is_kept() -> None:
     engine = TinyEngine()
     planned = replace(trial("partial_scan", statement_mem="500MB"), settings={"log_statement": "none"})
     evidence = PARTIAL_SCAN.prepare(planned, cast(Any, engine))
-    assert engine.settings == [{"log_statement": "none", "statement_mem": "500MB"}]
+    assert engine.settings == [{"log_statement": "none", "optimizer": "off", "statement_mem": "500MB"}]
     assert evidence == {"session_settings": engine.settings[0], "plan": "Seq Scan"}
     assert engine.explained[0].startswith("SELECT ROUND(AVG(ITEM_COUNT), 2)")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "setting"), [({}, "off"), ({"optimizer": "planner"}, "off"), ({"optimizer": "orca"}, "on")]
+)
+def test_optimizer_is_the_planner_unless_orca_is_chosen(chosen: dict[str, Any], setting: str) -> None:
+    """Greenplum 4.2, the paper's, had no other; and where there is no ORCA nothing is set."""
+    planned = trial("full_scan", **chosen)
+    if not chosen:
+        planned.levels.pop("optimizer")
+    engine = TinyEngine()
+    load_workload("full_scan").prepare(planned, cast(Any, engine))
+    assert engine.settings[0]["optimizer"] == setting
+    engine.unavailable = {"orca": "no ORCA here"}  # type: ignore[misc]
+    assert load_workload("full_scan").not_applicable(planned.levels, engine.unavailable) == (
+        "no ORCA here" if setting == "on" else None
+    )
+    load_workload("full_scan").prepare(planned, cast(Any, engine))
+    assert "optimizer" not in engine.settings[1]
 
 
 # What they answer, computed again in plain Python from the rows.

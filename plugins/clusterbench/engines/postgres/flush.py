@@ -48,7 +48,8 @@ def _not_tried(method: str, why: str) -> Flushed:
 
 def _empty_file_system(server: Server) -> Flushed:
     """Of whole hosts, or of the server's files; either way the latter are looked at."""
-    method, of_hosts = server.platform.page_cache, {}
+    method = server.platform.page_cache
+    of_hosts: dict[str, list[int]] = {}
     try:
         before = resident_bytes(server)
         if method == "drop_caches":

@@ -68,6 +68,10 @@ class Server(Deployment):
         """As ``Engine.start``."""
         raise NotImplementedError
 
+    def stop(self) -> None:
+        """As ``Database.stop``."""
+        raise NotImplementedError
+
     def fact(self, name: str) -> str:
         if name not in self.facts_of_set_up:
             self.facts()

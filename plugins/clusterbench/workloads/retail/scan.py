@@ -60,7 +60,7 @@ class RetailScan:
         "rows": order_lineitems.ROWS,
         "storage": STORAGE,
         "compression": COMPRESSION,
-        "optimizer": OPTIMIZER,
+        "optimizer": replace(OPTIMIZER, is_later=True),
         "streams": psql_streams.STREAMS,
         "cache": CACHE,
         "work_mem": Factor(

@@ -79,6 +79,7 @@ class Tpcds:
             choices=data.GENERATORS,
             wording="rows of {}",
             is_dataset=True,
+            is_later=True,
         ),
         "parameters": Factor(
             "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
