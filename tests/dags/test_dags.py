@@ -218,6 +218,9 @@ HOSTILE = ("x'; DROP TABLE t; --", 'a"b', "a;b", "$(reboot)", "`id`", "../x", ""
         *(("concurrency", [text]) for text in HOSTILE),
         *(("seed", text) for text in HOSTILE),
         *(("repetitions", text) for text in HOSTILE),
+        *(("rehearse", text) for text in HOSTILE),
+        ("rehearse", 0),
+        ("rehearse", 1.5),
         ("platforms", []),
         ("sweeps", []),
         ("concurrency", [0]),
@@ -246,6 +249,7 @@ def test_form_refuses_what_is_not_allowed(bag: DagBag, name: str, value: Any) ->
         ("sweeps", ["pooling"]),
         ("concurrency", [1, 200]),
         ("repetitions", 10),
+        ("rehearse", 4000),
         ("seed", 2**31 - 1),
     ],
 )
