@@ -220,8 +220,9 @@ def test_plan_refuses_with_number_and_remedy_and_says_so_by_its_status(project: 
     said = capsys.readouterr().out
     assert "REFUSED: 1 of 11" in " ".join(said.split())
     assert (
-        "order_entry_native: REFUSED (clients: 1024 clients; utilisation: 77 % CPU; utilisation: 85 % CPU): 1,024 "
-        "sessions on the server at once, and it takes 597 (max_connections 600 in its file, less 3 for superusers); "
+        "order_entry_native: REFUSED (clients: 1024 clients; utilisation: 77 % CPU; utilisation: 85 % CPU; and 2 other "
+        "cells): 1,024 sessions on the server at once, and it takes 597 (max_connections 600 in its file, less 3 for "
+        "superusers); "
     ) in said
     assert main([*chosen, "--json"]) == 1
     (refused,) = json.loads(capsys.readouterr().out)["estimates"][0]["refused"]

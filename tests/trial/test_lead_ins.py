@@ -13,7 +13,8 @@ from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.results.statistics import results
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial import concurrency_series
-from clusterbench.trial.plan import Plan, estimate, make_plan, read_choices
+from clusterbench.trial.estimate import estimate
+from clusterbench.trial.plan import Plan, make_plan, read_choices
 
 CATALOG = Catalog(project_root())
 

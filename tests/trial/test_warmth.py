@@ -8,7 +8,8 @@ import pytest
 
 from clusterbench.base.paths import project_root
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial.plan import estimate, make_plan, read_choices
+from clusterbench.trial.estimate import estimate
+from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.trial.warmth import too_large
 from clusterbench.workloads import load_workload, relation_bytes, why_not
 

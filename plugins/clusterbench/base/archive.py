@@ -43,8 +43,6 @@ SINGLE_BYTES_MAX = 1 << 30
 """Up to here a file goes in one request. S3 takes 5 GiB in one; a smaller one is sooner sent again after an outage."""
 PARTS_AT_ONCE = 4
 """Each is in memory on its way."""
-OBJECT_BYTES_MAX = 5 * 2**40
-"""S3 takes no larger object, in however many parts."""
 AT_ONCE = 16
 """Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from clusterbench.base.archive import OBJECT_BYTES_MAX
 from clusterbench.base.factors import Level
 from clusterbench.base.records import Trial
 from clusterbench.engines.capacity import Capacity
@@ -143,13 +142,18 @@ def cell_needs(trials: Sequence[Trial], needs: Needs, time: Time, ground: Ground
         connections=sessions * ground.engines if needs.sessions else capacity.connections_fixed,
         open_files=processes * files + capacity.open_files_fixed,
         ports=(sessions + needs.reconnections) * ground.engines + servers,
-        largest_object_bytes=max(needs.output_bytes, int(min(time.seconds, LONGEST_S) * TELEMETRY_BYTES_PER_S)),
+        largest_object_bytes=max(needs.output_bytes, _telemetry_bytes(time.seconds, ground.platform)),
         estimate_s=time.seconds,
         basis=time.kind,
         basis_says=time.basis,
     )
     refused = tuple(_refusals(found, needs, sessions, files, ground))
     return CellNeeds(**{**vars(found), "refused": refused, "mind": tuple(_minds(needs, ground))})
+
+
+def _telemetry_bytes(seconds: float, platform: Platform) -> int:
+    """Of all hosts, as the archive has it: one object a trial."""
+    return int(min(seconds, LONGEST_S) * TELEMETRY_BYTES_PER_S) * len(platform.every_host)
 
 
 def not_had(trials: Sequence[Trial], why: str) -> CellNeeds:
@@ -201,11 +205,6 @@ def _refusals(cell: CellNeeds, needs: Needs, sessions: int, files: int, ground: 
         yield (
             f"{files:,} open files of one process, and its file limits them to {ground.open_files_limit:,} "
             "(limits, nofile); raise that"
-        )
-    if cell.largest_object_bytes > OBJECT_BYTES_MAX:
-        yield (
-            f"an object of {cell.largest_object_bytes / 2**30:,.1f} GiB in the archive, and one may have "
-            f"{OBJECT_BYTES_MAX / 2**30:g} GiB; choose fewer lookups or a shorter window"
         )
 
 

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from clusterbench.base.connections import Connection
 from clusterbench.base.job import Job
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial
+from clusterbench.drivers import pgbench_log
 from clusterbench.engines import Endpoint
 from clusterbench.engines.greenplum.engine import Greenplum
 from clusterbench.engines.postgres.engine import Postgres
@@ -174,32 +176,47 @@ def test_answers_of_another_seed_are_wrong(answers: Path) -> None:
     assert "wrong answer" in str(wrong_answers(answers, _keys(trial(), 20), 7))
 
 
-# A trial's output.
+# A trial's output, its log made small as on the client host.
 
 
-def test_completed_trial_with_right_answers_is_valid() -> None:
-    read = KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(), {})
+@pytest.fixture
+def captured(tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of real output."""
+
+    def copied(case: str) -> Path:
+        folder = Path(shutil.copytree(CAPTURED / case, tmp_path / case))
+        for name, text in pgbench_log.files().items():
+            (folder / name).write_text(text)
+        script = f"set -euo pipefail\n{pgbench_log.functions()}reduce_log"
+        subprocess.run(["bash", "-c", script], cwd=folder, check=True)
+        return folder
+
+    return copied
+
+
+def test_completed_trial_with_right_answers_is_valid(captured: Callable[[str], Path]) -> None:
+    read = KEY_VALUE.read(captured("cold_4_clients_sql_prepare"), trial(), {})
     assert (read.errors, read.samples, read.invalid) == (0, 200, ())
 
 
-def test_fast_wrong_answer_makes_the_trial_invalid(tmp_path: Path) -> None:
-    output = Path(shutil.copytree(CAPTURED / "cold_4_clients_sql_prepare", tmp_path / "output"))
+def test_fast_wrong_answer_makes_the_trial_invalid(captured: Callable[[str], Path]) -> None:
+    output = captured("cold_4_clients_sql_prepare")
     (output / "answers.txt").write_text("")
     assert KEY_VALUE.read(output, trial(), {}).invalid == ("20 lookups were to be checked, but 0 gave an answer",)
 
 
-def test_failed_trial_is_failed_and_not_called_wrong() -> None:
-    read = KEY_VALUE.read(CAPTURED / "clients_aborted", trial(), {})
+def test_failed_trial_is_failed_and_not_called_wrong(captured: Callable[[str], Path]) -> None:
+    read = KEY_VALUE.read(captured("clients_aborted"), trial(), {})
     assert (read.errors, read.invalid) == (200, ())
 
 
-def test_fewer_lookups_than_asked_for_are_errors() -> None:
-    assert KEY_VALUE.read(CAPTURED / "cold_4_clients_sql_prepare", trial(clients=5), {}).errors == 50
+def test_fewer_lookups_than_asked_for_are_errors(captured: Callable[[str], Path]) -> None:
+    assert KEY_VALUE.read(captured("cold_4_clients_sql_prepare"), trial(clients=5), {}).errors == 50
 
 
-def test_index_build_is_timed_and_its_rows_counted() -> None:
+def test_index_build_is_timed_and_its_rows_counted(captured: Callable[[str], Path]) -> None:
     built = replace(trial(), workload="index_build")
-    read = INDEX_BUILD.read(CAPTURED / "index_build_10000_rows", built, {})
+    read = INDEX_BUILD.read(captured("index_build_10000_rows"), built, {})
     log = next((CAPTURED / "index_build_10000_rows").glob("log.*")).read_text().split()
     assert set(read.measurements) == set(INDEX_BUILD.measurements)
     assert read.measurements["response_time_s"] == pytest.approx(int(log[2]) / 1e6)

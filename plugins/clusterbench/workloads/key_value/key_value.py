@@ -17,6 +17,7 @@ from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.drivers import pgbench
+from clusterbench.drivers.pgbench_log import LOG_KEPT_BYTES_MAX
 from clusterbench.workloads import (
     AS_SET,
     CACHE,
@@ -230,7 +231,7 @@ class KeyValue(KeyValueData):
             written_bytes=0,
             relation_bytes=table_bytes,
             relation_files=2,
-            output_bytes=max(log_bytes, int(levels["answers_checked"]) * ANSWER_BYTES),
+            output_bytes=max(min(log_bytes, LOG_KEPT_BYTES_MAX), int(levels["answers_checked"]) * ANSWER_BYTES),
             client_bytes=log_bytes,
         )
 

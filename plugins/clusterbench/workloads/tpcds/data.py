@@ -78,7 +78,7 @@ def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE, 
         stored_bytes(whole_bytes, storage, SHARES),
         storage,
         files_bytes=chunk_loading.files_bytes(scale_factor) if is_dsdgen else files.bytes_expected(scale_factor),
-        files_work_bytes=chunk_loading.files_bytes(scale_factor) if is_dsdgen else files.bytes_expected(scale_factor),
+        files_work_bytes=0 if is_dsdgen else files.bytes_expected(scale_factor),
         version=_version(generator),
     )
 
@@ -109,7 +109,7 @@ def generator_of(dataset: Dataset) -> str:
 @cache
 def read_share(query: int) -> float:
     """Of the dataset's bytes, those of the large tables that the query names."""
-    words = set(re.findall(r"\w+", queries.template(query, "postgres").lower()))
+    words = set(re.findall(r"\w+", queries.template(query, "duckdb").lower()))
     return sum(share for table, share in READ_SHARES.items() if table in words)
 
 
