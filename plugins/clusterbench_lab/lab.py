@@ -21,7 +21,7 @@ from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.connections import write_connections
 from clusterbench_lab.credentials import ADMIN, Credentials
 from clusterbench_lab.hadoop import HadoopJars
-from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, RETAIL_HOSTS, VM64, Layout
+from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, PARTITIONS, RETAIL_HOSTS, VM64, Layout
 from clusterbench_lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, RETAIL_SETTINGS, Postgres
 from clusterbench_lab.s3 import S3Server
 from clusterbench_lab.server import Server, ServerStatus
@@ -44,7 +44,8 @@ class Lab:
     metadata, s3, api-server, scheduler, dag-processor and triggerer.
 
     `block` N puts the lab on 127.0.N.x; a lab that was up before keeps its block. `report` gets one line per
-    server. `environment` is of Airflow's processes, beside what the lab gives them.
+    server. `environment` is of Airflow's processes, beside what the lab gives them. Without `partitions` the hosts
+    retail_* and terasort_*, which are parts of one server, are left out: few tests need them.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class Lab:
         block: int | None = None,
         report: Report = silent,
         environment: Mapping[str, str] | None = None,
+        *,
+        partitions: bool = True,
     ) -> None:
+        self._partitions = partitions
         self.lab_dir = lab_dir.absolute().resolve()
         self._block = block
         self._report = report
@@ -67,7 +71,7 @@ class Lab:
     @property
     def parts(self) -> _Parts:
         if self._parts is None:
-            self._parts = _Parts(self.layout, self._environment)
+            self._parts = _Parts(self.layout, self._environment, partitions=self._partitions)
         return self._parts
 
     def up(self, airflow: bool = True) -> None:
@@ -240,11 +244,12 @@ class Lab:
 class _Parts:
     """The servers of one lab, made from its layout and credentials."""
 
-    def __init__(self, layout: Layout, environment: Mapping[str, str]) -> None:
+    def __init__(self, layout: Layout, environment: Mapping[str, str], *, partitions: bool) -> None:
         own = Credentials.load_or_make(layout.lab_dir / "credentials.json")
         self.credentials = own
         self.account = account = accounts.server_account()
-        self.hosts = [SshHost(name, layout, account) for name in HOSTS]
+        left_out = () if partitions else PARTITIONS
+        self.hosts = [SshHost(name, layout, account) for name in HOSTS if name not in left_out]
         # Older labs have passwords of these two only to make the others with.
         passwords = dict.fromkeys(DATABASE_HOSTS, own.db1_password) | {"db2": own.db2_password}
         settings = dict.fromkeys(DATABASE_HOSTS, BENCH_SETTINGS) | dict.fromkeys((NATIVE, VM64), OLTP_SETTINGS)
@@ -252,6 +257,7 @@ class _Parts:
         self.databases = [
             Postgres(f"{host}_postgres", host, layout, account, password=passwords[host], settings=settings[host])
             for host in DATABASE_HOSTS
+            if host not in left_out
         ]
         self.limits = Limits(layout.lab_dir)
         self.s3 = S3Server(layout, account, own)

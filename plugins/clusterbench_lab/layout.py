@@ -33,6 +33,8 @@ TERASORT = {"terasort_native_": 1, "terasort_vm1_": 1, "terasort_vm2_": 2}
 TERASORT_HOSTS = tuple(
     f"{name}{number}" for name, parts in TERASORT.items() for number in range(1, TERASORT_SERVERS * parts + 1)
 )
+PARTITIONS = frozenset((*RETAIL_HOSTS, *TERASORT_HOSTS))
+"""Of one server each is a part, or the whole."""
 DATABASE_HOSTS = ("db1", "db2", *VMS, NATIVE, VM64, *RETAIL_HOSTS)
 HOSTS = ("client", "etl", *DATABASE_HOSTS, "master", *WORKERS, *TERASORT_HOSTS)
 BUCKET = "clusterbench"

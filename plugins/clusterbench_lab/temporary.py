@@ -30,6 +30,7 @@ def temporary_lab(
     *,
     airflow: bool = False,
     keep: bool = False,
+    partitions: bool = False,
     report: Report = silent,
     environment: Mapping[str, str] | None = None,
     prepared: Callable[[Path], AbstractContextManager[Mapping[str, str]]] = _not_prepared,
@@ -46,7 +47,8 @@ def temporary_lab(
     lab_dir = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     try:
         with prepared(lab_dir) as more:
-            lab = Lab(lab_dir, block=block, report=report, environment={**(environment or {}), **more})
+            own = {**(environment or {}), **more}
+            lab = Lab(lab_dir, block=block, report=report, environment=own, partitions=partitions)
             try:
                 borrow_programs(lab_dir)
                 lab.up(airflow=airflow)

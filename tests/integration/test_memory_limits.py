@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 from clusterbench.base.connections import Connections
 from clusterbench.hosts import facts
 from clusterbench.hosts.fleet import Fleet
-from clusterbench_lab import Lab
+from clusterbench_lab import Lab, temporary_lab
 from clusterbench_lab.cgroups import GIB, SERVERS
+from tests import BLOCK
 from tests.integration.helpers import new_run, on_testbed
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits the memory of hosts")]
@@ -29,6 +31,13 @@ rm large
 def cached_bytes(fleet: Fleet, host: str) -> int:
     """How much of a file twice as large as the limit is in memory after it was read."""
     return int(fleet.run([host], READ)[host].output)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """With the hosts that are parts of a server."""
+    with temporary_lab(block=BLOCK + 3, partitions=True) as made:
+        yield made
 
 
 def test_a_host_s_page_cache_is_as_small_as_its_memory(connections: Connections, lab: Lab) -> None:

@@ -32,7 +32,7 @@ def _become(account: Account) -> None:
 
 def _up_and_down(lab_dir: Path, account: Account, answers: multiprocessing.Queue) -> None:
     _become(account)
-    lab = Lab(lab_dir, block=BLOCK + 3)
+    lab = Lab(lab_dir, block=BLOCK + 3, partitions=False)
     try:
         lab.up(airflow=False)
         lab.up(airflow=False)

@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from clusterbench.base.errors import LabError
 from clusterbench_lab import Lab, maven
-from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS, PROJECT_DIR
+from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS, PARTITIONS, PROJECT_DIR
 from clusterbench_lab.postgres import binary_dir
 from clusterbench_lab.processes import Record, boot_id, facts_of
 from tests import BLOCK
@@ -29,7 +29,12 @@ from .looking import alive, connections, files_with_secrets, listening, processe
 
 pytestmark = pytest.mark.lab
 
-WITHOUT_AIRFLOW = [*HOSTS, *(f"{host}_postgres" for host in DATABASE_HOSTS), "s3", "metadata"]
+WITHOUT_AIRFLOW = [
+    *(host for host in HOSTS if host not in PARTITIONS),
+    *(f"{host}_postgres" for host in DATABASE_HOSTS if host not in PARTITIONS),
+    "s3",
+    "metadata",
+]
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
