@@ -19,11 +19,16 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _notes(catalog: Catalog) -> Iterator[str]:
-    """How much of an experiment cannot be had at full scale on a platform, as its file alone tells. No mistakes."""
+    """How much of an experiment cannot be had at full scale on a platform, as its file alone tells. No mistakes.
+
+    Nothing is said of templates, which nobody runs; ``plan`` says it of them.
+    """
     for experiment in map(catalog.read_experiment, catalog.experiment_files):
         engines = catalog.engines_of(experiment)
         for platform in map(catalog.read_platform, catalog.platform_files):
-            if platform.engine in engines and platform.is_for(experiment.experiment) and memory_bytes(platform):
+            if platform.template or platform.engine not in engines or not memory_bytes(platform):
+                continue
+            if platform.is_for(experiment.experiment):
                 name = platform.platform
                 plan = make_plan(experiment, read_choices(experiment, {"scale": "full", "platforms": [name]}), catalog)
                 if refused := plan.refused(name):
