@@ -33,6 +33,7 @@ def measured(connections: Connections, run_id: str) -> str:
     steps.open_run(run, CHOSEN, {"by": "test"})
     assert {record.outcome for record in measured_whole(run, "lab_db1")} == {"completed"}
     steps.summarise(run)
+    steps.validate_results(run)
     steps.write_report(run)
     steps.seal(run)
     return run.archive.name

@@ -15,7 +15,7 @@ import pytest
 
 from clusterbench_lab import Lab
 from clusterbench_lab.account import Account, server_account
-from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS
+from clusterbench_lab.layout import DATABASE_HOSTS, HOSTS, PARTITIONS
 from clusterbench_lab.temporary import borrow_programs
 from tests import BLOCK
 
@@ -58,7 +58,7 @@ def test_an_ordinary_user_needs_nothing_of_root() -> None:
     process.start()
     try:
         assert answers.get(timeout=90) == (
-            ["running"] * (len(HOSTS) + len(DATABASE_HOSTS) + len(("s3", "metadata"))),
+            ["running"] * (len({*HOSTS} - PARTITIONS) + len({*DATABASE_HOSTS} - PARTITIONS) + len(("s3", "metadata"))),
             {account.user_id},
             0o700,
         )

@@ -12,6 +12,7 @@ from clusterbench.base.archive import MANIFEST, RunArchive, Store, runs_in
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.run_ids import asked_at
 from clusterbench.trial.measured import Measured, MeasuredCell, Rate
+from clusterbench.trial.rehearsal import divisor
 
 RUNS_ASKED, RUNS_READ = 20, 3
 """Of the newest runs so many are asked whether they are valid and of the platform, and so many of those are read."""
@@ -45,7 +46,8 @@ def _is_older(run_id: str, than: str) -> bool:
 
 def _is_of(run: RunArchive, platform: str) -> bool:
     opened = run.get_json("run.json") or {}
-    if platform not in ((opened.get("choices") or {}).get("platforms") or ()):
+    choices = opened.get("choices") or {}
+    if platform not in (choices.get("platforms") or ()) or divisor(choices) > 1:  # a rehearsal has other sizes
         return False
     return bool((run.get_json(MANIFEST) or {}).get("valid"))
 

@@ -35,7 +35,7 @@ from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
 from clusterbench.trial import aftermath, neighbours, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import Workload, load_workload, why_not
+from clusterbench.workloads import Workload, load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
         log.info("measured before, by an earlier try of this task; nothing is measured twice")
         return done
     workload = load_workload(trial.workload)
-    if reason := why_not(trial, testbed.unavailable):
+    if reason := trial.not_applicable or not_applicable(workload, trial.levels, testbed.unavailable):
         return testbed.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), testbed), None)
     job = job_of(trial, testbed)
     with tempfile.TemporaryDirectory() as folder:

@@ -146,7 +146,9 @@ def _beside(
     value: PublishedValue, name: str, kind: MeasurementKind, views: Sequence[SweepView], cells: Sequence[_Cell]
 ) -> str:
     """Of which cell it is, where this run has none such, and ours over it, where it has the paper's platforms."""
-    view = next(view for view in views if view.name == value.sweep)
+    view = next((view for view in views if view.name == value.sweep), None)
+    if view is None:
+        return f"of {value.sweep.replace('_', ' ')}, not run here"
     found = []
     if not any(belongs(value, result) for result in view.results):
         sizes = dict.fromkeys(other_size(value, result) for result in view.results if stands_beside(value, result))
