@@ -127,7 +127,7 @@ class Lab:
         if not self._was_ever_up():
             return
         with self._locked():
-            parts = self.parts
+            parts = _Parts(self.layout, self._environment, partitions=True)  # somebody else may have brought them up
             _in_parallel([self._stop_step(server) for server in parts.airflow.components])
             _in_parallel([self._stop_step(server) for server in (*parts.outer_servers, parts.metadata)])
             jobs = processes.marked(_MARK, str(self.lab_dir), parts.account)
