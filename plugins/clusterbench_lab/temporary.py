@@ -65,10 +65,13 @@ def remove_orphans() -> list[Path]:
     found = []
     for lab_dir in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         maker = lab_dir.name.removeprefix(_PREFIX).partition("-")[0]
-        if maker.isdigit() and lab_dir.stat().st_uid == os.geteuid() and not Path(f"/proc/{maker}").exists():
-            Lab(lab_dir).down()
-            shutil.rmtree(lab_dir, ignore_errors=True)
-            found.append(lab_dir)
+        if not maker.isdigit() or Path(f"/proc/{maker}").exists():
+            continue
+        with contextlib.suppress(FileNotFoundError):  # somebody else takes it down at the same moment
+            if lab_dir.stat().st_uid == os.geteuid():
+                Lab(lab_dir).down()
+                shutil.rmtree(lab_dir, ignore_errors=True)
+                found.append(lab_dir)
     return found
 
 
