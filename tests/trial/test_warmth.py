@@ -11,7 +11,8 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.estimate import estimate
 from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.trial.warmth import too_large
-from clusterbench.workloads import load_workload, relation_bytes, why_not
+from clusterbench.workloads import load_workload, why_not
+from clusterbench.workloads.needs import needs_of
 
 CATALOG = Catalog(project_root())
 SEED = 7
@@ -34,7 +35,8 @@ def test_more_than_the_hosts_have_cannot_be_warm_and_what_can_be_is_said() -> No
 def test_only_the_partitions_that_are_read_count() -> None:
     whole, part = (load_workload(name) for name in ("full_scan", "partial_scan"))
     levels = {name: factor.default for name, factor in part.factors.items()} | {"rows": 8_400_000_000}
-    assert relation_bytes(part, levels, SEED) == pytest.approx(0.2 * relation_bytes(whole, levels, SEED), rel=0.05)
+    read, all_of_it = (needs_of(each, levels, SEED).relation_bytes for each in (part, whole))
+    assert read == pytest.approx(0.2 * all_of_it, rel=0.05)
     assert asked("full_scan", "native", rows=1_500_000_000) and not asked("partial_scan", "native", rows=1_500_000_000)
 
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, Literal
 
 from clusterbench.base.factors import Level
+from clusterbench.trial.warmth import WARM
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.needs import Needs, needs_of
 
@@ -20,8 +21,6 @@ SCALED_AT_MOST = 100
 
 DRIVER_BEGINS_S = 1.0
 """Of a driver's time, what it takes to begin, to connect and to be found to have ended, however little it does."""
-WARM = ("warm", "database_warm")
-"""States of the caches for which tables are read."""
 
 Kind = Literal["measured", "scaled", "guess"]
 

@@ -8,9 +8,11 @@ from clusterbench.base.factors import Level
 from clusterbench.engines.caches import WARM_SHARE_MIN
 from clusterbench.spec.placed import memory_bytes
 from clusterbench.spec.platform import Platform
-from clusterbench.workloads import Workload, relation_bytes
+from clusterbench.workloads import Workload
+from clusterbench.workloads.needs import needs_of
 
 WARM = ("warm", "database_warm")
+"""States of the caches for which tables are read."""
 
 
 def too_large(workload: Workload, levels: Mapping[str, Level], seed: int, platform: Platform) -> str:
@@ -21,7 +23,7 @@ def too_large(workload: Workload, levels: Mapping[str, Level], seed: int, platfo
     memory = memory_bytes(platform)
     if memory is None or levels.get("cache") not in WARM:
         return ""
-    needed = relation_bytes(workload, levels, seed)
+    needed = needs_of(workload, levels, seed).relation_bytes
     if WARM_SHARE_MIN * needed <= memory:
         return ""
     others = [state for state in ("cold", "as_left", "ramped_up") if state in workload.factors["cache"].choices]

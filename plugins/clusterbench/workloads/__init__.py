@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
 from clusterbench.base.datasets import BY_STORAGE, COMPRESSIONS, Dataset
@@ -161,20 +161,6 @@ def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable:
 def why_not(trial: Trial, unavailable: Mapping[str, str]) -> str | None:
     """Why the trial cannot be had: as its plan knows already, or without what is ``unavailable``."""
     return trial.not_applicable or not_applicable(load_workload(trial.workload), trial.levels, unavailable)
-
-
-@runtime_checkable
-class ReadsPart(Protocol):
-    """A workload that reads only a part of its dataset."""
-
-    def relation_bytes(self, levels: Mapping[str, Level]) -> int: ...
-
-
-def relation_bytes(workload: Workload, levels: Mapping[str, Level], seed: int) -> int:
-    """Expected, of the tables and indexes whose state in the caches is part of a trial."""
-    if isinstance(workload, ReadsPart):
-        return workload.relation_bytes(levels)
-    return workload.dataset(levels, seed).bytes_expected
 
 
 def load_workload(name: str) -> Workload:

@@ -117,11 +117,6 @@ class RetailScan:
         table = self.dataset(trial.levels, trial.seed).table
         return [part.table(table) for part in self.partitions()]
 
-    def relation_bytes(self, levels: Mapping[str, Level]) -> int:
-        """Of the partitions that it reads."""
-        dataset = self.dataset(levels, seed=0)
-        return dataset.bytes_expected * self._rows_read(levels) // dataset.rows
-
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return (
             optimizer_not_applicable(levels, unavailable)
@@ -138,7 +133,8 @@ class RetailScan:
         cold = 10 + read / SCAN_BYTES_PER_S if levels["cache"] == "cold" else 0
         return 6 + cold + streams * read / (10 * SCAN_BYTES_PER_S)
 
-    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:  # noqa: ARG002  as every workload has it
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        dataset = self.dataset(levels, seed)
         rows, streams, parts = self._rows_read(levels), int(levels["streams"]), self.partitions()
         table_bytes, spilled = rows * order_lineitems.ROW_BYTES, streams * rows * self.spilled_bytes_per_row
         return Needs(
@@ -146,7 +142,7 @@ class RetailScan:
             read_bytes=streams * table_bytes + spilled,
             written_bytes=spilled,
             temporary_bytes=spilled,
-            relation_bytes=table_bytes,
+            relation_bytes=dataset.bytes_expected * rows // dataset.rows,
             relation_files=order_lineitems.files_of(len(parts), str(levels["storage"])),
             output_bytes=psql_streams.ANSWER_KEPT_BYTES_MAX,
             client_bytes=streams * psql_streams.ANSWER_KEPT_BYTES_MAX,
