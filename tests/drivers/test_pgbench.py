@@ -18,7 +18,7 @@ from clusterbench.drivers import pgbench, pgbench_log
 from clusterbench.engines import Endpoint
 from clusterbench.hosts.detached_job import TIMED_OUT
 from tests import FIXTURES
-from tests.drivers.stand_in import stand_in
+from tests.drivers.stand_in import reduce_log, stand_in
 
 CAPTURED = FIXTURES / "pgbench"
 TRANSACTIONS = {
@@ -62,10 +62,7 @@ def read(output: Path, expected: int) -> Reading:
     """What is read when the log was made small, as on the client host; of a copy."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(shutil.copytree(output, Path(made) / "output"))
-        for name, text in pgbench_log.files().items():
-            (folder / name).write_text(text)
-        script = f"set -euo pipefail\n{pgbench_log.functions()}reduce_log"
-        subprocess.run(["bash", "-c", script], cwd=folder, check=True)
+        reduce_log(folder)
         return pgbench.read(folder, expected)
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from clusterbench.base.connections import Connection
 from clusterbench.base.job import Job
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial
-from clusterbench.drivers import pgbench_log
 from clusterbench.engines import Endpoint
 from clusterbench.engines.greenplum.engine import Greenplum
 from clusterbench.engines.postgres.engine import Postgres
@@ -34,6 +32,7 @@ from clusterbench.workloads.key_value.key_value import (
     wrong_answers,
 )
 from tests import FIXTURES
+from tests.drivers.stand_in import reduce_log
 
 CAPTURED = FIXTURES / "pgbench"
 KEY_VALUE = load_workload("key_value")
@@ -185,10 +184,7 @@ def captured(tmp_path: Path) -> Callable[[str], Path]:
 
     def copied(case: str) -> Path:
         folder = Path(shutil.copytree(CAPTURED / case, tmp_path / case))
-        for name, text in pgbench_log.files().items():
-            (folder / name).write_text(text)
-        script = f"set -euo pipefail\n{pgbench_log.functions()}reduce_log"
-        subprocess.run(["bash", "-c", script], cwd=folder, check=True)
+        reduce_log(folder)
         return folder
 
     return copied
