@@ -19,7 +19,7 @@ from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.estimate import estimate
 from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench_lab import Lab
-from tests.integration.helpers import archive_of, measured_whole
+from tests.integration.helpers import archive_of, dataset, measured_whole, new_run, on_testbed
 
 CATALOG = Catalog(project_root())
 CHOSEN = {"scale": "smoke", "platforms": ["lab_db1"], "sweeps": ["lookups"]}
@@ -41,8 +41,11 @@ def measured(connections: Connections, run_id: str) -> str:
 
 @pytest.fixture(scope="module")
 def two_runs(lab: Lab) -> Iterator[tuple[str, str]]:
+    """The first generates the data, whatever other tests have left in this lab; the second finds them there."""
     lab.up(airflow=False)
     connections = from_file(lab.lab_dir / "connections.json")
+    with on_testbed(new_run(connections)) as testbed:
+        testbed.engine.execute(f"DROP TABLE IF EXISTS {dataset(rows=10000).table}")
     yield measured(connections, "20260101T000000Z-aaaaaa"), measured(connections, "20260108T000000Z-bbbbbb")
 
 
