@@ -25,10 +25,11 @@ control_group() {
 # limits_of [PROCESS]: the files of that group and of those above it that have a limit in them.
 limits_of() {
   local root group listed controller file
-  for controller in cpu memory; do
+  for controller in cpu memory blkio; do
     control_group $controller "${1:-self}" || continue
     while :; do
-      for file in "$root$group"/{cpu.max,cpu.cfs_quota_us,cpu.cfs_period_us,memory.max,memory.limit_in_bytes}; do
+      for file in "$root$group"/{cpu.max,cpu.cfs_quota_us,cpu.cfs_period_us,memory.max,memory.limit_in_bytes} \
+        "$root$group"/{io.max,blkio.throttle.read_bps_device}; do
         [ ! -r "$file" ] || echo "$file"
       done
       [ "$group" ] || break

@@ -4,7 +4,8 @@ Where root runs the lab. A thread of a server is a small part of a processor, so
 clients beside it. It is a share of time and no hardware thread: two threads of a core do not slow each other down.
 
 Memory is limited where a paper's data was larger than it. The limit holds what processes take and what the kernel keeps
-of their files, so that the page cache is as small as it would be there.
+of their files, so that the page cache is as small as it would be there. What it does not keep is read from the disk of
+this machine, of which each part of a server has its part: so many bytes a second.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class PhysicalServer:
     limit that is as large as the guests' would only be mistaken for what others took from them."""
     memory_gib: Mapping[str, float] = field(default_factory=dict)
     """Host -> memory that it may use at most, page cache included. As the platforms' files have it."""
+    read_mb_per_s: Mapping[str, int] = field(default_factory=dict)
+    """Host -> what it may read from the disk at most. Writes have no limit: version 1 would not hold most of them."""
 
     def cpus(self, host: str) -> float:
         return float(self.guests[host] * self.thread_cpus)
@@ -80,6 +83,7 @@ SERVERS = {
         dict(zip(RETAIL_HOSTS, (16, 16, 8, 8, 4, 4, 4, 4), strict=True)),
         is_shared=False,
         memory_gib=dict(zip(RETAIL_HOSTS, (2, 1.92, 0.96, 0.96, 0.48, 0.48, 0.48, 0.48), strict=True)),
+        read_mb_per_s=dict(zip(RETAIL_HOSTS, (100, 100, 50, 50, 25, 25, 25, 25), strict=True)),
     ),
     # Paper 002, Table 1: three servers, each whole, and as 1 and 2 VMs with the same slots.
     **{
@@ -110,6 +114,9 @@ class Limits:
         """Version 1 may count the processors' time in groups of its own, beside those with the limits."""
         self.memory = self.lab if self.is_v2 else root / "memory" / self.lab.name
         """Version 1 limits memory in groups of its own."""
+        self.disk = self.lab if self.is_v2 else root / "blkio" / self.lab.name
+        """And what is read from a disk."""
+        self.lab_dir = lab_dir
         self.guests = {host: self.server(name) / host for name, server in SERVERS.items() for host in server.guests}
 
     def server(self, name: str) -> Path:
@@ -137,19 +144,40 @@ class Limits:
             self._make_memory()
         except OSError as error:
             return f"of CPUs alone: this system does not limit the memory of hosts: {_said(error, self.memory)}"
+        try:
+            self._make_disk()
+        except OSError as error:
+            return f"of CPUs and memory: this system does not limit what hosts read: {_said(error, self.disk)}"
         return ""
 
     def _make_memory(self) -> None:
         """Groups that are there take a new limit, too. What is in memory above it is given up, as far as that goes."""
         limited = {host: gib for server in SERVERS.values() for host, gib in server.memory_gib.items()}
-        if self.is_v2:
-            above = {parent for host in limited for parent in list(self.guests[host].parents)[:3]}
-            for group in sorted(above, key=lambda group: len(group.parts)):
-                (group / "cgroup.subtree_control").write_text("+memory")
+        self._hand_down("memory", limited)
         for host, gib in limited.items():
-            group = self._memory_group(host)
+            group = self._group(self.memory, host)
             group.mkdir(parents=True, exist_ok=True)
             (group / ("memory.max" if self.is_v2 else "memory.limit_in_bytes")).write_text(str(round(gib * GIB)))
+
+    def _make_disk(self) -> None:
+        """Of the disk that the lab's folder is on."""
+        limited = {host: mb for server in SERVERS.values() for host, mb in server.read_mb_per_s.items()}
+        disk = disk_of(self.lab_dir)
+        self._hand_down("io", limited)
+        for host, mb_per_s in limited.items():
+            group = self._group(self.disk, host)
+            group.mkdir(parents=True, exist_ok=True)
+            if self.is_v2:
+                (group / "io.max").write_text(f"{disk} rbps={mb_per_s * 10**6}")
+            else:
+                (group / "blkio.throttle.read_bps_device").write_text(f"{disk} {mb_per_s * 10**6}")
+
+    def _hand_down(self, controller: str, hosts: Iterable[str]) -> None:
+        """In version 2 a group has the files of those controllers only that its parent hands down."""
+        if self.is_v2:
+            above = {parent for host in hosts for parent in list(self.guests[host].parents)[:3]}
+            for group in sorted(above, key=lambda group: len(group.parts)):
+                (group / "cgroup.subtree_control").write_text(f"+{controller}")
 
     def take(self, host: str, pids: Iterable[int]) -> None:
         """Processes into a guest, with all that they start from now on; does nothing where there are no limits."""
@@ -173,15 +201,17 @@ class Limits:
 
     @property
     def _trees(self) -> list[Path]:
-        return list(dict.fromkeys([self.lab, *([self.accounts] if self.accounts else []), self.memory]))
+        trees = [self.lab, *([self.accounts] if self.accounts else []), self.memory, self.disk]
+        return list(dict.fromkeys(trees))
 
-    def _memory_group(self, host: str) -> Path:
-        return self.memory / self.guests[host].relative_to(self.lab)
+    def _group(self, tree: Path, host: str) -> Path:
+        return tree / self.guests[host].relative_to(self.lab)
 
     def _groups(self, host: str) -> list[Path]:
         """Those that limit the guest, and the one that counts what it uses, where that is another."""
-        groups = [tree / self.guests[host].relative_to(self.lab) for tree in self._trees]
-        return [group for group in groups if group != self._memory_group(host) or group.is_dir()]
+        optional = {self._group(tree, host) for tree in (self.memory, self.disk)}
+        groups = [self._group(tree, host) for tree in self._trees]
+        return [group for group in groups if group not in optional or group.is_dir()]
 
     def _make(self, group: Path, cpus: float | None) -> None:
         """In version 2 a group has the files of those controllers only that its parent hands down."""
@@ -194,6 +224,14 @@ class Limits:
         else:
             (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (group / "cpu.cfs_quota_us").write_text(str(-1 if quota_us is None else quota_us))
+
+
+def disk_of(folder: Path) -> str:
+    """Major and minor number of the disk (no partition) that a folder is on. Raises OSError where none is known."""
+    number = folder.stat().st_dev
+    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve(strict=True)
+    disk = device.parent if (device / "partition").exists() else device
+    return (disk / "dev").read_text().strip()
 
 
 def _said(error: OSError, folder: Path) -> str:

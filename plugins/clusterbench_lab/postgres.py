@@ -41,7 +41,8 @@ class PostgresSettings:
 
 BENCH_SETTINGS = PostgresSettings()
 # Where transactions are measured, checkpoints are far apart, as in the paper: none comes by time within a trial.
-OLTP_SETTINGS = PostgresSettings(checkpoint_timeout="30min")
+# At full scale there are 1024 clients.
+OLTP_SETTINGS = PostgresSettings(checkpoint_timeout="30min", max_connections=1100)
 # The smallest of these hosts has half a GB, and 8 streams with their parallel workers are 16 processes: compiling
 # statements took 20 MB more in each of them, and the kernel killed them.
 RETAIL_SETTINGS = PostgresSettings(shared_buffers="64MB", max_connections=100, jit="off")

@@ -127,6 +127,14 @@ def test_cgroup_v2_limits_and_the_unlimited_one_of_v1() -> None:
     assert "cpu_limit" not in free and "memory_limit_bytes" not in free
 
 
+def test_what_a_group_may_read_from_a_disk_at_most() -> None:
+    v1 = "@/sys/fs/cgroup/blkio/lab/vm/blkio.throttle.read_bps_device\n 254:0 25000000\n 254:16 50000000\n"
+    assert read(f"{v1}@/sys/fs/cgroup/blkio/lab/blkio.throttle.read_bps_device\n")["disk_read_limit_mb_per_s"] == 25
+    v2 = "@/sys/fs/cgroup/a/io.max\n 254:0 rbps=1000000 wbps=max riops=max wiops=max\n"
+    assert read(v2)["disk_read_limit_mb_per_s"] == 1
+    assert "disk_read_limit_mb_per_s" not in read("@/sys/fs/cgroup/a/io.max\n 254:0 rbps=max wbps=1 riops=1 wiops=1\n")
+
+
 def test_a_host_that_can_tell_nothing_has_no_facts_but_says_that_nobody_knows_its_clock() -> None:
     assert read("") == {"clock_synchronised": "unknown"}
 

@@ -1,4 +1,4 @@
-"""Memory of the lab's hosts: a limit that the page cache keeps, too, and a PostgreSQL that works within it."""
+"""Memory of the lab's hosts: a limit that the page cache keeps, too, and a PostgreSQL within it. And their disk."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ dd if=large of=/dev/null bs=1M status=none
 fincore --bytes --noheadings --raw --output RES large
 rm large
 """
+READ_MB = 60
+READ_COLD = f"""
+dd if=/dev/zero of=read bs=1M count={READ_MB} status=none conv=fsync
+dd if=read iflag=nocache count=0 status=none
+before=$EPOCHREALTIME
+dd if=read of=/dev/null bs=1M status=none
+echo $((${{EPOCHREALTIME//[.,]/}} - ${{before//[.,]/}}))
+rm read
+"""
 
 
 def cached_bytes(fleet: Fleet, host: str) -> int:
@@ -46,6 +55,14 @@ def test_a_host_s_page_cache_is_as_small_as_its_memory(connections: Connections,
     assert 0 < limited < LIMIT_BYTES
     assert free > 1.5 * LIMIT_BYTES, "the same file, on a host of the same machine without a limit"
     assert lab.parts.limits.memory.is_dir()
+
+
+def test_a_host_reads_no_more_of_the_disk_than_its_part(connections: Connections, lab: Lab) -> None:
+    may_mb_per_s = SERVERS["server3"].read_mb_per_s[HOST]
+    with on_testbed(new_run(connections), PLATFORM) as testbed:
+        assert facts.hosts(testbed.fleet)[HOST]["disk_read_limit_mb_per_s"] == may_mb_per_s
+        took_us = int(testbed.fleet.run([HOST], READ_COLD)[HOST].output)
+    assert READ_MB * 2**20 / took_us < 1.2 * may_mb_per_s, "MB/s; a busy machine reads even less"
 
 
 @pytest.mark.parametrize("platform", ["lab_retail_native", "lab_retail_vm1", "lab_retail_vm2", PLATFORM])

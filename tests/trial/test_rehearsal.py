@@ -58,13 +58,35 @@ def test_sizes_are_divided_and_nothing_else_is_touched(name: str, by: int) -> No
             assert (trial.timeout_s, trial.settings, trial.seed) == (other.timeout_s, other.settings, other.seed)
             assert (bool(trial.series), trial.give_up_after) == (bool(other.series), other.give_up_after)
 
+            for name in times_of(trial.workload):
+                assert trial.levels[name] == factors[name].divided(other.levels[name], by) <= other.levels[name]
+
+
+def times_of(workload: str) -> list[str]:
+    return [name for name, factor in load_workload(workload).factors.items() if factor.rehearsed_s]
+
 
 def levels_without_sizes(workload: str, levels: dict[str, Level]) -> list[tuple[str, Level]]:
-    return sorted((name, level) for name, level in levels.items() if name not in sizes_of(workload))
+    divided = sizes_of(workload) + times_of(workload)
+    return sorted((name, level) for name, level in levels.items() if name not in divided)
 
 
 def sizes(trial: Any) -> list[Level]:
     return [trial.levels[name] for name in sizes_of(trial.workload)]
+
+
+def test_windows_of_order_entry_are_divided_down_to_some_seconds() -> None:
+    trials = planned("order_entry", rehearse=8000).trials["lab_native"]
+    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(10, 5)}
+    assert {t.levels["probe_s"] for t in trials if t.sweep == "utilisation"} == {5}
+    assert {t.timeout_s for t in trials} == {7200}
+    trials = planned("order_entry", rehearse=60).trials["lab_native"]
+    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(30, 10)}
+
+
+@pytest.mark.parametrize(("level", "by", "divided"), [(1800, 60, 30), (1800, 8000, 10), (3, 8000, 3), (0, 2, 0)])
+def test_a_time_that_is_short_already_stays(level: int, by: int, divided: int) -> None:
+    assert Factor(60, "window", maximum=86_400, rehearsed_s=10).divided(level, by) == divided
 
 
 def test_order_of_a_sweep_without_other_sizes_is_that_of_full_scale() -> None:

@@ -27,6 +27,8 @@ class Factor:
     """True where another level needs other data."""
     is_size: bool = False
     """A number of rows or the like, in which bytes of data grow: what a rehearsal divides. Memory is no such size."""
+    rehearsed_s: int = 0
+    """Of a length of time: a rehearsal divides it, too, but to no less than these seconds. 0: it stays as it is."""
     is_later: bool = False
     """It came when there were results already: its default is left out of levels, so that they stay of one series."""
     setting: str = ""
@@ -45,13 +47,22 @@ class Factor:
             return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
         return None
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether a rehearsal divides its levels."""
+        return self.is_size or bool(self.rehearsed_s)
+
+    def least(self, level: Level) -> float:
+        """What a rehearsal divides this level to at the least: what is short or small already stays."""
+        return min(float(level), max(self.minimum, self.rehearsed_s))
+
     def divided(self, level: Level, by: int) -> Level:
-        """A size divided and rounded, to a whole number or to three digits; at least the minimum. Others stay."""
-        if not self.is_size or by == 1 or isinstance(level, str):
+        """A size or a length of time divided and rounded, to a whole number or to three digits. Others stay."""
+        if not self.is_divided or by == 1 or isinstance(level, str):
             return level
         if not self.is_fractional:
-            return max(int(self.minimum), (2 * int(level) + by) // (2 * by))
-        found = max(self.minimum, float(f"{level / by:.3g}"))
+            return max(int(self.least(level)), (2 * int(level) + by) // (2 * by))
+        found = max(self.least(level), float(f"{level / by:.3g}"))
         return int(found) if found == int(found) else found
 
     def say(self, level: Level) -> str:

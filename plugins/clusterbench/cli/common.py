@@ -50,7 +50,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
     parser.add_argument("--repetitions", type=int, metavar="N")
     parser.add_argument(
-        "--rehearse", type=int, metavar="N", help="full scale with every size divided by N, all else untouched"
+        "--rehearse",
+        type=int,
+        metavar="N",
+        help="full scale with every size and window divided by N, all else untouched",
     )
     parser.add_argument("--seed", type=int, metavar="N")
 

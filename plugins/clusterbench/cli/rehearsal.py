@@ -32,7 +32,10 @@ def of_plan(plan: Plan, experiment: Experiment, catalog: Catalog) -> dict[str, A
 
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """The same in words."""
-    yield f"rehearsal: every size divided by {told['divided_by']:,}, all else as at full scale"
+    yield (
+        f"rehearsal: every size divided by {told['divided_by']:,}, and so are windows and rests, down to some seconds; "
+        "all else as at full scale"
+    )
     of_sweep: dict[tuple[str, str], list[Size]] = {}
     for one in told["sizes"]:
         of_sweep.setdefault((one["sweep"], one["factor"]), []).append(Size(**one))

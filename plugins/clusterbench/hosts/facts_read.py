@@ -259,7 +259,7 @@ def limits(told: Told) -> Facts:
     for path, lines in told.sections:
         if path.startswith("/sys/fs/cgroup/"):
             folder, _, name = path.rpartition("/")
-            groups.setdefault(folder, {})[name] = lines[0].strip()
+            groups.setdefault(folder, {})[name] = "\n".join(lines).strip()
     for group in groups.values():
         quota, period = (*group.get("cpu.max", "").split(), "", "")[:2]
         quota, period = group.get("cpu.cfs_quota_us", quota), group.get("cpu.cfs_period_us", period)
@@ -267,10 +267,19 @@ def limits(told: Told) -> Facts:
             processors.append(round(int(quota) / int(period), 4))
         limit = group.get("memory.max") or group.get("memory.limit_in_bytes") or ""
         memory += [int(limit)] if limit.isdigit() else []
+    reads = [rate for group in groups.values() for rate in _read_limits(group)]
     return {
         "cpu_limit": min(processors, default=None),
         "memory_limit_bytes": min(memory) if min(memory) < memory[0] else None,
+        "disk_read_limit_mb_per_s": min(reads, default=None),
     }
+
+
+def _read_limits(group: Mapping[str, str]) -> list[float]:
+    """MB/s that a group may read from each limited disk: "254:0 1000000", or "254:0 rbps=1000000 wbps=max"."""
+    said = re.findall(r"^\d+:\d+ .*?rbps=(\d+)", group.get("io.max", ""), re.MULTILINE)
+    said += re.findall(r"^\d+:\d+ (\d+)$", group.get("blkio.throttle.read_bps_device", ""), re.MULTILINE)
+    return [int(bytes_per_s) / 1e6 for bytes_per_s in said]
 
 
 def _versions(told: Told) -> Facts:

@@ -43,7 +43,7 @@ OF_THE_PLACE = {
     *("settings.config_file", "settings.cluster_name"),
 }
 """Where an engine is, not what it is: two of them on one machine differ in these."""
-LIMITS = ("cpu_limit", "memory_limit_bytes")
+LIMITS = ("cpu_limit", "memory_limit_bytes", "disk_read_limit_mb_per_s")
 CLOCK_STEPS_MS = (10.0, 100.0, 1000.0)
 """Hosts are sampled once a second: less than the first says nothing of a run."""
 CARRYING_NICS = re.compile(r"(bond|team|vlan|eth|en|em|ib)\d*[^:]*")

@@ -1,8 +1,9 @@
 """A rehearsal: the plan of full scale with every size divided, and all else untouched. Pure.
 
 All levels, files, streams, clients, order, suites and time-outs are full scale's; rows, warehouses and scale factors
-are divided. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its numbers are none
-of full scale's, so it has a scale of its own wherever runs are told apart by scale.
+are divided, and so are windows of a declared length, down to some seconds: a study of 40 windows of half an hour would
+else take a day. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its numbers are
+none of full scale's, so it has a scale of its own wherever runs are told apart by scale.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ REHEARSE_MAX = 1_000_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """A size of full scale, and what it is divided."""
+    """A size of full scale, or the length of a window, and what it is divided."""
 
     sweep: str
     factor: str
     full: Level
     rehearsed: Level
     is_least: bool
-    """Divided it would be less than the workload takes, so it is as much as that."""
+    """Divided it would be less than the workload takes, or than a rehearsal measures, so it is as much as that."""
 
 
 def divisor(choices: Mapping[str, Any]) -> int:
@@ -101,7 +102,7 @@ def _sizes_of(experiment: Experiment, sweeps: Collection[str]) -> Iterator[tuple
     for name, sweep in experiment.sweeps.items():
         if not sweeps or name in sweeps:
             for factor, kind in load_workload(sweep.workload).factors.items():
-                if kind.is_size:
+                if kind.is_divided:
                     named = sweep.levels(factor, "full") if factor in sweep.factors else [kind.default]
                     yield name, _SizeFactor(factor, kind, named)
 
@@ -128,7 +129,7 @@ def _largest(factors: Collection[_SizeFactor], by: int) -> int:
 
 
 def _is_least(kind: Factor, level: Level, by: int) -> bool:
-    return not isinstance(level, str) and level / by < kind.minimum
+    return not isinstance(level, str) and level / by < kind.least(level)
 
 
 def _said(level: Level) -> str:

@@ -138,7 +138,7 @@ def losing_memory(server: Server) -> list[str]:
 
 
 def limits(server: Server) -> dict[str, Any]:
-    """The tightest limits of the units that the servers belong to: ``cpu_limit`` and ``memory_limit_bytes``.
+    """The tightest limits of the units that the servers belong to: ``cpu_limit``, ``memory_limit_bytes`` and the like.
 
     Empty where there are none, or where no server belongs to a unit: then the limits of the hosts are its.
     """

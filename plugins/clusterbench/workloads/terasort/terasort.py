@@ -106,7 +106,9 @@ class TeraSort:
             choices=(AS_INPUT, *(str(count) for count in range(1, REPLICAS_MAX + 1))),
         ),
         "map_output": Factor("snappy", "whether map output is compressed", choices=("snappy", "plain")),
-        "pause_s": Factor(5, "seconds of rest between the jobs", minimum=0, maximum=3600, wording="{} s of rest"),
+        "pause_s": Factor(
+            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_s=5, wording="{} s of rest"
+        ),
     }
 
     @staticmethod
