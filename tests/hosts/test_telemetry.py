@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clusterbench.base.measurements import Phase
+from clusterbench.base.measurements import Phase, Reading
 from clusterbench.hosts import sysstat, telemetry, telemetry_window
 from tests import FIXTURES
 
@@ -166,3 +166,26 @@ def test_last_samples_are_the_last_and_in_their_order(case: str, most: int) -> N
 
 def test_host_without_telemetry_has_no_last_samples(tmp_path: Path) -> None:
     assert telemetry.last_samples(tmp_path, 10) == []
+
+
+# Many hosts.
+
+
+def test_many_hosts_are_read_by_several_processes_as_one_reads_a_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = "".join(
+        f"{100 + n}.0\tload 0.5 0.4 0.3 3/99 1\tmemory MemTotal 1000 MemFree 400\tcpu {n * 30} 0 0 {n * 70} 0 0 0 0 0 0\n"
+        for n in range(60)
+    )
+    for number in range(telemetry.HOSTS_FOR_PROCESSES):
+        (tmp_path / f"h{number:02d}").mkdir()
+        with gzip.open(tmp_path / f"h{number:02d}" / telemetry.RAW_FILE, "wt") as file:
+            file.write(f"1000100.0 100.0 4096\n{made}")
+    reading = Reading({}, window_start_s=1000110.0, window_end_s=1000150.0, phases=())
+    arguments = {"before_s": 1000110.0, "ahead_s": {"h01": 5.0}}
+    by_several = telemetry.read_each(tmp_path, reading, ["h00"], **arguments)  # type: ignore[arg-type]
+    monkeypatch.setattr(telemetry, "HOSTS_FOR_PROCESSES", 10**6)
+    assert by_several == telemetry.read_each(tmp_path, reading, ["h00"], **arguments)  # type: ignore[arg-type]
+    assert list(by_several) == sorted(by_several) and len(by_several) == 32
+    assert {round(one["mean"]["cpu_percent"]) for one in by_several.values()} == {30}
