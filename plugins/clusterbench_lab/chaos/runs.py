@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from clusterbench.airflow.api import AirflowApi
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.connections import from_file
-from clusterbench.base.errors import AirflowApiError, ClusterbenchError
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError, ClusterbenchError
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.trial.plan import Plan
 from clusterbench_lab.chaos.faults import part, struck
@@ -141,12 +142,16 @@ class _DagRun:
 
 
 def _wait_for(one: _DagRun, found: Callable[[], int]) -> int:
+    """Nothing is struck yet: an Airflow that does not answer has too much to do, and is asked again."""
     until = time.monotonic() + PHASE_WITHIN_S
-    while not (pid := found()):
-        if time.monotonic() > until or one.state in ENDED:
-            raise ClusterbenchError(f"chaos: the run never came to that phase; it is {one.state}")
+    state = "not known"
+    while time.monotonic() < until and state not in ENDED:
+        with suppress(AirflowAwayError):
+            if pid := found():
+                return pid
+            state = one.state
         time.sleep(0.02)
-    return pid
+    raise ClusterbenchError(f"chaos: the run never came to that phase; its state is {state}")
 
 
 TASKS = {"set-up": "set_up_cluster", "generation": "generate_data", "at the seal": "seal_archive"}
