@@ -174,10 +174,8 @@ def test_host_without_telemetry_has_no_last_samples(tmp_path: Path) -> None:
 def test_many_hosts_are_read_by_several_processes_as_one_reads_a_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = "".join(
-        f"{100 + n}.0\tload 0.5 0.4 0.3 3/99 1\tmemory MemTotal 1000 MemFree 400\tcpu {n * 30} 0 0 {n * 70} 0 0 0 0 0 0\n"
-        for n in range(60)
-    )
+    beside = "load 0.5 0.4 0.3 3/99 1\tmemory MemTotal 1000 MemFree 400"
+    made = "".join(f"{100 + n}.0\t{beside}\tcpu {n * 30} 0 0 {n * 70} 0 0 0 0 0 0\n" for n in range(60))
     for number in range(telemetry.HOSTS_FOR_PROCESSES):
         (tmp_path / f"h{number:02d}").mkdir()
         with gzip.open(tmp_path / f"h{number:02d}" / telemetry.RAW_FILE, "wt") as file:

@@ -58,16 +58,16 @@ def test_sizes_are_divided_and_nothing_else_is_touched(name: str, by: int) -> No
             assert (trial.timeout_s, trial.settings, trial.seed) == (other.timeout_s, other.settings, other.seed)
             assert (bool(trial.series), trial.give_up_after) == (bool(other.series), other.give_up_after)
 
-            for name in times_of(trial.workload):
+            for name in lengths_of(trial.workload):
                 assert trial.levels[name] == factors[name].divided(other.levels[name], by) <= other.levels[name]
 
 
-def times_of(workload: str) -> list[str]:
-    return [name for name, factor in load_workload(workload).factors.items() if factor.rehearsed_s]
+def lengths_of(workload: str) -> list[str]:
+    return [name for name, factor in load_workload(workload).factors.items() if factor.rehearsed_least]
 
 
 def levels_without_sizes(workload: str, levels: dict[str, Level]) -> list[tuple[str, Level]]:
-    divided = sizes_of(workload) + times_of(workload)
+    divided = sizes_of(workload) + lengths_of(workload)
     return sorted((name, level) for name, level in levels.items() if name not in divided)
 
 
@@ -86,7 +86,7 @@ def test_windows_of_order_entry_are_divided_down_to_some_seconds() -> None:
 
 @pytest.mark.parametrize(("level", "by", "divided"), [(1800, 60, 30), (1800, 8000, 10), (3, 8000, 3), (0, 2, 0)])
 def test_a_time_that_is_short_already_stays(level: int, by: int, divided: int) -> None:
-    assert Factor(60, "window", maximum=86_400, rehearsed_s=10).divided(level, by) == divided
+    assert Factor(60, "window", maximum=86_400, rehearsed_least=10).divided(level, by) == divided
 
 
 def test_order_of_a_sweep_without_other_sizes_is_that_of_full_scale() -> None:
@@ -160,7 +160,8 @@ def test_a_factor_that_no_sweep_names_is_divided_too() -> None:
     bare = experiment.model_copy(update={"sweeps": {"lookups": sweep}})
     plan = make_plan(bare, read_choices(bare, {"rehearse": 100}), CATALOG)
     assert {trial.levels["rows"] for trial in plan.trials["lab_db1"]} == {10_000}
-    assert [(one.full, one.rehearsed) for one in rehearsal.sizes(bare, [], 100)] == [(1_000_000, 10_000)]
+    found = {one.factor: (one.full, one.rehearsed, one.is_least) for one in rehearsal.sizes(bare, [], 100)}
+    assert found == {"rows": (1_000_000, 10_000, False), "lookups_per_client": (2000, 100, True)}
 
 
 def test_sizes_below_the_least_are_told() -> None:

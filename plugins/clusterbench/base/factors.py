@@ -27,8 +27,9 @@ class Factor:
     """True where another level needs other data."""
     is_size: bool = False
     """A number of rows or the like, in which bytes of data grow: what a rehearsal divides. Memory is no such size."""
-    rehearsed_s: int = 0
-    """Of a length of time: a rehearsal divides it, too, but to no less than these seconds. 0: it stays as it is."""
+    rehearsed_least: int = 0
+    """Of what only makes a trial long (seconds of a window, lookups of a client): a rehearsal divides it, too, down to
+    this. 0: it stays as it is."""
     is_later: bool = False
     """It came when there were results already: its default is left out of levels, so that they stay of one series."""
     setting: str = ""
@@ -50,14 +51,14 @@ class Factor:
     @property
     def is_divided(self) -> bool:
         """Whether a rehearsal divides its levels."""
-        return self.is_size or bool(self.rehearsed_s)
+        return self.is_size or bool(self.rehearsed_least)
 
     def least(self, level: Level) -> float:
         """What a rehearsal divides this level to at the least: what is short or small already stays."""
-        return min(float(level), max(self.minimum, self.rehearsed_s))
+        return min(float(level), max(self.minimum, self.rehearsed_least))
 
     def divided(self, level: Level, by: int) -> Level:
-        """A size or a length of time divided and rounded, to a whole number or to three digits. Others stay."""
+        """A size, or a trial's length, divided and rounded to a whole number or to three digits. Others stay."""
         if not self.is_divided or by == 1 or isinstance(level, str):
             return level
         if not self.is_fractional:

@@ -53,7 +53,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--rehearse",
         type=int,
         metavar="N",
-        help="full scale with every size and window divided by N, all else untouched",
+        help="full scale with every size divided by N, shorter trials, and all else untouched",
     )
     parser.add_argument("--seed", type=int, metavar="N")
 

@@ -33,7 +33,7 @@ def of_plan(plan: Plan, experiment: Experiment, catalog: Catalog) -> dict[str, A
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """The same in words."""
     yield (
-        f"rehearsal: every size divided by {told['divided_by']:,}, and so are windows and rests, down to some seconds; "
+        f"rehearsal: every size divided by {told['divided_by']:,}, and so is how long a trial lasts, down to seconds; "
         "all else as at full scale"
     )
     of_sweep: dict[tuple[str, str], list[Size]] = {}

@@ -1,9 +1,9 @@
 """A rehearsal: the plan of full scale with every size divided, and all else untouched. Pure.
 
 All levels, files, streams, clients, order, suites and time-outs are full scale's; rows, warehouses and scale factors
-are divided, and so are windows of a declared length, down to some seconds: a study of 40 windows of half an hour would
-else take a day. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its numbers are
-none of full scale's, so it has a scale of its own wherever runs are told apart by scale.
+are divided, and so is what only makes a trial long, down to some seconds or lookups: a study of 40 windows of half an
+hour would else take a day. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its
+numbers are none of full scale's, so it has a scale of its own wherever runs are told apart by scale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REHEARSE_MAX = 1_000_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """A size of full scale, or the length of a window, and what it is divided."""
+    """A size of full scale, or what makes its trials long, and what that is divided."""
 
     sweep: str
     factor: str
@@ -68,6 +68,7 @@ def sizes(experiment: Experiment, sweeps: Collection[str], by: int) -> list[Size
         Size(name, factor.name, level, factor.kind.divided(level, by), is_least=_is_least(factor.kind, level, by))
         for name, factor in _sizes_of(experiment, sweeps)
         for level in factor.levels
+        if factor.kind.is_size or factor.kind.divided(level, by) != level
     ]
 
 

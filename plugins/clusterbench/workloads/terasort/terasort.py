@@ -107,7 +107,7 @@ class TeraSort:
         ),
         "map_output": Factor("snappy", "whether map output is compressed", choices=("snappy", "plain")),
         "pause_s": Factor(
-            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_s=5, wording="{} s of rest"
+            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_least=5, wording="{} s of rest"
         ),
     }
 
