@@ -76,7 +76,7 @@ def test_rows_are_the_paper_s_with_ours_and_its_numbers(made: Made) -> None:
     rows = {row.label: row for row in profile.rows}
     throughput = rows["Throughput in transactions per second"]
     assert [summary and summary.median for summary in throughput.ours] == [1000, 895, 950]
-    assert throughput.ours[0] and throughput.ours[0].interval_95 == (990, 1010)
+    assert throughput.ours[0] and throughput.ours[0].values == [990, 1000, 1010]
     assert throughput.papers == [], "of 10 warehouses and 60 %"
     assert rows["Throughput per CPU-second"].ours[0].median == pytest.approx(1000 / (1.2 * 0.602))  # type: ignore[union-attr]
     assert [row.label for row in guest.rows] == [

@@ -17,7 +17,7 @@ from clusterbench.base import words
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.paths import project_root
 from clusterbench.report.run.page import render_report
-from clusterbench.results.statistics import WIDENED_OF_ONE
+from clusterbench.results.statistics import interval_95
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placement_rules import described
 from clusterbench.spec.published import published_text
@@ -175,7 +175,7 @@ def as_the_paper(folder: Path) -> None:
 
 def test_ours_over_the_papers_stands_below_it_with_interval_and_word(run: Run) -> None:
     seen = text_of(run(as_the_paper))
-    low, high = (2 * (bound / 122) ** WIDENED_OF_ONE[3] for bound in (121, 123))
+    low, high = (bound / 61 for bound in interval_95([121, 122, 123]) or ())
     assert f"ours 2.00× ({low:.2f} – {high:.2f}), slower" in seen
     assert "a printed number has no repetitions, so the 95 % interval is that of ours alone" in seen
 

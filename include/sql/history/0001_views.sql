@@ -11,7 +11,7 @@ JOIN series USING (series)
 LEFT JOIN result_measurements USING (run, series);
 COMMENT ON VIEW results_over_time IS
     'Every result of every run: of a cell and a measurement the median of n of planned repetitions, with its 95 % '
-    'bootstrap interval. A cell of which nothing completed has one line without a measurement.';
+    'interval. A cell of which nothing completed has one line without a measurement.';
 
 CREATE VIEW latest_runs AS
 SELECT DISTINCT ON (experiment, scale)

@@ -104,7 +104,7 @@ def escaped(text: str) -> str:
 def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -> None:
     beside = f"; {pair.deciding}" if pair.deciding else ""
     table = Table(title=escaped(f"Results: median, 95 % interval{beside}"), title_justify="left")
-    ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % bootstrap interval"
+    ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % interval"
     for column in ("cell", "measurement", *sides, ratio, f"{pair.names[1]} is"):
         table.add_column(column, justify="right" if column in sides else "left", overflow="fold")
     lines = [cell for measured in _by_label(pair.cells).values() for cell in shown.of(measured)]

@@ -37,7 +37,7 @@ class ComparedCell:
 
     @property
     def ratio(self) -> Ratio | None:
-        """B's median to A's, and its 95 % bootstrap interval where both have repetitions enough."""
+        """B's median to A's, and its 95 % interval where both have repetitions enough."""
         return self._judged[0]
 
     @property

@@ -24,7 +24,7 @@ from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
-from clusterbench_lab.bench import driver_logs, history, hosts, regression, retail, telemetry, terasort
+from clusterbench_lab.bench import driver_logs, history, hosts, intervals, regression, retail, telemetry, terasort
 
 PAIRS = 31
 CLIENTS, LOOKUPS_PER_CLIENT, ROWS, SEED = 10, 20_000, 100_000, 7
@@ -46,6 +46,7 @@ def main(lab_dir: Path) -> int:
         hosts.measure(_say),
         telemetry.measure(_say),
         driver_logs.measure(_say),
+        intervals.measure(_say),
         regression.measure(_say),
     ]  # these need no lab
     connections = local_connections(lab_dir)

@@ -1,0 +1,101 @@
+"""How often the intervals of results hold the truth, and how often equals are called different: on made-up repetitions.
+
+``python -m clusterbench_lab.bench.intervals`` prints the tables of docs/archive.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clusterbench.results.statistics import interval_95, ratio
+
+Values = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int]], Values]
+NOISES: dict[str, Draw] = {
+    "normal, 2 %": lambda chance, shape: 1 + 0.02 * chance.standard_normal(shape),
+    "lognormal, 15 %": lambda chance, shape: np.exp(0.15 * chance.standard_normal(shape)),
+    "a tail to the right": lambda chance, shape: 1 + 0.02 * (chance.gamma(1.5, 1, shape) - GAMMA_MEDIAN),
+    "heavy tails": lambda chance, shape: np.exp(0.02 * chance.standard_t(3, shape)),
+    "one of seven 15 % slower": lambda chance, shape: (
+        (1 + 0.02 * chance.standard_normal(shape)) * np.where(chance.random(shape) < 1 / 7, 1.15, 1)
+    ),
+}
+"""What repetitions look like, by name. The true median of each is in ``MEDIANS``."""
+GAMMA_MEDIAN = 1.18294
+"""Of shape 1.5."""
+MEDIANS = {**dict.fromkeys(NOISES, 1.0), "one of seven 15 % slower": 1.00425}
+REPETITIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 21)
+PAIRS = ((3, 3), (4, 4), (5, 5), (3, 7), (6, 6), (7, 7), (10, 10), (15, 15), (21, 21))
+COUNT = 2000
+COVERED_MIN, DIFFERENT_MAX = 93.0, 6.5
+"""Per cent, of ``COUNT``: 95 and 5 would be exact, and that is not to be had of three values of any distribution."""
+
+
+def covered_percent(noise: str, repetitions: int, count: int = COUNT) -> float:
+    """How often the interval of a single median holds the true one."""
+    held = 0
+    for values in NOISES[noise](_chance(noise, repetitions), (count, repetitions)).tolist():
+        low, high = _found(interval_95(values))
+        held += low <= MEDIANS[noise] <= high
+    return 100 * held / count
+
+
+def different_percent(noise: str, repetitions: tuple[int, int], times: float = 1.0, count: int = COUNT) -> float:
+    """How often two are called different, of which one takes ``times`` as long as the other."""
+    chance = _chance(noise, *repetitions)
+    ours, reference = (NOISES[noise](chance, (count, each)) for each in repetitions)
+    told = 0
+    for a, b in zip((times * ours).tolist(), reference.tolist(), strict=True):
+        low, high = _found(ratio(a, b)[1])
+        told += not low <= 1 <= high
+    return 100 * told / count
+
+
+def measure(say: Callable[..., bool]) -> bool:
+    """Print the figures that are worst; True where they are within their bounds."""
+    covered = min(covered_percent(noise, each) for noise in NOISES for each in REPETITIONS)
+    different = max(different_percent(noise, pair) for noise in NOISES for pair in PAIRS)
+    held = [
+        say(
+            "% of intervals of a median that hold the true one, of the worst noise and number",
+            covered,
+            f"at least {COVERED_MIN}",
+            holds=covered >= COVERED_MIN,
+        ),
+        say(
+            "% of equals that are called different, of the worst noise and numbers",
+            different,
+            f"at most {DIFFERENT_MAX}",
+            holds=different <= DIFFERENT_MAX,
+        ),
+    ]
+    return all(held)
+
+
+def _found(interval: tuple[float, float] | None) -> tuple[float, float]:
+    if interval is None:
+        raise RuntimeError("no interval, though there are repetitions enough")
+    return interval
+
+
+def _chance(noise: str, *seed: int) -> np.random.Generator:
+    return np.random.default_rng([*seed, *map(ord, noise)])
+
+
+def _table(head: str, rows: Sequence[Any], cell: Callable[[str, Any], float]) -> None:
+    print(f"\n| {head} | {' | '.join(NOISES)} |\n|---{'|---' * len(NOISES)}|")
+    for row in rows:
+        label = " and ".join(map(str, row)) if isinstance(row, tuple) else row
+        print(f"| {label} | {' | '.join(f'{cell(noise, row):.1f} %' for noise in NOISES)} |", flush=True)
+
+
+if __name__ == "__main__":
+    _table("repetitions: the interval holds the median", REPETITIONS, covered_percent)
+    _table("repetitions: equals called different", PAIRS, different_percent)
+    for slower in (1.05, 1.1):
+        _table(f"repetitions: {slower} times as long found", PAIRS, partial(different_percent, times=slower))
