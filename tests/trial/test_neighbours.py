@@ -155,7 +155,7 @@ def test_a_round_that_still_runs_is_load_and_only_rounds_that_ended_within_the_w
         ),
         (
             {"started_at": "108.5", "rounds": "99.0 100.5 0\n100.5 101.0 2\n103.0 103.1 2\n108.5 108.6 2"},
-            "neighbour 'vm2' was under load for 12% of the measured time, at least 90% are needed; 3 of its rounds "
+            "neighbour 'vm2' was under load for 5% of the measured time, at least 90% are needed; 3 of its rounds "
             "failed",
         ),
     ],
@@ -163,6 +163,11 @@ def test_a_round_that_still_runs_is_load_and_only_rounds_that_ended_within_the_w
 )
 def test_a_neighbour_without_load_makes_a_trial_invalid(tmp_path: Path, told: dict[str, str], problem: str) -> None:
     assert judged(tmp_path, **told)[1] == problem
+
+
+def test_rounds_that_fail_slowly_are_no_load(tmp_path: Path) -> None:
+    _, problem = judged(tmp_path, started_at="104.0", rounds="99.0 104.0 2\n")
+    assert "was under load for 60% of the measured time" in problem and "1 of its rounds failed" in problem
 
 
 def test_a_platform_without_neighbours_has_no_evidence_of_any(tmp_path: Path) -> None:

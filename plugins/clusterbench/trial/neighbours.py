@@ -139,8 +139,11 @@ def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, An
         starts.append(began_s)
     ends = [each.end_s for each in done] + [end_s] * (len(starts) - len(done))
     following = [*starts[1:], end_s] if starts else []
+    failed = [each.failed for each in done] + [False] * (len(starts) - len(done))
     loaded_s = 0.0
-    for begun, ended, then in zip(starts, ends, following, strict=True):
+    for begun, ended, then, has_failed in zip(starts, ends, following, failed, strict=True):
+        if has_failed:  # however long it took: statements that fail are not the load that was asked for
+            continue
         until = then if then - ended <= RESTART_S else ended
         loaded_s += max(0.0, min(until, end_s) - max(begun, start_s))
     return {
