@@ -77,6 +77,15 @@ def test_waiting_and_failures_are_said_once_with_the_place_of_their_log(monkeypa
     ]
 
 
+def test_only_who_takes_a_cluster_waits_for_another_run(monkeypatch: Any) -> None:
+    """As where Airflow's workers cannot read the DAGs, and try again, or where a host is away."""
+    monkeypatch.setattr(watch, "POLL_S", 0)
+    out = io.StringIO()
+    answers = [task("open_run", "up_for_reschedule")], [task("open_run", "success")]
+    watch.follow(cast(AirflowApi, Told(*answers)), "smoke", "r1", out)
+    assert out.getvalue().splitlines()[0].endswith("open_run: waiting; its log says for what")
+
+
 def test_platforms_that_were_not_chosen_have_no_lines(monkeypatch: Any) -> None:
     monkeypatch.setattr(watch, "POLL_S", 0)
     left_out = [task(f"db2.{name}", "skipped") for name in ("take_cluster", "generate_data", "release_cluster")]

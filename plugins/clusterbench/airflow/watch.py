@@ -26,7 +26,8 @@ AWAY_SAID_S = 10.0
 AWAY_LIMIT_S, REFUSED_LIMIT_S = 600.0, 120.0
 """How long an Airflow that is away, or refuses, is asked again."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
-WAITING = {"up_for_reschedule": "waiting, another run holds the cluster", "up_for_retry": "failed, will be tried again"}
+WAITING = {"up_for_reschedule": "waiting", "up_for_retry": "failed, will be tried again"}
+TAKE_CLUSTER = "take_cluster"
 WORDS = {"success": "done", "skipped": "skipped", "failed": "FAILED", "upstream_failed": "not run", **WAITING}
 
 
@@ -157,6 +158,9 @@ def _was_not_chosen(task: Mapping[str, Any]) -> bool:
 def _line(task: Mapping[str, Any], tasks: Tasks, prefix: str) -> str:
     name = str(task["task_id"])
     word = WORDS.get(task["state"], task["state"])
+    if task["state"] == "up_for_reschedule":
+        is_for_cluster = task["task_id"].rsplit(".", 1)[-1] == TAKE_CLUSTER
+        word += ", another run holds the cluster" if is_for_cluster else "; its log says for what"
     count = ""
     if task["map_index"] >= 0:
         siblings = [other for other in tasks if other["task_id"] == name]
