@@ -3,8 +3,11 @@
 # cgroups.sh and instances.sh.
 
 limits() {
-  local file
-  for file in $(limits_of "$(head -n 1 "$1/postmaster.pid")"); do printf '@%s\n %s\n' "$file" "$(<"$file")"; done
+  local file said
+  for file in $(limits_of "$(head -n 1 "$1/postmaster.pid")"); do
+    said=$(<"$file")
+    printf '@%s\n %s\n' "$file" "${said//$'\n'/$'\n '}"  # of each disk a line
+  done
 }
 all limits
 printf '@/proc/meminfo\n %s\n' "$(grep '^MemTotal:' /proc/meminfo)"
