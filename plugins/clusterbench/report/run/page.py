@@ -29,6 +29,7 @@ from clusterbench.report.run.steadiness import steadiness
 from clusterbench.report.run.steadiness_chart import draw_steadiness
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import printed_tables, system_tables
+from clusterbench.report.run.workers import workers
 from clusterbench.report.template import environment
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.utilisation import POINTS_MAX, THROUGHPUT
@@ -68,6 +69,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             printed=printed_tables(run, views),
             steadiness=_steadiness(run, views),
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
+            work=workers(run),
             density=_density(run, views),
             series=_series(run, views),
             courses=[_course(number, course) for number, course in enumerate(courses(run))],

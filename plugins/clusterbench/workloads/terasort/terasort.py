@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -22,7 +22,7 @@ from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
 from clusterbench.workloads.needs import Needs
-from clusterbench.workloads.terasort import teragen
+from clusterbench.workloads.terasort import teragen, workers
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from clusterbench.engines.hadoop.engine import HadoopCluster
 
 JOBS = ("teragen", "terasort", "teravalidate")
+PROGRAMS = ("suite.sh", "attempts.awk")
 AS_INPUT = "as_input"
 """The level of ``output_replicas`` that means: as many as ``replicas``."""
 COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
 """Map output on disk, of the dataset: the paper's 6.5 times is 3 + 3 + 0.5; plain, maps and reduces write it whole."""
 BLOCK_BYTES = 256 * 2**20
 """As the template of hdfs-site.xml has it."""
-FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 60
-"""Of the listing of blocks and of the history of tasks, compressed: roughly, for the room that they take."""
+FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 70
+"""Of the listing of blocks and of the histories of tasks, compressed: roughly, for the room that they take."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
@@ -65,6 +66,8 @@ class TeraSort:
         "*.job.json",
         "*.counters.json",
         "*.tasks.json.gz",
+        "attempts.txt.gz",
+        "attempts.failed",
         "fsck.txt.gz",
         "report.txt",
         "kill.out",
@@ -84,6 +87,7 @@ class TeraSort:
         "teragen_network_sent_mb_per_s": _throughput("Sent in TeraGen, all machines"),
         "teravalidate_disk_read_mb_per_s": _throughput("Read by TeraValidate, all machines"),
         "teravalidate_network_share": MeasurementKind("1", "TeraValidate: sent between machines over the dataset"),
+        "slowest_worker_over_median": MeasurementKind("1", "Seconds a task, slowest worker over the median one"),
         "blocks_max_over_mean": MeasurementKind("1", "Blocks of the fullest worker over the mean"),
         "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
     }
@@ -202,6 +206,7 @@ class TeraSort:
             "cluster_slots": configuration.cluster_slots,
             "workers": len(configuration.workers),
             "machines": {configuration.addresses[h]: configuration.machine_of(h) for h in configuration.workers},
+            "names": {configuration.addresses[h]: h for h in configuration.workers},
         }
 
     def job(self, trial: Trial, engine: Engine) -> Job:
@@ -222,12 +227,13 @@ class TeraSort:
             "pause_s": trial.levels["pause_s"],
             "namenode_url": cluster.url(daemons.NAMENODE),
             "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
+            "history_dir": cluster.configuration.history_dir,
             "user": cluster.fleet.addresses[cluster.platform.client].login,
         }
         lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
         lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
-        suite = (project_root() / "include" / "hadoop" / "suite.sh").read_text()
-        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", "suite.sh": suite}
+        programs = {name: (project_root() / "include" / "hadoop" / name).read_text() for name in PROGRAMS}
+        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
         return Job(files, {}, ". ./suite.sh\n")
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
@@ -243,6 +249,7 @@ class TeraSort:
         tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
         phases = hadoop_jobs.phases(times["terasort"], json_of(output / "terasort.job.json"), tasks)
         before = json_of(output / "before.json").get("workload") or {}
+        worked = workers.stages(_streamed(output / "attempts.txt.gz"), before.get("names") or {})
         found = placement(_lines(output / "fsck.txt.gz"), before.get("machines") or {})
         answer = {"rows": told["teravalidate"]["MAP_INPUT_RECORDS"], "checksum": f"{told['teragen']['CHECKSUM']:x}"}
         dataset_bytes = int(trial.levels["rows"]) * teragen.ROW_BYTES
@@ -261,6 +268,8 @@ class TeraSort:
             else 0.0,
             "driver_cpu_share": cpu_s / sum(times.values()),
         }
+        if worked:
+            measured["slowest_worker_over_median"] = max(stage.slowest_over_median for stage in worked)
         wrong = _wrong(output, trial, told, answer, expected)
         return Reading(
             measured,
@@ -273,10 +282,11 @@ class TeraSort:
             details={
                 **({} if wrong else {"answer": answer}),
                 "jobs": _told(output),
-                "warnings": _warnings(told),
+                "warnings": [*_warnings(told), *_said_of_attempts(output)],
                 "counters": told,
                 "expected_bytes": expected_bytes(trial.levels, told["terasort"], int(before.get("workers") or 1)),
-                "facts": {"block_placement": _placement_facts(trial, found)},
+                "work_by_worker": [stage.as_json() for stage in worked],
+                "facts": {"block_placement": _placement_facts(trial, found), **_work_facts(trial, worked)},
             },
         )
 
@@ -376,6 +386,18 @@ def _lines(path: Path) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode(errors="replace").splitlines() if path.exists() else []
 
 
+def _streamed(path: Path) -> Iterator[str]:
+    """Its lines, one at a time: a task each."""
+    if path.exists():
+        with gzip.open(path, "rt") as lines:
+            yield from lines
+
+
+def _said_of_attempts(output: Path) -> list[str]:
+    path = output / "attempts.failed"
+    return path.read_text(errors="replace").splitlines() if path.exists() else []
+
+
 def _compression(sort: Mapping[str, int]) -> float:
     return sort["MAP_OUTPUT_BYTES"] / sort["MAP_OUTPUT_MATERIALIZED_BYTES"]
 
@@ -434,6 +456,14 @@ def _placement_facts(trial: Trial, found: Placement) -> dict[str, Any]:
     """A row for the suite ``block_placement``."""
     facts = {**asdict(found), "examples": "; ".join(found.examples) or "none"}
     return {"trial": f"{trial.platform}: {trial.id}", **facts}
+
+
+def _work_facts(trial: Trial, worked: Sequence[workers.Stage]) -> dict[str, dict[str, Any]]:
+    """A row for the suite ``work_by_worker``; none where nobody told which worker ran what."""
+    if not worked:
+        return {}
+    row = {"trial": f"{trial.platform}: {trial.id}", "slow_workers": workers.slow_workers(worked)}
+    return {"work_by_worker": row}
 
 
 WORKLOAD = TeraSort()
