@@ -20,6 +20,7 @@ from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
+from clusterbench.report.run.nodes import node_tables
 from clusterbench.report.run.paper_tables import PaperTable, paper_tables
 from clusterbench.report.run.per_type import title_of, type_table
 from clusterbench.report.run.platforms import Comparison, comparisons
@@ -177,7 +178,7 @@ def _paper_table(table: PaperTable) -> dict[str, Any]:
 
 def _density(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
     table = density_table(run, views)
-    return {"table": table, "findings": findings(run, table)} if table else None
+    return {"table": table, "findings": findings(run, table), "nodes": node_tables(run)} if table else None
 
 
 def _series(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:
