@@ -20,7 +20,7 @@ from clusterbench.base.connections import Connections, from_file
 from clusterbench.base.errors import EngineError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
-from clusterbench.engines.hadoop import daemons, yarn
+from clusterbench.engines.hadoop import daemons, health, yarn
 from clusterbench.engines.hadoop.configuration import Configuration
 from clusterbench.engines.hadoop.daemons import NAMENODE, NODEMANAGER
 from clusterbench.engines.hadoop.engine import HadoopCluster
@@ -311,6 +311,18 @@ def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
         f"HDFS had {path_of(planned)}, left by an earlier try that did not end; it was removed"
     ]
     assert not cluster_of(testbed).exists(path_of(planned))
+
+
+def test_daemons_are_restarted_before_a_trial_that_wants_it_and_data_stay(testbed: Testbed) -> None:
+    cluster = cluster_of(testbed)
+    on_hdfs(testbed, "dfs", "-mkdir", "-p", "/kept")
+    before = health.started_at_s(cluster)
+    prepared = load_workload("terasort").prepare(trial("restarted", daemons="restarted"), testbed.engine)
+    after = health.started_at_s(cluster)
+    assert prepared["daemons"] == "restarted"
+    assert set(after) == set(before) and all(after[daemon] > before[daemon] for daemon in before)
+    assert cluster.exists("/kept")
+    cluster.delete("/kept")
 
 
 def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:

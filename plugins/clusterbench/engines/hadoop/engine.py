@@ -79,6 +79,14 @@ class HadoopCluster(Cluster):
         self.on_daemons(daemons.start, missing, "its log says why")
         health.wait_until_up(self, missing)
 
+    def restart(self) -> None:
+        """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
+        if why := why_not(self.platform, "restart"):
+            raise EngineError(f"{self.where}: {why}")
+        self._stop_all()
+        self.start()
+        health.wait_for_writes(self)
+
     # Facts and settings.
 
     @property
