@@ -6,6 +6,7 @@
 # shellcheck source=/dev/null  # as above
 . ./choices.sh
 : "${namenode_url?}" "${history_url?}" "${user?}" "${tag?}" "${pause_s?}" "${rows?}" "${path?}"
+: "${history_dir?}"
 : "${teragen_options[@]?}" "${terasort_options[@]?}"
 
 # Whatever ends this early also ends what it started on the cluster.
@@ -65,6 +66,24 @@ history() {
   curl -sf --max-time 600 "$history_url/$id/tasks" | gzip >"$1.tasks.json.gz"
 }
 
+# Which worker ran each task: the history server tells it for one task at a time only, the jobs' files on HDFS for all.
+# Fetched when nothing is measured any more. Without it the suite is as good, so a failure is only told.
+attempts() {
+  local name id ids='' places=()
+  for name in teragen terasort teravalidate; do
+    id=$(application "$name") || true
+    id=job_${id#application_}
+    ids+="$name $id "
+    places+=("$history_dir/done/*/*/*/*/$id-*.jhist")
+  done
+  for _ in 1 2 3 4 5; do # the server moves a file there after it has first been asked for the job
+    run org.apache.hadoop.fs.FsShell -cat "${places[@]}" 2>attempts.err |
+      awk -v jobs="$ids" -f attempts.awk | gzip >attempts.txt.gz && return
+    sleep 1
+  done
+  echo "which worker ran each task could not be read: $(grep -v '^NOTE' attempts.err | tail -n 1)" >attempts.failed
+}
+
 # The paper slept between the jobs, so that its figures show them apart; the disks come to rest meanwhile.
 rest() {
   echo "resting" >doing
@@ -84,4 +103,6 @@ rest
 job teravalidate "$path/output" "$path/report"
 history teravalidate
 curl -sS --fail --location --max-time 60 "$namenode_url/webhdfs/v1$path/report/part-r-00000?op=OPEN&user.name=$user" >report.txt
+echo "reading which worker ran each task" >doing
+attempts
 echo "done" >doing

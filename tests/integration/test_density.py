@@ -11,6 +11,7 @@ from clusterbench.base.connections import Connections
 from clusterbench.base.records import Trial
 from clusterbench.hosts import facts
 from clusterbench.hosts.fleet import Fleet
+from clusterbench.report.run.page import render_report
 from clusterbench.run import steps
 from clusterbench.trial import neighbours
 from clusterbench.trial.protocol import job_of, run_trial
@@ -19,7 +20,7 @@ from clusterbench.workloads import load_workload
 from clusterbench_lab import Lab
 from clusterbench_lab.cgroups import PERIOD_US, SERVERS
 from clusterbench_lab.layout import NATIVE, VM64, VMS
-from tests.integration.helpers import new_run, on_testbed
+from tests.integration.helpers import generated_run, new_run, on_testbed
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits CPUs")]
 
@@ -146,3 +147,24 @@ def test_a_killed_neighbour_makes_the_trial_invalid(testbed: Testbed, monkeypatc
     assert record.outcome == "invalid"
     assert record.reason == "neighbour 'vm3' stopped before the trial's driver had ended"
     assert record.evidence["neighbours"]["vm2"]["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
+
+
+def test_what_each_vm_of_a_server_did_is_told_and_how_far_they_differ(connections: Connections) -> None:
+    """The measured one and its neighbour, under the same streams of TPC-DS."""
+    with generated_run(connections, "tpcds_density", "lab_base", sweeps=["lite"]) as made:
+        steps.validate_data(made, "lab_base")
+        records = [steps.measure(made, "lab_base", trial.id) for trial in made.plan().trials["lab_base"]]
+        assert [record.outcome for record in records] == ["completed"] * 2, [record.reason for record in records]
+        nodes = [record.evidence["nodes"] for record in records]
+        assert all(set(did) == {"vm1", "vm2"} for did in nodes)
+        assert all(one["cpu_s"] > 0 for did in nodes for one in did.values())
+        assert records[-1].measurements["node_cpu_max_over_mean"] >= 1
+        assert nodes[-1]["vm1"]["time_s"] == pytest.approx(records[-1].measurements["response_time_s"], abs=1e-3)
+        told = records[-1].evidence["neighbours"]["vm2"]
+        if told["rounds"]:  # a round that is slower than the whole window ends after it
+            assert nodes[-1]["vm2"]["time_s"] == told["round_s"]
+            assert records[-1].measurements["node_time_max_over_min"] >= 1
+        assert "disk_bytes" not in nodes[-1]["vm1"], "the disks are those of the one machine"
+        steps.release_cluster(made, "lab_base")
+        steps.summarise(made)
+        assert "Whether its nodes are alike" in render_report(made.archive, made.catalog)

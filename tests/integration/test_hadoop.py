@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from clusterbench.base.connections import Connections, from_file
 from clusterbench.base.errors import EngineError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
-from clusterbench.engines.hadoop import daemons, yarn
+from clusterbench.engines.hadoop import daemons, health, yarn
 from clusterbench.engines.hadoop.configuration import Configuration
 from clusterbench.engines.hadoop.daemons import NAMENODE, NODEMANAGER
 from clusterbench.engines.hadoop.engine import HadoopCluster
@@ -29,6 +30,7 @@ from clusterbench.run.run import Run
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from clusterbench.workloads.microbenchmarks.network_stream import PORT
 from clusterbench.workloads.terasort.teragen import checksum
 from clusterbench.workloads.terasort.terasort import path_of, tag_of
 from clusterbench_lab import Lab
@@ -147,9 +149,23 @@ def check_measurements(record: TrialRecord) -> None:
         "reduce-merge",
         "TeraValidate",
     ]
+    check_work_by_worker(record)
     (seen, *_) = record.telemetry.values()
     assert seen["phases"]["TeraGen"]["loopback_bytes"] > 2 * size_gb * 1e9  # each replica goes to its DataNode
     assert record.telemetry["worker1"]["course"]["second"]
+
+
+def check_work_by_worker(record: TrialRecord) -> None:
+    """Of the jobs' histories as Hadoop has left them on HDFS: every task, by the worker's name."""
+    driver = record.evidence["driver"]
+    assert not [said for said in driver["warnings"] if "could not be read" in said]
+    found = {stage["stage"]: stage["workers"] for stage in driver["work_by_worker"]}
+    names = {"worker1", "worker2", "worker3", "worker4"}
+    assert set(found) >= {"TeraGen, maps", "TeraSort, reduces"} and all(set(did) == names for did in found.values())
+    assert sum(did[0] for did in found["TeraSort, reduces"].values()) == 4
+    assert all(did[1] > 0 for did in found["TeraGen, maps"].values() if did[0])
+    assert record.measurements["slowest_worker_over_median"] >= 1
+    assert driver["facts"]["work_by_worker"]["slow_workers"]
 
 
 def test_daemons_run_with_what_the_templates_and_the_platform_declare(run: Run) -> None:
@@ -241,6 +257,41 @@ def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_agai
     assert not [row for row in testbed.engine.state() if row["status"] == "d" or not row["alive"]]
 
 
+def small(name: str, workload: str, **levels: Any) -> Trial:
+    factors = load_workload(workload).factors
+    filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
+    return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 120, {})
+
+
+@pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed here")
+def test_a_disk_is_written_and_read_and_nothing_is_left(testbed: Testbed) -> None:
+    planned = small("disk", "disk_stream", files=2, file_mib=16)
+    record = run_trial(planned, testbed)
+    assert record.outcome == "completed", record.reason
+    found = record.measurements
+    assert found["write_first_mib_per_s"] > 0
+    assert found["read_last_over_first"] == pytest.approx(found["read_last_mib_per_s"] / found["read_first_mib_per_s"])
+    assert record.evidence["driver"]["file_system"]["type"]
+    assert not Path(record.evidence["workload"]["folder"]).exists()
+
+
+def test_a_disk_that_is_too_small_is_said_before_anything_is_written(testbed: Testbed) -> None:
+    record = run_trial(small("too_small", "disk_stream", files=10_000, file_mib=10_000_000), testbed)
+    assert record.outcome == "failed"
+    assert (
+        "free, and the files take 105\u202f000\u202fTB: free space there, or choose fewer or smaller" in record.reason
+    )
+
+
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="iperf3 is not installed here")
+def test_a_host_sends_to_another_both_ways_and_no_server_is_left(testbed: Testbed) -> None:
+    record = run_trial(small("network", "network_stream", direction="both_ways", window_s=2), testbed)
+    assert record.outcome == "completed", record.reason
+    assert min(record.measurements[f"{way}_mibit_per_s"] for way in ("sent", "received")) > 0
+    assert record.evidence["workload"]["to"] == "worker1"
+    assert not testbed.fleet.run_on("worker1", f"ss -Hltn 'sport = :{PORT}'").output
+
+
 def test_a_cancelled_trial_kills_its_application(testbed: Testbed) -> None:
     planned = trial("cancelled")
     submitted = lambda: "teragen, application_" in doing(testbed, planned)  # noqa: E731
@@ -260,6 +311,18 @@ def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
         f"HDFS had {path_of(planned)}, left by an earlier try that did not end; it was removed"
     ]
     assert not cluster_of(testbed).exists(path_of(planned))
+
+
+def test_daemons_are_restarted_before_a_trial_that_wants_it_and_data_stay(testbed: Testbed) -> None:
+    cluster = cluster_of(testbed)
+    on_hdfs(testbed, "dfs", "-mkdir", "-p", "/kept")
+    before = health.started_at_s(cluster)
+    prepared = load_workload("terasort").prepare(trial("restarted", daemons="restarted"), testbed.engine)
+    after = health.started_at_s(cluster)
+    assert prepared["daemons"] == "restarted"
+    assert set(after) == set(before) and all(after[daemon] > before[daemon] for daemon in before)
+    assert cluster.exists("/kept")
+    cluster.delete("/kept")
 
 
 def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from clusterbench.report.run.cell_words import answer, state_of
 from clusterbench.report.run.concurrency_series import HOST_LINES_MAX, SeriesCourse, series_courses
 from clusterbench.report.run.density import DensityCell, DensityTable, Line, density_table
 from clusterbench.report.run.density_findings import findings
+from clusterbench.report.run.nodes import node_tables
 from clusterbench.report.run.page import render_report
 from clusterbench.report.run.queries import QueryTable, query_tables
 from clusterbench.report.run.sweeps import SweepView
@@ -200,6 +201,7 @@ def test_what_it_comes_to_is_said_of_each_scenario(table: DensityTable, tmp_path
     ]  # fmt: skip
     assert found["highest steal"][0] == ("0\u202f%", "near zero")
     assert found["highest steal"][2][0].startswith("34")
+    assert found["nodes that differ most"][0] == ("–", "the same performance of each cluster node")
 
 
 def test_given_up_cell_reads_as_x_in_every_table(tmp_path: Path) -> None:
@@ -396,3 +398,41 @@ def test_clock_reads_as_in_the_paper(seconds: float, said: str) -> None:
 )
 def test_change_reads_as_in_the_paper(ratio: float, said: str) -> None:
     assert words.change(ratio) == f"{said}\u202f%"
+
+
+# Nodes.
+
+
+def with_nodes(one: TrialRecord) -> TrialRecord:
+    """The second host does half as much again, and its disks are the first's."""
+    nodes = {"sdw1": {"cpu_s": 100.0 + one.trial.repetition}, "sdw2": {"cpu_s": 150.0 + one.trial.repetition}}
+    measured = {**one.measurements, "node_cpu_max_over_mean": 1.2} if one.measurements else {}
+    return dataclasses.replace(one, evidence={**one.evidence, "nodes": nodes}, measurements=measured)
+
+
+def test_node_that_did_the_most_is_named_with_its_ratio_to_the_mean(tmp_path: Path) -> None:
+    found = [with_nodes(one) for one in records({"lab_ideal": 0})]
+    first, *_ = node_tables(gathered(tmp_path, found)[0])
+    row = first.rows[0]
+    assert (first.platform, row.what, row.nodes) == ("lab_ideal", "CPU-seconds", 2)
+    assert (row.least, row.least_node, row.most, row.most_node) == (102.0, "sdw1", 152.0, "sdw2")
+    assert (row.mean, row.ratio) == (127.0, pytest.approx(152 / 127))
+    assert len(first.rows) == 7, "a line for each cell"
+
+
+def test_figure_that_one_repetition_lacks_is_left_out(tmp_path: Path) -> None:
+    found = [with_nodes(one) for one in records({"lab_ideal": 0})]
+    found[0].evidence["nodes"]["sdw2"].clear()
+    (table,) = node_tables(gathered(tmp_path, found)[0])
+    assert len(table.rows) == 6
+
+
+def test_page_says_whether_nodes_are_alike_and_what_the_paper_says(tmp_path: Path) -> None:
+    seen = text_of(render_report(archive_in(write(tmp_path, [with_nodes(one) for one in records()])), CATALOG))
+    assert "Whether its nodes are alike" in seen
+    assert "CPU-seconds, s 2 102 sdw1 127 152 sdw2 1.20" in seen
+    assert "nodes that differ most ours CPU 1.20 CPU 1.20 CPU 1.20 paper the same performance of each" in seen
+
+
+def test_archive_without_nodes_has_no_such_table(tmp_path: Path) -> None:
+    assert node_tables(gathered(tmp_path)[0]) == []

@@ -21,6 +21,7 @@ from clusterbench.report.run.page import render_report
 from clusterbench.report.run.paper_tables import OurRow, PaperTable, paper_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.sweeps import SweepView
+from clusterbench.report.run.workers import workers
 from clusterbench.results.gather import Gathered
 from clusterbench.results.statistics import Result, Summary, ratio, results, summarise
 from clusterbench.spec import Experiment, Published
@@ -480,6 +481,45 @@ def test_trial_of_which_nothing_was_expected_has_no_sums() -> None:
     assert found.sums == []
 
 
+# Workers.
+
+
+def stage(slow_s: float = 9.0, count: int = 3) -> dict[str, Any]:
+    """The last worker is the slowest."""
+    did = {f"worker{number}": [2, 6.0, 0] for number in range(1, count)} | {f"worker{count}": [1, slow_s, 1]}
+    return {
+        "stage": "TeraGen, maps", "elapsed_s": 12.0, "median_task_s": 3.0, "median_tasks": 2,
+        "slowest": f"worker{count}", "slowest_task_s": slow_s, "fewest": f"worker{count}", "fewest_tasks": 1,
+        "workers": did,
+    }  # fmt: skip
+
+
+def worked(*stages: Mapping[str, Any], repetition: int = 1) -> TrialRecord:
+    made = record(repetition=repetition)
+    return dataclasses.replace(made, evidence={**made.evidence, "driver": {"work_by_worker": stages}})
+
+
+def test_slowest_worker_of_each_stage_is_named() -> None:
+    found = workers(gathered(trials=[worked(stage())]))
+    assert found is not None
+    (row,) = found.rows
+    assert (row.stage, row.workers, row.tasks, row.fewest) == ("TeraGen, maps", 3, "1 / 2 / 2", "worker3")
+    assert (row.slowest, row.slowest_task_s, row.median_task_s) == ("worker3", "9.00", "3.00")
+    assert (row.ratio, row.is_slow, row.per_minute, row.unsuccessful) == (3, True, "10.0", 1)
+
+
+def test_workers_are_listed_of_the_stage_in_which_they_differ_most_the_slowest_first() -> None:
+    found = workers(gathered(trials=[worked(stage(4.0)), worked(stage(30.0, 30), repetition=2)]))
+    assert found is not None
+    (listed,) = found.listed
+    assert listed.of == "TeraGen, maps of replication: 3 replicas (#2)"
+    assert (listed.rows[0].worker, len(listed.rows), listed.total) == ("worker30", 20, 30)
+
+
+def test_archive_that_does_not_tell_which_worker_ran_a_task_has_no_table() -> None:
+    assert workers(gathered(trials=[record()])) is None
+
+
 # The page.
 
 DRAWN = COURSE | {
@@ -506,6 +546,7 @@ def page_of(folder: Path, rows: int) -> str:
             levels = {"rows": rows, "replicas": 3, "output_replicas": "as_input", "map_output": "snappy", "pause_s": 5}
             for phase in made.evidence["phases"]:
                 phase["data_bytes"] = 1000
+            made.evidence["driver"]["work_by_worker"] = [stage()]
             times_s = {"teragen_s": 10.0, "terasort_s": 40.0, "map_shuffle_s": 30.0, "reduce_merge_s": 10.0}
             measured = {name: factor * value + repetition for name, value in (times_s | RATES).items()}
             trial = dataclasses.replace(made.trial, levels=levels)
@@ -537,6 +578,7 @@ def test_page_of_another_size_has_the_paper_s_rows_apart_and_its_ratios_beside(t
     assert "4.9 (of 300000M rows)" in seen and "≥\u202f0.998 (of 300000M rows)" in seen
     assert "ours: two, 10M rows / one, best runs" in seen
     assert "TeraValidate sent between hosts at most 667\u202fB 550\u202fB 0.825 55\u202f%" in seen
+    assert "TeraGen, maps 3 1 / 2 / 2 worker3 10.0 3.00 worker3 warning 9.00 3.00 1" in seen
     assert "netperf, each NIC, one way and both ways (p. 16)" in seen
 
 

@@ -87,7 +87,8 @@ def test_every_experiment_plans_at_every_scale_on_every_platform_for_it(name: st
         assert not [problem for name, level in trial.levels.items() if (problem := factors[name].problem(level))]
     for one in estimate(plan, CATALOG):
         assert one.trials == len(plan.trials[one.platform]) > 0
-        assert one.disk_needed_bytes >= one.dataset_bytes > 0
+        assert one.disk_needed_bytes >= one.dataset_bytes
+        assert one.dataset_bytes > 0 or name == "microbenchmarks", "which keep nothing in an engine"
         assert one.estimate_s > 0
 
 
@@ -248,8 +249,9 @@ def test_dataset_is_fixed_by_levels_and_seed(workload: Workload, defaults: dict[
     assert dataset == workload.dataset(dict(defaults), 7)
     assert isinstance(dataset, Dataset)
     assert dataset.seed == (data.SEED if dataset.name == "tpcds" else 7), "that generator has a seed of its own"
-    assert dataset.rows > 0
-    assert dataset.bytes_expected > 0
+    if not hasattr(workload, "nothing_kept"):  # one that measures hosts has no rows
+        assert dataset.rows > 0
+        assert dataset.bytes_expected > 0
     assert re.fullmatch("[a-z][a-z0-9_]{0,62}", dataset.table)
 
 

@@ -140,7 +140,7 @@ def test_a_round_that_still_runs_is_load_and_only_rounds_that_ended_within_the_w
     tmp_path: Path,
 ) -> None:
     assert judged(tmp_path) == (
-        {"rounds": 1, "failed": 0, "under_load_share": 1.0, "driver_cpu_s": 1.5, "error": ""},
+        {"rounds": 1, "failed": 0, "round_s": 8.4, "under_load_share": 1.0, "driver_cpu_s": 1.5, "error": ""},
         "",
     )
 

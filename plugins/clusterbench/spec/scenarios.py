@@ -26,6 +26,8 @@ class Scenario(Strict):
     warnings_from: Annotated[int, Field(ge=1)] | None = None
     """The lowest concurrency with warnings, as the text has it."""
     steal: Text
+    nodes: str = ""
+    """What the paper says of how alike the nodes are; empty where it says nothing."""
 
 
 class ScenarioCell(Strict):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -149,7 +149,13 @@ def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, An
     return {
         "rounds": sum(not each.failed for each in inside),
         "failed": sum(each.failed for each in inside),
+        "round_s": _mean_s([each for each in inside if not each.failed]),
         "under_load_share": round(loaded_s / (end_s - start_s), 3) if end_s > start_s else 1.0,
         "driver_cpu_s": float(told["cpu_s"]) if told.get("cpu_s") else None,
         "error": " ".join(told.get("error", "").split()),
     }
+
+
+def _mean_s(done: Sequence[Round]) -> float | None:
+    """How long a round took; None where none was ended."""
+    return round(sum(each.end_s - each.start_s for each in done) / len(done), 3) if done else None

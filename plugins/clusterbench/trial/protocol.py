@@ -33,7 +33,7 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, neighbours, outcomes, utilisation
+from clusterbench.trial import aftermath, neighbours, nodes, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import Workload, load_workload, not_applicable
 
@@ -135,6 +135,7 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
     record = _record_of(trial, workload, state, output, expected, missing, drawn)
+    record = nodes.told(record, testbed.platform, workload)
     return outcomes.watched(record, testbed.platform.telling_hosts)
 
 

@@ -31,6 +31,7 @@ from clusterbench.engines.postgres import pooler, settings
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.engines.postgres.processes import limits, losing_memory, program_directory, units
 from clusterbench.engines.postgres.unavailable import without_hosts
+from clusterbench.engines.postgres.wal_place import wal_place
 from clusterbench.spec.platform import Platform
 
 SLICE_ROWS_MAX = 8_000_000
@@ -94,6 +95,7 @@ class Greenplum(Postgres):
             found["units"] = units(self)
             found["losing_memory"] = losing_memory(self)
             found |= limits(self)
+            found |= wal_place(self)
             found["pooler_version"] = pooler.version(self)
         found["recovered"] = "; ".join(self.recover())
         found["settings"] = settings.changed(self)

@@ -10,7 +10,7 @@ from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
-from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, settings, yarn
+from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, programs, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
@@ -24,14 +24,14 @@ class HadoopCluster(Cluster):
     title = "Hadoop"
 
     @classmethod
-    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as the protocol
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         hosts = (platform.hosts[name] for name in platform.hosts_with("worker"))
         machines = len({host.machine or host.ssh for host in hosts})
         if why := why_not(platform, "restart"):  # it runs only for as long as it is measured
             return {EVERYTHING: why}
         if not machines:
             return {"workers": "the platform's file names no host with the role 'worker'"}
-        return {
+        return programs.unavailable(facts) | {
             f"replicas_{count}": f"{count} replicas cannot be kept apart: the workers are on {machines} machines"
             for count in range(machines + 1, REPLICAS_MAX + 1)
         }
@@ -79,6 +79,14 @@ class HadoopCluster(Cluster):
         self.on_daemons(daemons.start, missing, "its log says why")
         health.wait_until_up(self, missing)
 
+    def restart(self) -> None:
+        """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
+        if why := why_not(self.platform, "restart"):
+            raise EngineError(f"{self.where}: {why}")
+        self._stop_all()
+        self.start()
+        health.wait_for_writes(self)
+
     # Facts and settings.
 
     @property
@@ -98,6 +106,7 @@ class HadoopCluster(Cluster):
             "node_groups": "yes" if configuration.has_node_groups else "no",
             "slots_per_worker": configuration.slots,
             "cluster_slots": configuration.cluster_slots,
+            "programs_missing": programs.missing(self),
             "hdfs_capacity_bytes": self.name_system()["CapacityTotal"],
             "addresses": dict(configuration.addresses),
             "places": {h: [configuration.directories[h], configuration.homes[h]] for h in self.hosts},

@@ -26,6 +26,7 @@ from clusterbench.engines.postgres import (
 )
 from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.unavailable import without_hosts
+from clusterbench.engines.postgres.wal_place import wal_place
 from clusterbench.spec.platform import Platform
 
 
@@ -101,6 +102,7 @@ class Postgres(Server):
             self.facts_of_set_up["units"] = processes.units(self)
             self.facts_of_set_up["losing_memory"] = processes.losing_memory(self)
             self.facts_of_set_up |= processes.limits(self)
+            self.facts_of_set_up |= wal_place(self)
             self.facts_of_set_up["pooler_version"] = pooler.version(self)
         return self.facts_of_set_up
 

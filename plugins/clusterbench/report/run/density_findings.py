@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterbench.base.words import ABSENT, change, plural, quantity
+from clusterbench.base.words import ABSENT, change, number, plural, quantity
 from clusterbench.report.run.density import REFERENCE, Column, DensityCell, DensityTable, Line
+from clusterbench.report.run.nodes import NodeTable, node_tables
 from clusterbench.results.gather import Gathered
 from clusterbench.spec.scenarios import Scenario
 
@@ -22,18 +23,26 @@ class Finding:
 
 def findings(run: Gathered, table: DensityTable) -> list[Finding]:
     """Placement, slowdown, collapse, warnings and steal of each scenario."""
+    nodes = {one.platform: one for one in node_tables(run)}
     found: dict[str, list[tuple[str, str]]] = {}
     for place, column in enumerate(table.columns):
         lines = [line for _, lines in table.groups for line in lines if not line.is_paper]
-        ours = _ours(run, column, [(line, line.cells[place]) for line in lines], table.medians[0][2][place], table)
+        ours = _ours(
+            run, column, [(line, line.cells[place]) for line in lines], table.medians[0][2][place], table, nodes
+        )
         paper = _papers(column.paper, table.paper.factor) if column.paper else {}
         for what, said in ours.items():
             found.setdefault(what, []).append((said if column.platform else ABSENT, paper.get(what, ABSENT)))
     return [Finding(what, cells) for what, cells in found.items()]
 
 
-def _ours(
-    run: Gathered, column: Column, cells: list[tuple[Line, DensityCell]], median_change: str, table: DensityTable
+def _ours(  # noqa: PLR0917  private, and each argument is a part of the table
+    run: Gathered,
+    column: Column,
+    cells: list[tuple[Line, DensityCell]],
+    median_change: str,
+    table: DensityTable,
+    nodes: Mapping[str, NodeTable],
 ) -> dict[str, str]:
     failed = [f"{line.label} of {line.sweep}" for line, cell in cells if cell.has_failed]
     return {
@@ -42,6 +51,7 @@ def _ours(
         "collapse": f"x in {plural(len(failed), 'cell')}: {', '.join(failed)}" if failed else "none",
         "warnings from": _warned(cells),
         "highest steal": _steal(run, column, table),
+        "nodes that differ most": _nodes(nodes, column),
     }
 
 
@@ -53,6 +63,7 @@ def _papers(scenario: Scenario, factor: str) -> dict[str, str]:
         "collapse": "yes" if scenario.collapsed else "none",
         "warnings from": f"{scenario.warnings_from} {factor}" if scenario.warnings_from else "none",
         "highest steal": scenario.steal,
+        "nodes that differ most": scenario.nodes or ABSENT,
     }
 
 
@@ -87,3 +98,11 @@ def _steal(run: Gathered, column: Column, table: DensityTable) -> str:
         for value in (seen.get("course") or {}).get("cpu_steal_percent", ())
     ]
     return quantity(round(max(points), 1), "%") if points else ABSENT
+
+
+def _nodes(nodes: Mapping[str, NodeTable], column: Column) -> str:
+    """Of each figure the cell in which nodes differ most."""
+    found: dict[str, float] = {}
+    for row in nodes[column.platform].rows if column.platform in nodes else ():
+        found[row.short] = max(found.get(row.short, 0.0), row.ratio)
+    return ", ".join(f"{short} {number(value)}" for short, value in found.items()) or ABSENT

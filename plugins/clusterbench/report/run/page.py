@@ -20,6 +20,7 @@ from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
+from clusterbench.report.run.nodes import node_tables
 from clusterbench.report.run.paper_tables import PaperTable, paper_tables
 from clusterbench.report.run.per_type import title_of, type_table
 from clusterbench.report.run.platforms import Comparison, comparisons
@@ -29,6 +30,7 @@ from clusterbench.report.run.steadiness import steadiness
 from clusterbench.report.run.steadiness_chart import draw_steadiness
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import printed_tables, system_tables
+from clusterbench.report.run.workers import workers
 from clusterbench.report.template import environment
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.utilisation import POINTS_MAX, THROUGHPUT
@@ -68,6 +70,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             printed=printed_tables(run, views),
             steadiness=_steadiness(run, views),
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
+            work=workers(run),
             density=_density(run, views),
             series=_series(run, views),
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
@@ -175,7 +178,7 @@ def _paper_table(table: PaperTable) -> dict[str, Any]:
 
 def _density(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
     table = density_table(run, views)
-    return {"table": table, "findings": findings(run, table)} if table else None
+    return {"table": table, "findings": findings(run, table), "nodes": node_tables(run)} if table else None
 
 
 def _series(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:

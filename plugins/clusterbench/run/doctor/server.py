@@ -27,7 +27,13 @@ def examine(engine: Engine) -> Iterator[Finding]:
         yield Finding("engine", "database", str(error), "bad", "as it says")
         return
     yield Finding("engine", "database", str(known.get("version", "")).split(" on ")[0])
-    checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (_owner, _memory, _driver, _others)
+    checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (
+        _owner,
+        _memory,
+        _log,
+        _driver,
+        _others,
+    )
     for check in checks:
         try:
             yield from check(engine, known)
@@ -55,6 +61,12 @@ def _memory(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
         found = f"goes with the last session of the server's user, ours or another's: {', '.join(losing)}"
         remedy = "'RemoveIPC=no' in /etc/systemd/logind.conf, and restart systemd-logind; without it nobody is let in"
         yield Finding("shared memory", "database", found, "bad", remedy)
+
+
+def _log(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+    """Where no host tells it, nothing is said."""
+    if place := known.get("wal_place"):
+        yield Finding("write-ahead log", "database", str(place))
 
 
 def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all

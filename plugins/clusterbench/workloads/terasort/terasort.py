@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -22,7 +22,7 @@ from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
 from clusterbench.workloads.needs import Needs
-from clusterbench.workloads.terasort import teragen
+from clusterbench.workloads.terasort import teragen, workers
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -30,14 +30,19 @@ if TYPE_CHECKING:
     from clusterbench.engines.hadoop.engine import HadoopCluster
 
 JOBS = ("teragen", "terasort", "teravalidate")
+PROGRAMS = ("suite.sh", "attempts.awk")
 AS_INPUT = "as_input"
 """The level of ``output_replicas`` that means: as many as ``replicas``."""
+KEPT, RESTARTED = "kept", "restarted"
+"""Levels of ``daemons``. The paper's machines were rebooted between repetitions (p. 10)."""
+RESTART_S = 120
+"""Of all daemons, roughly: a NameNode reads what it knows, DataNodes and NodeManagers register."""
 COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
 """Map output on disk, of the dataset: the paper's 6.5 times is 3 + 3 + 0.5; plain, maps and reduces write it whole."""
 BLOCK_BYTES = 256 * 2**20
 """As the template of hdfs-site.xml has it."""
-FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 60
-"""Of the listing of blocks and of the history of tasks, compressed: roughly, for the room that they take."""
+FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 70
+"""Of the listing of blocks and of the histories of tasks, compressed: roughly, for the room that they take."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
@@ -65,6 +70,8 @@ class TeraSort:
         "*.job.json",
         "*.counters.json",
         "*.tasks.json.gz",
+        "attempts.txt.gz",
+        "attempts.failed",
         "fsck.txt.gz",
         "report.txt",
         "kill.out",
@@ -84,6 +91,7 @@ class TeraSort:
         "teragen_network_sent_mb_per_s": _throughput("Sent in TeraGen, all machines"),
         "teravalidate_disk_read_mb_per_s": _throughput("Read by TeraValidate, all machines"),
         "teravalidate_network_share": MeasurementKind("1", "TeraValidate: sent between machines over the dataset"),
+        "slowest_worker_over_median": MeasurementKind("1", "Seconds a task, slowest worker over the median one"),
         "blocks_max_over_mean": MeasurementKind("1", "Blocks of the fullest worker over the mean"),
         "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
     }
@@ -108,6 +116,13 @@ class TeraSort:
         "map_output": Factor("snappy", "whether map output is compressed", choices=("snappy", "plain")),
         "pause_s": Factor(
             5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_least=5, wording="{} s of rest"
+        ),
+        "daemons": Factor(
+            KEPT,
+            "whether Hadoop's daemons run on from trial to trial, or all are restarted before each",
+            choices=(KEPT, RESTARTED),
+            wording="daemons {}",
+            is_later=True,
         ),
     }
 
@@ -165,9 +180,10 @@ class TeraSort:
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
         rows = int(levels["rows"])
+        before = RESTART_S if levels.get("daemons") == RESTARTED else 0
         if rows >= 10**9:
-            return 100 + 2 * int(levels["pause_s"]) + rows * 5100 / 300e9
-        return 60 + 2 * int(levels["pause_s"]) + rows * 110 / 10e6
+            return before + 100 + 2 * int(levels["pause_s"]) + rows * 5100 / 300e9
+        return before + 60 + 2 * int(levels["pause_s"]) + rows * 110 / 10e6
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         """TeraSort reads what TeraGen wrote and its own map output, TeraValidate what TeraSort wrote."""
@@ -187,6 +203,9 @@ class TeraSort:
     def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
         """No path that is left over, room for all of it, and disks at rest."""
         cluster = _hadoop(engine)
+        restarted = trial.levels.get("daemons") == RESTARTED
+        if restarted:
+            cluster.restart()
         path = path_of(trial)
         left = cluster.exists(path)
         if left:  # ours by its name, and the cluster is ours alone
@@ -198,12 +217,14 @@ class TeraSort:
         configuration = cluster.configuration
         return {
             "path": path,
+            "daemons": RESTARTED if restarted else KEPT,
             "recovered": [f"HDFS had {path}, left by an earlier try that did not end; it was removed"] if left else [],
             "free_bytes": free,
             "page_cache": cluster.empty_page_cache(),
             "cluster_slots": configuration.cluster_slots,
             "workers": len(configuration.workers),
             "machines": {configuration.addresses[h]: configuration.machine_of(h) for h in configuration.workers},
+            "names": {configuration.addresses[h]: h for h in configuration.workers},
         }
 
     def job(self, trial: Trial, engine: Engine) -> Job:
@@ -224,12 +245,13 @@ class TeraSort:
             "pause_s": trial.levels["pause_s"],
             "namenode_url": cluster.url(daemons.NAMENODE),
             "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
+            "history_dir": cluster.configuration.history_dir,
             "user": cluster.fleet.addresses[cluster.platform.client].login,
         }
         lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
         lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
-        suite = (project_root() / "include" / "hadoop" / "suite.sh").read_text()
-        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", "suite.sh": suite}
+        programs = {name: (project_root() / "include" / "hadoop" / name).read_text() for name in PROGRAMS}
+        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
         return Job(files, {}, ". ./suite.sh\n")
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
@@ -245,6 +267,7 @@ class TeraSort:
         tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
         phases = hadoop_jobs.phases(times["terasort"], json_of(output / "terasort.job.json"), tasks)
         before = json_of(output / "before.json").get("workload") or {}
+        worked = workers.stages(_streamed(output / "attempts.txt.gz"), before.get("names") or {})
         found = placement(_lines(output / "fsck.txt.gz"), before.get("machines") or {})
         answer = {"rows": told["teravalidate"]["MAP_INPUT_RECORDS"], "checksum": f"{told['teragen']['CHECKSUM']:x}"}
         dataset_bytes = int(trial.levels["rows"]) * teragen.ROW_BYTES
@@ -263,6 +286,8 @@ class TeraSort:
             else 0.0,
             "driver_cpu_share": cpu_s / sum(times.values()),
         }
+        if worked:
+            measured["slowest_worker_over_median"] = max(stage.slowest_over_median for stage in worked)
         wrong = _wrong(output, trial, told, answer, expected)
         return Reading(
             measured,
@@ -275,10 +300,11 @@ class TeraSort:
             details={
                 **({} if wrong else {"answer": answer}),
                 "jobs": _told(output),
-                "warnings": _warnings(told),
+                "warnings": [*_warnings(told), *_said_of_attempts(output)],
                 "counters": told,
                 "expected_bytes": expected_bytes(trial.levels, told["terasort"], int(before.get("workers") or 1)),
-                "facts": {"block_placement": _placement_facts(trial, found)},
+                "work_by_worker": [stage.as_json() for stage in worked],
+                "facts": {"block_placement": _placement_facts(trial, found), **_work_facts(trial, worked)},
             },
         )
 
@@ -378,6 +404,18 @@ def _lines(path: Path) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode(errors="replace").splitlines() if path.exists() else []
 
 
+def _streamed(path: Path) -> Iterator[str]:
+    """Its lines, one at a time: a task each."""
+    if path.exists():
+        with gzip.open(path, "rt") as lines:
+            yield from lines
+
+
+def _said_of_attempts(output: Path) -> list[str]:
+    path = output / "attempts.failed"
+    return path.read_text(errors="replace").splitlines() if path.exists() else []
+
+
 def _compression(sort: Mapping[str, int]) -> float:
     return sort["MAP_OUTPUT_BYTES"] / sort["MAP_OUTPUT_MATERIALIZED_BYTES"]
 
@@ -436,6 +474,14 @@ def _placement_facts(trial: Trial, found: Placement) -> dict[str, Any]:
     """A row for the suite ``block_placement``."""
     facts = {**asdict(found), "examples": "; ".join(found.examples) or "none"}
     return {"trial": f"{trial.platform}: {trial.id}", **facts}
+
+
+def _work_facts(trial: Trial, worked: Sequence[workers.Stage]) -> dict[str, dict[str, Any]]:
+    """A row for the suite ``work_by_worker``; none where nobody told which worker ran what."""
+    if not worked:
+        return {}
+    row = {"trial": f"{trial.platform}: {trial.id}", "slow_workers": workers.slow_workers(worked)}
+    return {"work_by_worker": row}
 
 
 WORKLOAD = TeraSort()

@@ -17,6 +17,7 @@ from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
 from clusterbench.drivers import psql_streams
 from clusterbench.drivers.pgbench import driver_cores
+from clusterbench.hosts import node_spread
 from clusterbench.workloads import (
     CACHE,
     COMPRESSION,
@@ -59,6 +60,7 @@ class Tpcds:
         **psql_streams.MEASUREMENTS,
         "driver_cores": MeasurementKind("1", "Processors that the driver took", "neither"),
         "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
+        **node_spread.MEASUREMENTS,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "test": Factor("full", "all 99 queries, or the 51 fastest", choices=("full", "lite")),
