@@ -426,6 +426,7 @@ def test_partitioned_rows_are_those_of_the_seed_each_in_its_partition(engine: En
         part.table(lineitems.table) for part in lineitems.storage.partitions
     )
     assert facts["indexes"] == "none" and engine.indexes(lineitems.table) == []
+    assert engine.stored_bytes(lineitems.table) > 1_000_000, "of its partitions"
 
 
 @pytest.mark.parametrize("state", ["cold", "warm"])
