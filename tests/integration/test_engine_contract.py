@@ -426,6 +426,7 @@ def test_partitioned_rows_are_those_of_the_seed_each_in_its_partition(engine: En
         part.table(lineitems.table) for part in lineitems.storage.partitions
     )
     assert facts["indexes"] == "none" and engine.indexes(lineitems.table) == []
+    assert engine.stored_bytes(lineitems.table) > 1_000_000, "of its partitions"
 
 
 @pytest.mark.parametrize("state", ["cold", "warm"])
@@ -434,6 +435,8 @@ def test_the_caches_of_partitions_are_made_and_proven(
 ) -> None:
     evidence = caches.set_state(state, engine, [lineitems.table], page_cache=platform.page_cache)
     assert evidence["problem"] is None and evidence["total_bytes"] > 1_000_000, evidence
+    in_database = evidence["database_bytes"] / evidence["total_bytes"]
+    assert in_database < 0.05 if state == "cold" else in_database > 0.9, "of many files, each is found where it is"
 
 
 @pytest.mark.parametrize("workload", ["full_scan", "partial_scan"])

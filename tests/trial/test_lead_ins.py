@@ -12,7 +12,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.results.statistics import results
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial import concurrency_series
+from clusterbench.trial import concurrency_series, lead_ins
 from clusterbench.trial.estimate import estimate
 from clusterbench.trial.plan import Plan, make_plan, read_choices
 
@@ -50,6 +50,18 @@ def test_series_as_left_stay_whole_and_rise() -> None:
         streams = [trial.levels["streams"] for trial in run]
         assert series and streams == [1, 4, 8, 12, 16, 20, 24, 28, 32, 64, 100]
     assert concurrency_series.steps_before(trials[0], trials) == []
+
+
+def test_a_lead_in_has_levels_that_every_platform_knows() -> None:
+    """On a Greenplum without ORCA a lead-in with it was not applicable, and the first trial had none before it."""
+    trials = planned("retail", "native", sweeps=["full_scan"]).trials["native"]
+    left = [trial for trial in trials if trial.levels["cache"] == "as_left" and not trial.lead_in]
+    both = [
+        replace(trial, id=f"{optimizer}.{trial.id}", levels=trial.levels | {"optimizer": optimizer})
+        for trial in left
+        for optimizer in ("orca", "planner")
+    ]
+    assert lead_ins.lead_in(both).levels == left[0].levels | {"streams": 1, "optimizer": "planner"}
 
 
 def test_other_states_have_no_lead_in_and_keep_their_order() -> None:

@@ -31,8 +31,11 @@ def in_one_go(blocks: Sequence[list[Trial]]) -> list[list[Trial]]:
 
 
 def lead_in(block: Sequence[Trial]) -> Trial:
-    """At the lowest concurrency; among several such, at the one whose name comes first."""
-    of = min(block, key=lambda trial: (concurrency(trial), trial.id))
+    """At the lowest concurrency, with as many defaults as can be, then the one whose name comes first.
+
+    A level that a platform lacks, which only its facts tell, is no default: without ORCA the planner leads in.
+    """
+    of = min(block, key=lambda trial: (concurrency(trial), _not_default(trial), trial.id))
     return replace(
         of, id=f"{of.cell}.r0", label=f"{of.cell_label} (#0, lead-in)", repetition=0, series="", lead_in=True
     )
@@ -40,3 +43,8 @@ def lead_in(block: Sequence[Trial]) -> Trial:
 
 def _table(trial: Trial) -> str:
     return load_workload(trial.workload).dataset(trial.levels, trial.seed).table
+
+
+def _not_default(trial: Trial) -> int:
+    factors = load_workload(trial.workload).factors
+    return sum(level != factors[name].default for name, level in trial.levels.items())

@@ -27,7 +27,7 @@ from clusterbench.engines.greenplum import (
     utilities,
 )
 from clusterbench.engines.instances import Instance
-from clusterbench.engines.postgres import pooler, settings
+from clusterbench.engines.postgres import extensions, pooler, settings
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.engines.postgres.processes import limits, losing_memory, program_directory, units
 from clusterbench.engines.postgres.unavailable import without_hosts
@@ -57,7 +57,7 @@ class Greenplum(Postgres):
         autovacuum = {"autovacuum": "Greenplum 6 has autovacuum for template0 only"} if six else {}
         storage = tables.unavailable(facts)
         lacks = without_orca | work_mem | serializable | autovacuum | storage
-        return without_hosts(platform) | pooler.unavailable(facts) | lacks
+        return without_hosts(platform) | pooler.unavailable(facts) | extensions.unavailable(platform, facts) | lacks
 
     @classmethod
     def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
@@ -89,6 +89,7 @@ class Greenplum(Postgres):
         }
         cluster.check_counts(self.platform, placed)
         found = self.facts_of_set_up
+        found["lacking_extensions"] = extensions.lacking(self)
         if self.platform.database_hosts:
             found["program_directory"] = program_directory(self, server["data_directory"])
             found["utilities"] = utilities.find(self)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from psycopg import sql
-
 from clusterbench.base.scripts import script
 from clusterbench.base.sql import raw, statement
 from clusterbench.engines import Residency
@@ -77,7 +75,6 @@ def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
             "buffered",
             content=raw(server.content_of_row),
             pg_buffercache=raw(server.everywhere("pg_buffercache")),
-            filenodes=sql.Literal(f"{{{','.join(str(int(row['filenode'])) for row in files)}}}"),
             database_oid=int(server.fact("database_oid")),
         )
     )

@@ -14,6 +14,7 @@ from clusterbench.engines.postgres import (
     caches,
     capacity,
     driver_role,
+    extensions,
     flush,
     loading,
     pooler,
@@ -43,6 +44,7 @@ class Postgres(Server):
         return (
             without_hosts(platform)
             | pooler.unavailable(facts)
+            | extensions.unavailable(platform, facts)
             | {
                 "orca": "PostgreSQL has no ORCA optimizer; only Greenplum and its family have",
                 "direct_dispatch": "PostgreSQL has no segments to dispatch to",
@@ -96,6 +98,7 @@ class Postgres(Server):
             "(SELECT oid FROM pg_database WHERE datname = current_database())::bigint AS database_oid"
         )[0]
         self.facts_of_set_up = {"engine": "postgres", **server, "settings": settings.changed(self)}
+        self.facts_of_set_up["lacking_extensions"] = extensions.lacking(self)
         if self.platform.database_hosts:
             program = processes.program_directory(self, server["data_directory"])
             self.facts_of_set_up["program_directory"] = program

@@ -34,6 +34,8 @@ def flush(server: Server) -> list[Flushed]:
 
 def _buffered(server: Server) -> tuple[int | None, str]:
     """``buffered_bytes``, or why it cannot be told."""
+    if why := server.unavailable.get("pg_buffercache"):
+        return None, why
     try:
         return buffered_bytes(server), ""
     except AwayError:
