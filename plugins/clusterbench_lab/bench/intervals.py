@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clusterbench.results.statistics import interval_95, ratio
 
-Values = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Values]
 NOISES: dict[str, Draw] = {
     "normal, 2 %": lambda chance, shape: 1 + 0.02 * chance.standard_normal(shape),
@@ -39,7 +39,7 @@ COVERED_MIN, DIFFERENT_MAX = 93.0, 6.5
 def covered_percent(noise: str, repetitions: int, count: int = COUNT) -> float:
     """How often the interval of a single median holds the true one."""
     held = 0
-    for values in NOISES[noise](_chance(noise, repetitions), (count, repetitions)).tolist():
+    for values in _rows(NOISES[noise](_chance(noise, repetitions), (count, repetitions))):
         low, high = _found(interval_95(values))
         held += low <= MEDIANS[noise] <= high
     return 100 * held / count
@@ -50,7 +50,7 @@ def different_percent(noise: str, repetitions: tuple[int, int], times: float = 1
     chance = _chance(noise, *repetitions)
     ours, reference = (NOISES[noise](chance, (count, each)) for each in repetitions)
     told = 0
-    for a, b in zip((times * ours).tolist(), reference.tolist(), strict=True):
+    for a, b in zip(_rows(times * ours), _rows(reference), strict=True):
         low, high = _found(ratio(a, b)[1])
         told += not low <= 1 <= high
     return 100 * told / count
@@ -75,6 +75,10 @@ def measure(say: Callable[..., bool]) -> bool:
         ),
     ]
     return all(held)
+
+
+def _rows(values: Values) -> list[list[float]]:
+    return [[float(value) for value in row] for row in values]
 
 
 def _found(interval: tuple[float, float] | None) -> tuple[float, float]:
