@@ -77,11 +77,11 @@ def sizes(trial: Any) -> list[Level]:
 
 def test_windows_of_order_entry_are_divided_down_to_some_seconds() -> None:
     trials = planned("order_entry", rehearse=8000).trials["lab_native"]
-    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(10, 5)}
+    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(20, 20)}
     assert {t.levels["probe_s"] for t in trials if t.sweep == "utilisation"} == {5}
     assert {t.timeout_s for t in trials} == {7200}
     trials = planned("order_entry", rehearse=60).trials["lab_native"]
-    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(30, 10)}
+    assert {(t.levels["window_s"], t.levels["ramp_up_s"]) for t in trials} == {(30, 20)}
 
 
 @pytest.mark.parametrize(("level", "by", "divided"), [(1800, 60, 30), (1800, 8000, 10), (3, 8000, 3), (0, 2, 0)])

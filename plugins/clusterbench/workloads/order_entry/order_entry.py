@@ -62,8 +62,8 @@ class OrderEntry:
         "clients": Factor(
             1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True
         ),
-        "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=5, wording="{} s ramp-up"),
-        "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=10, wording="{} s measured"),
+        "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"),
+        "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"),
         "cpu_percent": Factor(
             0,
             "0: the load is what clients says; else it is raised until the database hosts' processors are so busy",
