@@ -257,6 +257,43 @@ def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_agai
     assert not [row for row in testbed.engine.state() if row["status"] == "d" or not row["alive"]]
 
 
+def tasks_on(host: str, cluster: HadoopCluster) -> list[int]:
+    """Numbers of the processes of tasks that run on a worker of the lab."""
+    directory = cluster.configuration.directories[host]
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # it has ended meanwhile
+        if "org.apache.hadoop.mapred.YarnChild" in words and any(directory in word for word in words):
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_worker_whose_task_stands_still_for_a_while_is_named_as_the_slow_one(testbed: Testbed) -> None:
+    """As one with a bad disk: its task of TeraGen takes half a minute longer than the others'."""
+    cluster = cluster_of(testbed)
+
+    def stand_still() -> None:
+        frozen = tasks_on("worker3", cluster)
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(40)
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+
+    record = measured_while(stand_still, lambda: bool(tasks_on("worker3", cluster)), trial("slow"), testbed)
+    assert record.outcome == "completed", record.reason
+    (generated, *_) = record.evidence["driver"]["work_by_worker"]
+    assert (generated["stage"], generated["slowest"]) == ("TeraGen, maps", "worker3")
+    assert record.measurements["slowest_worker_over_median"] > 1.5
+    named = record.evidence["driver"]["facts"]["work_by_worker"]["slow_workers"]
+    assert named.startswith("worker3 in TeraGen, maps: ")
+
+
 def small(name: str, workload: str, **levels: Any) -> Trial:
     factors = load_workload(workload).factors
     filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}

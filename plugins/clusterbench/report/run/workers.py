@@ -12,11 +12,12 @@ from typing import Any
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import ABSENT, number
 from clusterbench.results.gather import Gathered
+from clusterbench.workloads.terasort.workers import SPEED_SHARE_MIN
 
 SHOWN_MAX = 20
 """Workers of the one stage whose workers are listed; the record has all of all."""
-SLOW = 1.5
-"""Of the slowest worker's seconds a task by the median worker's: from here on it is marked."""
+SLOW = 1 / SPEED_SHARE_MIN
+"""Of the slowest worker's seconds a task by the median worker's: from here on it is marked, as the check warns."""
 
 
 @dataclass(frozen=True)
