@@ -69,8 +69,7 @@ class Storage:
 Shares = Mapping[str, tuple[float, float]]
 """Compression -> what a table takes by column and by row, of what it takes as a heap with its keys.
 
-Estimates, as no Greenplum was asked: values as it keeps them, a segment's rows, in blocks of 32 KiB that are compressed
-one by one.
+How a workload knows them is said there.
 """
 
 
