@@ -10,12 +10,14 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import DatasetError, EngineError
+from clusterbench.cli.main import main
 from clusterbench.engines import caches
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.run import steps, validation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.key_value.key_value import expected_checksum, index_of
+from clusterbench_lab import Lab
 from tests.integration.helpers import changed, dataset, new_run, on_testbed
 
 pytestmark = pytest.mark.lab
@@ -217,3 +219,14 @@ def test_a_question_that_is_not_answered_in_time_ends(testbed: Testbed) -> None:
     ):
         engine.ask("SELECT pg_sleep(60)", 0.5)
     assert engine.query("SELECT 1 AS up") == [{"up": 1}], "what is no such question takes its time"
+
+
+def test_a_database_given_back_by_hand_runs_on_and_says_so(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.up(airflow=False)
+    monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(lab.lab_dir))
+    assert main(["cluster", "down", "lab_db1"]) == 0
+    assert "a database is not stopped here" in capsys.readouterr().out
+    assert main(["cluster", "status", "lab_db1"]) == 0
+    assert " up\n" in capsys.readouterr().out

@@ -100,6 +100,8 @@ class Engine(Protocol):
     """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
 
     title: str
+    is_left_running: bool
+    """Whether ``tear_down`` leaves its servers up: a database is somebody's, a Hadoop runs while it is measured."""
 
     platform: Platform
     fleet: Fleet

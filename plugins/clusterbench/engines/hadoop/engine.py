@@ -22,6 +22,7 @@ class HadoopCluster(Cluster):
     """One HDFS with one YARN, reached over SSH alone."""
 
     title = "Hadoop"
+    is_left_running = False
 
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:

@@ -35,6 +35,7 @@ class Postgres(Server):
     """One PostgreSQL server, reached by its own protocol and, for its files and processes, over SSH."""
 
     title = "PostgreSQL"
+    is_left_running = True
     dialect: Dialect = "postgres"
     slice_rows_max = 1_000_000
     segment_of_row = "0"
