@@ -153,24 +153,23 @@ class Limits:
     def _make_memory(self) -> None:
         """Groups that are there take a new limit, too. What is in memory above it is given up, as far as that goes."""
         limited = {host: gib for server in SERVERS.values() for host, gib in server.memory_gib.items()}
-        self._hand_down("memory", limited)
-        for host, gib in limited.items():
-            group = self._group(self.memory, host)
-            group.mkdir(parents=True, exist_ok=True)
-            (group / ("memory.max" if self.is_v2 else "memory.limit_in_bytes")).write_text(str(round(gib * GIB)))
+        file = "memory.max" if self.is_v2 else "memory.limit_in_bytes"
+        self._limit(self.memory, "memory", file, {host: str(round(gib * GIB)) for host, gib in limited.items()})
 
     def _make_disk(self) -> None:
         """Of the disk that the lab's folder is on."""
-        limited = {host: mb for server in SERVERS.values() for host, mb in server.read_mb_per_s.items()}
+        limited = {host: mb * 10**6 for server in SERVERS.values() for host, mb in server.read_mb_per_s.items()}
+        file, words = ("io.max", "rbps=") if self.is_v2 else ("blkio.throttle.read_bps_device", "")
         disk = disk_of(self.lab_dir)
-        self._hand_down("io", limited)
-        for host, mb_per_s in limited.items():
-            group = self._group(self.disk, host)
+        self._limit(self.disk, "io", file, {host: f"{disk} {words}{rate}" for host, rate in limited.items()})
+
+    def _limit(self, tree: Path, controller: str, file: str, values: Mapping[str, str]) -> None:
+        """``values``: by host, what its group's file takes."""
+        self._hand_down(controller, values)
+        for host, value in values.items():
+            group = self._group(tree, host)
             group.mkdir(parents=True, exist_ok=True)
-            if self.is_v2:
-                (group / "io.max").write_text(f"{disk} rbps={mb_per_s * 10**6}")
-            else:
-                (group / "blkio.throttle.read_bps_device").write_text(f"{disk} {mb_per_s * 10**6}")
+            (group / file).write_text(value)
 
     def _hand_down(self, controller: str, hosts: Iterable[str]) -> None:
         """In version 2 a group has the files of those controllers only that its parent hands down."""

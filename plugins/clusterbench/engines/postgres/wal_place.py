@@ -6,6 +6,7 @@ log, because databases are sensitive to the latency of its writes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,7 @@ def wal_place(server: Server) -> dict[str, str]:
 
 def in_words(lines: Iterable[str]) -> str:
     """Of all instances, from the lines of ``wal_place.sh``; where they differ, how many are how. Pure."""
-    counted: dict[str, int] = {}
-    for line in lines:
-        place = place_of(line)
-        counted[place] = counted.get(place, 0) + 1
+    counted = Counter(map(place_of, lines))
     if len(counted) == 1:
         return next(iter(counted))
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
