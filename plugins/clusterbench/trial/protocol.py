@@ -35,7 +35,7 @@ from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
 from clusterbench.trial import aftermath, neighbours, nodes, outcomes, utilisation
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import Workload, load_workload, not_applicable
+from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
             if (full := list(filter(is_full, record.evidence["telemetry_missing"]))) and not gives_up:
                 raise HostFullError("\n".join(full))  # all of it is still there, and fits when there is room again
             record = replace(record, reason=outcomes.with_outages(record, outages))
-        except caches.CannotEmptyError as error:
+        except (caches.CannotEmptyError, FellBackError) as error:
             record = TrialRecord(trial, "not_applicable", str(error))
         except utilisation.CannotReachError as error:
             record = TrialRecord(trial, "not_applicable", str(error), evidence={"load": error.evidence})

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
 from clusterbench.base.datasets import BY_STORAGE, COMPRESSIONS, Dataset
+from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.words import plural
 from clusterbench.spec.by_name import workload_module, workload_names
 
 if TYPE_CHECKING:
@@ -65,6 +67,30 @@ def optimizer_setting(levels: Mapping[str, Level], unavailable: Mapping[str, str
 
 def optimizer_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
     return unavailable.get("orca") if levels.get("optimizer") == "orca" else None
+
+
+class FellBackError(ClusterbenchError):
+    """ORCA was asked for, and the server planned every statement of the trial with its planner."""
+
+
+def fallen_back(levels: Mapping[str, Level], plans: Mapping[str, str]) -> list[str]:
+    """The names of statements that ORCA was to plan and did not; ``plans`` by the name of their statement.
+
+    A Greenplum falls back to its planner without a word where ORCA cannot plan a statement. Only the last line of a
+    plan tells: ``Optimizer: Pivotal Optimizer (GPORCA)`` in Greenplum 6, ``Optimizer: GPORCA`` in 7.
+
+    Raises FellBackError where it planned none: then the trial would be one of the planner.
+    """
+    if levels.get("optimizer") != "orca":
+        return []
+    fell = [name for name, plan in plans.items() if "GPORCA" not in plan]
+    if len(fell) < len(plans):
+        return fell
+    said = next((line.strip() for line in plans[fell[0]].splitlines() if "Optimizer" in line), "no line 'Optimizer'")
+    raise FellBackError(
+        f"ORCA was asked for, and did not plan {plural(len(fell), 'statement')} of {len(plans)}: the server fell back "
+        f"to its planner ({said}). 'SET optimizer_trace_fallback = on' before EXPLAIN says why"
+    )
 
 
 def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:

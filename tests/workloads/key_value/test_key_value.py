@@ -22,7 +22,7 @@ from clusterbench.engines.greenplum.engine import Greenplum
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import FellBackError, load_workload
 from clusterbench.workloads.key_value.key_value import (
     KeyValueData,
     _keys,
@@ -415,6 +415,23 @@ def test_the_plan_is_of_the_statement_that_is_measured() -> None:
     plain, prepared = engine.explained
     assert plain[0].startswith("SELECT jsonraw FROM") and plain[1] == ""
     assert prepared[0].startswith("EXECUTE lookup(") and prepared[1].startswith("PREPARE lookup (bigint) AS SELECT")
+
+
+class OneWithOrca(TinyEngine):
+    unavailable: ClassVar[dict[str, str]] = {}
+    planned_by = "Pivotal Optimizer (GPORCA)"
+
+    def explain(self, query: str, *, before: str = "") -> str:
+        return f"{super().explain(query, before=before)}\nOptimizer: {self.planned_by}"
+
+
+def test_a_plan_of_orca_stands_and_one_of_the_planner_is_not_measured_in_its_place() -> None:
+    engine = OneWithOrca()
+    assert "GPORCA" in str(KEY_VALUE.prepare(trial(optimizer="orca"), engine)["plan"])  # type: ignore[arg-type]
+    engine.planned_by = "Postgres query optimizer"
+    assert "GPORCA" not in str(KEY_VALUE.prepare(trial(), engine)["plan"])  # type: ignore[arg-type]
+    with pytest.raises(FellBackError, match=r"did not plan 1 statement of 1: .*\(Optimizer: Postgres query"):
+        KEY_VALUE.prepare(trial(optimizer="orca"), engine)  # type: ignore[arg-type]
 
 
 # Estimates.

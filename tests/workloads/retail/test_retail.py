@@ -71,7 +71,7 @@ class TinyEngine:
 
     def explain(self, query: str, *, before: str = "") -> str:
         self.explained.append(query)
-        return "Seq Scan"
+        return "Seq Scan\nOptimizer: GPORCA"
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
         assert not pooled
@@ -127,7 +127,7 @@ def test_settings_of_the_trial_are_the_session_s_and_the_plan_is_kept() -> None:
     planned = replace(trial("partial_scan", statement_mem="500MB"), settings={"log_statement": "none"})
     evidence = PARTIAL_SCAN.prepare(planned, cast(Any, engine))
     assert engine.settings == [{"log_statement": "none", "optimizer": "off", "statement_mem": "500MB"}]
-    assert evidence == {"session_settings": engine.settings[0], "plan": "Seq Scan"}
+    assert evidence == {"session_settings": engine.settings[0], "plan": "Seq Scan\nOptimizer: GPORCA"}
     assert engine.explained[0].startswith("SELECT ROUND(AVG(ITEM_COUNT), 2)")
 
 

@@ -18,6 +18,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.records import Outcome, Trial, TrialRecord
 from clusterbench.engines import Endpoint
 from clusterbench.spec.catalog import Catalog
+from clusterbench.workloads import FellBackError
 from clusterbench.workloads.tpcds import parameters, selection
 from clusterbench.workloads.tpcds.tpcds import WORKLOAD, order
 
@@ -83,7 +84,7 @@ def test_tables_are_found_by_their_schema_and_a_query_has_its_limit() -> None:
     engine = TinyEngine()
     said = WORKLOAD.prepare(trial(statement_timeout_s=90), cast(Any, engine))
     assert engine.settings == {"search_path": "tpcds_sf0_01, public", "statement_timeout": "90s"}
-    assert said == {"session_settings": engine.settings}
+    assert said == {"session_settings": engine.settings, "planned_by_planner": []}
 
 
 def test_orca_is_not_applicable_where_there_is_none() -> None:
@@ -225,6 +226,37 @@ def test_driver_that_takes_much_is_told(tmp_path: Path) -> None:
     made = Output(tmp_path)
     made.cpu = made.cpu.replace("user_s 0.6", "user_s 3.2")
     assert made.read().details["warnings"] == ["the driver took 30% of a processor; more than 10% is much"]
+
+
+class OneWithOrca(TinyEngine):
+    """Its ORCA cannot plan what ``by_planner`` names, and nobody says so but the plan."""
+
+    unavailable: ClassVar[dict[str, str]] = {}
+    dialect = "greenplum"
+
+    def __init__(self, by_planner: str) -> None:
+        super().__init__()
+        self.by_planner = by_planner
+
+    def explain(self, query: str) -> str:
+        return f"Limit\nOptimizer: {'Postgres query optimizer' if self.by_planner in query else 'GPORCA'}"
+
+
+def test_queries_that_orca_left_to_the_planner_are_told(tmp_path: Path) -> None:
+    made = Output(tmp_path)
+    orca = trial(test="lite", optimizer="orca")
+    evidence = WORKLOAD.prepare(orca, cast(Any, OneWithOrca("ss_quantity")))
+    fell = cast(list[str], evidence["planned_by_planner"])
+    assert 0 < len(fell) < 51 and fell == sorted(fell)
+    (tmp_path / "before.json").write_text(json.dumps({"workload": evidence}))
+    (said,) = made.read().details["warnings"]
+    assert said == f"ORCA did not plan {len(fell)} of 51 queries, the planner did: {', '.join(fell)}"
+    assert WORKLOAD.prepare(trial(test="lite"), cast(Any, TinyEngine()))["planned_by_planner"] == []
+
+
+def test_a_trial_of_orca_of_which_the_planner_plans_everything_is_none() -> None:
+    with pytest.raises(FellBackError, match="did not plan 51 statements of 51"):
+        WORKLOAD.prepare(trial(test="lite", optimizer="orca"), cast(Any, OneWithOrca("")))
 
 
 # The choice of the 51.

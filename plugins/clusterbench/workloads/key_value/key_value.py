@@ -25,6 +25,7 @@ from clusterbench.workloads import (
     OPTIMIZER,
     STORAGE,
     cache_not_applicable,
+    fallen_back,
     generation,
     kept,
     optimizer_not_applicable,
@@ -248,7 +249,9 @@ class KeyValue(KeyValueData):
         settings |= optimizer_setting(trial.levels, engine.unavailable)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
-        return {"session_settings": settings, "plan": self._plan(trial, engine)}
+        plan = self._plan(trial, engine)
+        fallen_back(trial.levels, {"lookup": plan})
+        return {"session_settings": settings, "plan": plan}
 
     def _plan(self, trial: Trial, engine: Database) -> str:
         """Of the statement that is measured: of EXECUTE where there is a PREPARE, by SQL or by the protocol."""

@@ -25,6 +25,7 @@ from clusterbench.workloads import (
     OPTIMIZER,
     STORAGE,
     cache_not_applicable,
+    fallen_back,
     generation,
     kept,
     optimizer_not_applicable,
@@ -155,7 +156,9 @@ class RetailScan:
         settings = dict(trial.settings) | optimizer_setting(trial.levels, engine.unavailable)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
-        return {"session_settings": settings, "plan": engine.explain(self._query(trial))}
+        plan = engine.explain(self._query(trial))
+        fallen_back(trial.levels, {"scan": plan})
+        return {"session_settings": settings, "plan": plan}
 
     def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
-from clusterbench.base.job import Job
+from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
 from clusterbench.drivers import psql_streams
 from clusterbench.drivers.pgbench import driver_cores
@@ -24,6 +24,7 @@ from clusterbench.workloads import (
     OPTIMIZER,
     STORAGE,
     cache_not_applicable,
+    fallen_back,
     kept,
     optimizer_not_applicable,
     optimizer_setting,
@@ -166,7 +167,17 @@ class Tpcds:
         }
         settings |= optimizer_setting(trial.levels, engine.unavailable)
         engine.set_session(settings)
-        return {"session_settings": settings}
+        plans = self._plans(trial, engine) if trial.levels["optimizer"] == "orca" else {}
+        return {"session_settings": settings, "planned_by_planner": fallen_back(trial.levels, plans)}
+
+    @staticmethod
+    def _plans(trial: Trial, engine: Database) -> dict[str, str]:
+        """Of each query once, as the first stream asks it: whether ORCA can plan one does not depend on parameters."""
+        (first, *_) = _streams(trial)
+        return {
+            f"q{query:02d}": engine.explain(queries.text(query, _values(trial, query, first), engine.dialect))
+            for query in sorted(selection.queries_of(str(trial.levels["test"])))
+        }
 
     def job(self, trial: Trial, engine: Database) -> Job:
         asked: list[list[str]] = [
@@ -182,7 +193,7 @@ class Tpcds:
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         planned = {stream: order(trial, stream) for stream in _streams(trial)}
         reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
-        details = reading.details | {
+        details: dict[str, Any] = dict(reading.details) | {
             "queries": _each(planned, timed),
             "fixed_parameters": {query: why for query, why in parameters.fixed().items() if query in planned[1]},
         }
@@ -193,6 +204,9 @@ class Tpcds:
         if cores is not None and cores > DRIVER_CORES_MAX:
             share = f"{cores:.0%} of a processor; more than {DRIVER_CORES_MAX:.0%} is much"
             details["warnings"] = [f"the driver took {share}"]
+        if fell := (json_of(output / "before.json").get("workload") or {}).get("planned_by_planner"):
+            said = f"ORCA did not plan {len(fell)} of {len(planned[1])} queries, the planner did: {', '.join(fell)}"
+            details["warnings"] = [*details.get("warnings", []), said]
         kept = _answers(output, trial, planned, timed)
         wrong = _wrong(kept, expected)
         if (count := sum(map(len, kept.values()))) < reading.samples:
