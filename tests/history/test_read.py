@@ -15,7 +15,11 @@ import pytest
 from clusterbench.base.paths import project_root
 from clusterbench.history import database, read, rebuild
 from clusterbench.history.model import Series
+from clusterbench.results.between_runs import HISTORY_MAX, spread_of
+from clusterbench.results.compare import compare
+from clusterbench.results.compare_cells import cell_key
 from clusterbench.results.facts_compared import differences
+from clusterbench.results.judgement import NOTHING_SHOWN
 from clusterbench_lab import Lab
 from clusterbench_lab.bench import history as bench_history
 from clusterbench_lab.bench.synthetic_history import EXPERIMENTS, INVALID_EVERY, PLATFORMS, SHIFT, shape_of
@@ -86,6 +90,28 @@ def test_many_points_at_once_are_those_of_each(years: database.Database) -> None
     until = points[10].started_at
     for _, earlier in read.points_of_many(years, some[-1:], until=until, limit=3):
         assert earlier == points[8:11]
+
+
+def test_how_far_apart_equal_runs_lie_is_read_from_the_runs_that_are_not_compared(years: database.Database) -> None:
+    newest = read.runs(years, "retail", "laptop", limit=2)
+    compared = [read.one_run(years, "retail", run.run_id) for run in newest]
+    found = read.spreads_for(years, compared)
+    of_all = read.series(years, "retail", plotted_only=False)
+    assert len(found) == len(of_all)
+    without = {run.run_id for run in newest}
+    for one, points in read.points_of_many(years, of_all[:20]):
+        medians = [point.median or 0.0 for point in points if point.is_valid and point.run_id not in without]
+        known = found[one.platform, cell_key(one.sweep, one.levels), one.measurement]
+        assert known == spread_of(medians[-HISTORY_MAX:])
+    cells = [cell for pair in compare(compared[1:], compared[:1], histories=found).pairs for cell in pair.cells]
+    assert cells and all(cell.history for cell in cells)
+    told = sum(cell.judgement.word not in NOTHING_SHOWN for cell in cells)
+    assert told < 0.12 * len(cells), "weeks that differ by noise alone"
+    assert read.spreads_for(years, [compared[0], read.one_run(years, *_newest(years, "terasort"))]) == {}
+
+
+def _newest(db: database.Database, experiment: str) -> tuple[str, str]:
+    return experiment, read.latest(db, [experiment])[0].run_id
 
 
 def test_change_of_facts_is_at_its_week(years: database.Database) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,10 +21,13 @@ from clusterbench.hosts.conformance import AS_DECLARED, Row
 from clusterbench.report import compare_shown
 from clusterbench.report.run.page import render_report
 from clusterbench.results import compare_cells
+from clusterbench.results.between_runs import Spread
 from clusterbench.results.compare import Comparison, compare, compare_platforms
+from clusterbench.results.compare_cells import Histories, at_once, cell_key
 from clusterbench.results.compare_published import PublishedCell, compare_published
 from clusterbench.results.gather import read_run
-from clusterbench.results.statistics import interval_95, ratio
+from clusterbench.results.judgement import RUNS_NEEDED
+from clusterbench.results.statistics import interval_95, ratio, summarise
 from clusterbench.spec import Published
 from tests.report.test_report import CAPTURED, CATALOG, Folder, edit, text_of
 from tests.results.test_facts_compared import ENGINE, GUEST, facts_of
@@ -59,9 +65,19 @@ def archive_in(folder: Path) -> RunArchive:
     return RunArchive(cast(Store, Folder(folder.parents[1])), "retail", folder.name)
 
 
-def compared(runs: tuple[Path, Path], *asked: str) -> Comparison:
+class Steady(dict[tuple[str, str, str], Spread]):
+    """Histories of series that hardly differ from run to run: intervals are those of the repetitions."""
+
+    def get(self, *_: Any) -> Any:
+        return Spread(1e-8, 30, 20)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def compared(runs: tuple[Path, Path], *asked: str, histories: Histories | None = None) -> Comparison:
     a, b = (read_run(archive_in(folder)) for folder in runs)
-    return compare(a, b, asked)
+    return compare([a], [b], asked, Steady() if histories is None else histories)
 
 
 def printed(runs: tuple[Path, Path], output: pytest.CaptureFixture[str], monkeypatch: Any, *arguments: str) -> str:
@@ -89,7 +105,6 @@ def test_same_facts_are_said_to_be_the_same_with_their_number(
     (facts,) = (pair.facts for pair in compared(runs, "lab_db1").pairs)
     assert f"The facts are the same: {facts} facts of 2 hosts." in said
     assert "hard to compare" not in said
-    assert "a small difference of two runs may be gone in a third." in " ".join(said.split())
     assert "lab_db2" not in said
 
 
@@ -274,7 +289,8 @@ def test_facts_that_decide_are_said_with_the_verdict_and_refuse_nothing(
     scaled(runs[1], 1.12, "response_time_s")
     said = printed(runs, capsys, monkeypatch, "--platform", "lab_db1")
     assert "2 facts that decide differ: cpu model, cpus" in said
-    assert said.index("cpu_model") < said.index("12 % slower")
+    assert said.index("cpu_model") < said.index("12 % higher in")
+    assert "may be gone in a third" in " ".join(said.split()), "nobody knows how far apart equal runs lie"
 
 
 @pytest.mark.parametrize(
@@ -326,7 +342,7 @@ def test_facts_that_decide_are_said_with_the_verdict_and_refuse_nothing(
 )
 def test_what_cannot_be_compared_is_not_and_says_why(runs: tuple[Path, Path], change: Change, why: str) -> None:
     change(runs[1])
-    said = verdicts(compared(runs), "response_time_s")
+    said = verdicts(compared(runs, histories={}), "response_time_s")
     assert ("not comparable", f"not comparable: {why}") in said
     if "levels" not in why:
         assert {word for word, _ in said} == {"not comparable"}
@@ -350,7 +366,7 @@ def test_ratio_and_verdict_are_made_only_when_asked_for(
 ) -> None:
     """A run of 400 cells has 4,800 of them, of which few are shown."""
     asked: list[str] = []
-    monkeypatch.setattr(compare_cells, "compare_two", lambda *_, **__: asked.append("") or (None, None))
+    monkeypatch.setattr(compare_cells, "compare_runs", lambda *_, **__: asked.append("") or (None, None))
     found = compared(runs)
     assert not asked
     assert [found.pairs[0].cells[0].ratio, found.pairs[0].cells[0].judgement] == [None, None]
@@ -368,6 +384,79 @@ def test_long_table_leaves_out_what_shows_no_difference_and_says_how_much(
     assert "Left out: 5 lines of 6 that show no difference; --all prints them." in said
     assert "throughput_mb_per_s" in said and "response_time_s" not in said
     assert "Left out" not in printed(runs, capsys, monkeypatch, "--platform", "lab_db1", "--all")
+
+
+# Runs, and what differs from one to the next.
+
+
+def test_two_runs_of_which_nothing_else_is_known_differ_in_these_runs_only(runs: tuple[Path, Path]) -> None:
+    scaled(runs[0], 1.0, "response_time_s")
+    scaled(runs[1], 1.12, "response_time_s")
+    found = compared(runs, histories={})
+    ((word, says),) = verdicts(found, "response_time_s")
+    assert word == "higher in these runs"
+    assert re.fullmatch(r"12 % higher in these two runs \([\d.]+ to [\d.]+ %\)", says)
+    assert "may be gone in a third" in found.caution
+    assert not compared(runs).caution
+
+
+def test_history_tells_whether_a_difference_is_more_than_runs_differ_by(runs: tuple[Path, Path]) -> None:
+    scaled(runs[0], 1.0, "response_time_s")
+    scaled(runs[1], 1.12, "response_time_s")
+    cell = next(one for one in compared(runs, "lab_db1").pairs[0].cells if one.measurement == "response_time_s")
+    key = cell_key(cell.sweep, read_run(archive_in(runs[0])).results_on("lab_db1")[0].levels)
+    of_noise = {
+        percent: {("lab_db1", key, "response_time_s"): Spread((percent / 100) ** 2, 10, 15)} for percent in (1, 8)
+    }
+    said = {
+        percent: {word for word, _ in verdicts(compared(runs, "lab_db1", histories=known), "response_time_s")}
+        for percent, known in of_noise.items()
+    }
+    assert said == {1: {"slower", "higher in these runs"}, 8: {"no difference shown", "higher in these runs"}}
+
+
+def test_groups_of_runs_are_compared_by_their_medians(runs: tuple[Path, Path]) -> None:
+    sides = []
+    for side, factor in (("a", 1.0), ("b", 1.05)):
+        folders = [runs[0].parent / f"{side}{number}" for number in (1, 2, 3)]
+        for number, folder in enumerate(folders):
+            shutil.copytree(runs[0], folder)
+            scaled(folder, factor * (1 + number / 200), "response_time_s")
+        sides.append([read_run(archive_in(folder)) for folder in folders])
+    found = compare(sides[0], sides[1], ["lab_db1"])
+    assert found.runs == ("retail/a1, retail/a2, retail/a3", "retail/b1, retail/b2, retail/b3")
+    cell = next(one for one in found.pairs[0].cells if one.measurement == "response_time_s")
+    assert cell.a and cell.a.n == 3 and cell.a.values == [1.0, 1.005, 1.01]
+    assert cell.ratio and cell.ratio[0] == pytest.approx(1.05)
+    # Student's t of 4 degrees of freedom over the medians' logarithms, whose standard deviation is 0.005.
+    assert cell.ratio[1] == pytest.approx((1.05 * math.exp(-0.0113), 1.05 * math.exp(0.0113)), abs=2e-4)
+    assert cell.judgement.says.startswith("5 % slower (3.8 to 6.2 %)")
+    few = compare(sides[0][:2], sides[1][:1], ["lab_db1"]).pairs[0].cells
+    assert {one.judgement.says for one in few} >= {f"not comparable: {RUNS_NEEDED}"}
+
+
+def test_what_differs_within_a_group_is_told(runs: tuple[Path, Path]) -> None:
+    third = runs[0].parent / "l3"
+    shutil.copytree(runs[0], third)
+    put_facts(third, "lab_db1", cpu_model="Other")
+    first, second, other = (read_run(archive_in(folder)) for folder in (*runs, third))
+    found = compare([first, other], [second])
+    assert [(one.where, one.what) for one in found.run_differences] == [("within A, retail/l3, lab_db1", "cpu_model")]
+    with pytest.raises(ArchiveError, match="run retail/l1 is named twice"):
+        compare([first], [second, first])
+
+
+def test_of_many_results_some_differ_by_chance(runs: tuple[Path, Path]) -> None:
+    cell = next(one for one in compared(runs, "lab_db1").pairs[0].cells if one.measurement == "response_time_s")
+    sides = {f"of_{side}": (summarise([level] * 3, "s", "lower"),) for side, level in (("a", 1.0), ("b", 1.02))}
+    doubtful = replace(cell, **sides, history=Spread(0.008**2 / 2, 30, 20))  # type: ignore[arg-type]
+    assert doubtful.judgement.word == "slower" and 0.01 < (doubtful.p_value or 0) < 0.05
+    equal = [replace(doubtful, of_b=doubtful.of_a) for _ in range(40)]
+    first, *others = at_once([doubtful, *equal])
+    assert first.judgement.word == "no difference shown"
+    assert first.judgement.says.endswith("but of 41 results some look like this by chance")
+    assert {one.judgement.word for one in others} == {"no difference shown"} and {one.among for one in others} == {0}
+    assert at_once([doubtful])[0].judgement.word == "slower"
 
 
 # Platforms of one run.

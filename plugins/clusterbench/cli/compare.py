@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import RunArchive
-from clusterbench.base.errors import ArchiveError, suggest
-from clusterbench.base.paths import project_root
+from clusterbench.base.connections import local_connections
+from clusterbench.base.errors import ArchiveError, ClusterbenchError, suggest
+from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.cli.common import OK, SHOWN, archive_of, wide_console
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.rehearsal import notice
@@ -17,6 +19,7 @@ from clusterbench.trial.rehearsal import notice
 if TYPE_CHECKING:
     from clusterbench.report.compare_shown import Shown
     from clusterbench.results.compare import OneRun
+    from clusterbench.results.compare_cells import Histories
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,8 +27,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "compare",
         help="two runs, platforms of one, or a run and its paper: facts that differ, then ratios and verdicts",
     )
-    compare.add_argument("run_a", metavar="RUN_A", help="EXPERIMENT/RUN_ID, or the run id alone; ratios are to it")
-    compare.add_argument("run_b", metavar="RUN_B", nargs="?", help="without it: RUN_A's platforms beside its first")
+    runs = "EXPERIMENT/RUN_ID, or the run id alone; several equal runs with commas: R1,R2,R3"
+    compare.add_argument("run_a", metavar="RUN_A", help=f"{runs}; ratios are to it")
+    compare.add_argument("run_b", metavar="RUN_B", nargs="?", help="likewise; without it: RUN_A's platforms")
     compare.add_argument("--published", action="store_true", help="RUN_A beside the numbers of the paper")
     compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
     compare.add_argument("--measurement", action="append", metavar="NAME", default=[], help="only this one; repeatable")
@@ -40,27 +44,44 @@ def _compare(options: argparse.Namespace) -> int:
 
     if options.published and options.run_b:
         raise ArchiveError("compare: give a second run or --published, not both")
-    archive = archive_of(options.run_a)
-    run_a = read_run(archive)
-    run_b = read_run(archive_of(options.run_b)) if options.run_b else None
-    _check_measurements([run for run in (run_a, run_b) if run], options.measurement)
+    archives = [[archive_of(name) for name in named.split(",")] for named in (options.run_a, options.run_b) if named]
+    sides = [[read_run(archive) for archive in side] for side in archives]
+    if len(sides) == 1 and len(sides[0]) > 1:
+        raise ArchiveError("compare: several runs are compared with others: name them as RUN_B, or name one run alone")
+    _check_measurements([run for side in sides for run in side], options.measurement)
     shown = Shown(SHOWN, tuple(options.measurement), options.all)
     if options.published:
-        return _published(archive, run_a, options, shown)
-    return _runs(run_a, run_b, options, shown)
+        return _published(archives[0][0], sides[0][0], options, shown)
+    return _runs(sides, options, shown)
 
 
-def _runs(run_a: OneRun, run_b: OneRun | None, options: argparse.Namespace, shown: Shown) -> int:
+def _runs(sides: list[list[OneRun]], options: argparse.Namespace, shown: Shown) -> int:
     from clusterbench.report.compare_shown import show  # noqa: PLC0415
     from clusterbench.results.compare import compare, compare_platforms  # noqa: PLC0415
 
-    asked = options.platform
-    found = compare(run_a, run_b, asked) if run_b else compare_platforms(run_a, asked)
+    asked, wanted = options.platform, options.measurement
+    if len(sides) == 1:
+        found = compare_platforms(sides[0][0], asked)
+    else:
+        found = compare(sides[0], sides[1], asked, _histories([run for side in sides for run in side]))
     if options.json:
-        print(json.dumps(found.as_json(options.measurement), indent=1, sort_keys=True))
+        found = found.at_once(lambda cell: not wanted or cell.measurement in wanted)
+        print(json.dumps(found.as_json(), indent=1, sort_keys=True))
     else:
         show(found, wide_console(), shown)
     return OK
+
+
+def _histories(runs: list[OneRun]) -> Histories:
+    """Runs are compared without it, too, and their words say so."""
+    from clusterbench.history import database, read  # noqa: PLC0415
+
+    try:
+        with database.opened(local_connections(lab_dir())(database.CONNECTION_ID)) as db:
+            return read.spreads_for(db, runs)
+    except ClusterbenchError as error:
+        print(f"compare: without the history of these results: {error}", file=sys.stderr)
+        return {}
 
 
 def _published(archive: RunArchive, run: OneRun, options: argparse.Namespace, shown: Shown) -> int:

@@ -10,11 +10,14 @@ from clusterbench.base.errors import ArchiveError
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
 from clusterbench.history.rows import side_of
+from clusterbench.results.between_runs import HISTORY_MAX, HISTORY_MIN, Spread, spread_of
 from clusterbench.results.compare import OneRun
+from clusterbench.results.compare_cells import cell_key
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Side
 from clusterbench.results.statistics import Result, Summary
 from clusterbench.results.verdicts import Verdict
+from clusterbench.trial.rehearsal import scale_of
 
 SERIES_AT_ONCE = 100
 """Of ``points_of_many``: 260 points of each are in memory at a time."""
@@ -136,6 +139,40 @@ def side(db: Database, fact_set: str) -> Side:
 
 
 # Over time.
+
+
+MEDIANS = """
+WITH newest AS (
+    SELECT run, started_at, run_id FROM runs
+    WHERE experiment = %(experiment)s AND scale = %(scale)s AND is_valid AND run_id <> ALL(%(without)s)
+    ORDER BY started_at DESC, run_id DESC LIMIT %(limit)s
+)
+SELECT platform, sweep, levels, measurement, array_agg(median ORDER BY started_at, run_id)
+FROM newest JOIN results USING (run) JOIN series USING (series) JOIN result_measurements m USING (run, series)
+GROUP BY platform, sweep, levels, measurement HAVING count(*) >= %(at_least)s"""
+
+
+def spreads(db: Database, experiment: str, scale: str, without: Sequence[str]) -> dict[tuple[str, str, str], Spread]:
+    """How far apart equal runs lie, of the newest valid runs but those ``without`` whose ids are given.
+
+    By platform, ``compare_cells.cell_key`` and measurement; of series with fewer runs than tell, there is none.
+    """
+    given = {"experiment": experiment, "scale": scale, "without": list(without)}
+    limits = {"limit": HISTORY_MAX, "at_least": HISTORY_MIN}
+    found = {}
+    for platform, sweep, levels, measurement, medians in db.execute(MEDIANS, {**given, **limits}):
+        if spread := spread_of(medians):
+            found[platform, cell_key(sweep, levels), measurement] = spread
+    return found
+
+
+def spreads_for(db: Database, runs: Sequence[OneRun]) -> dict[tuple[str, str, str], Spread]:
+    """For a comparison of these runs; empty where they are not all of one experiment at one scale."""
+    series = {(run.name.partition("/")[0], scale_of(run.choices)) for run in runs}
+    if len(series) != 1:
+        return {}
+    ((experiment, scale),) = series
+    return spreads(db, experiment, scale, [run.name.partition("/")[2] for run in runs])
 
 
 SERIES = """

@@ -39,8 +39,11 @@ class Shown:
 
 
 def show(found: Comparison, console: Console, shown: Shown) -> None:
-    """All that is not printed is in the JSON."""
-    of_runs = f"Run {found.runs[0]}" if found.is_of_one_run else f"A is {found.runs[0]}\nB is {found.runs[1]}"
+    """All that is not printed is in the JSON. Results that are printed are looked at at once."""
+    printed = {id(one) for pair in found.pairs for cells in _by_label(pair.cells).values() for one in shown.of(cells)}
+    found = found.at_once(lambda cell: id(cell) in printed)
+    a, b = found.runs
+    of_runs = f"Run {a}" if found.is_of_one_run else f"A is {a}\nB is {b}"
     console.print(of_runs, highlight=False, markup=False)
     _differences(found.run_differences, "The runs", console)
     for pair in found.pairs:
@@ -107,7 +110,7 @@ def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -
     ratio = f"{pair.names[1]} / {pair.names[0]}, 95 % interval"
     for column in ("cell", "measurement", *sides, ratio, f"{pair.names[1]} is"):
         table.add_column(column, justify="right" if column in sides else "left", overflow="fold")
-    lines = [cell for measured in _by_label(pair.cells).values() for cell in shown.of(measured)]
+    lines = [cell for measured in _by_label(pair.cells).values() for cell in measured]
     is_long = len(lines) > LINES_MAX and not shown.every
     kept = [cell for cell in lines if not (is_long and cell.judgement.word == "no difference shown")]
     before = ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clusterbench.base.errors import ArchiveError, suggest
-from clusterbench.results.compare_cells import ComparedCell, cells_of
+from clusterbench.results.between_runs import HISTORY_MIN
+from clusterbench.results.compare_cells import Asked, ComparedCell, Histories, at_once, cells_of
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Difference, Side, count_of_facts, differences, of_texts
 from clusterbench.results.judgement import say_deciding
@@ -63,19 +64,18 @@ class Pair:
         """ "2 facts that decide differ: kernel, cpus": to be said beside the verdicts."""
         return say_deciding([one.what for one in self.differences if one.decides])
 
-    def as_json(self, measurements: Collection[str] = ()) -> dict[str, Any]:
-        wanted = [cell for cell in self.cells if not measurements or cell.measurement in measurements]
+    def as_json(self) -> dict[str, Any]:
         return {
             **{name: getattr(self, name) for name in ("a", "b", "names", "facts", "hosts", "deciding", "durability")},
             "differences": [asdict(one) for one in self.differences],
             "declared": [asdict(one) for one in self.declared],
-            "cells": [cell.as_json() for cell in wanted],
+            "cells": [cell.as_json() for cell in self.cells],
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """``runs``: twice the same, where platforms of one run are compared."""
+    """``runs``: twice the same, where platforms of one run are compared; else A's and B's, one or more of each."""
 
     runs: tuple[str, str]
     run_differences: list[Difference]
@@ -89,28 +89,50 @@ class Comparison:
 
     @property
     def caution(self) -> str:
-        """What two runs, in whatever numbers they differ, do not show."""
-        if self.is_of_one_run or not self.pairs:
+        """Where nothing tells how far apart equal runs lie: what two runs do not show then."""
+        if self.is_of_one_run or not any("in these runs" in cell.judgement.word for cell in self._cells):
             return ""
         return (
-            "The intervals come from the repetitions within each run. What differs from one run to the next for no "
-            "known reason is in none of them: a small difference of two runs may be gone in a third."
+            "'In these two runs' is said where nothing tells how far apart equal runs lie: the interval comes from the "
+            f"repetitions within each run, and the difference may be gone in a third. With {HISTORY_MIN} earlier valid "
+            "runs in the history database, or with two runs or more on either side (A1,A2 B1,B2), the interval holds "
+            "what differs from run to run."
         )
 
-    def as_json(self, measurements: Collection[str] = ()) -> dict[str, Any]:
-        """``measurements``: only these, where any are named."""
+    @property
+    def _cells(self) -> list[ComparedCell]:
+        return [cell for pair in self.pairs for cell in pair.cells]
+
+    def at_once(self, shown: Callable[[ComparedCell], bool]) -> Comparison:
+        """The same, of those cells alone that are looked at, together: some of many look different by chance."""
+        cells = iter(at_once([cell for cell in self._cells if shown(cell)]))
+        pairs = [replace(pair, cells=[next(cells) for cell in pair.cells if shown(cell)]) for pair in self.pairs]
+        return replace(self, pairs=pairs)
+
+    def as_json(self) -> dict[str, Any]:
         of_runs = [asdict(one) for one in self.run_differences]
-        pairs = [pair.as_json(measurements) for pair in self.pairs]
+        pairs = [pair.as_json() for pair in self.pairs]
         return {"runs": self.runs, "run_differences": of_runs, "platforms": pairs, "alone": self.alone}
 
 
-def compare(a: OneRun, b: OneRun, asked: Sequence[str] = ()) -> Comparison:
-    """``asked``: platforms of both, or "native=vm1" for one of A and another of B."""
+def compare(
+    runs_a: Sequence[OneRun], runs_b: Sequence[OneRun], asked: Sequence[str] = (), histories: Histories | None = None
+) -> Comparison:
+    """``asked``: platforms of both, or "native=vm1" for one of A and another of B.
+
+    Runs of one side are taken as repetitions of one another: facts and settings are those of its first, and what
+    differs within a side is told, too. ``histories`` are of runs that are none of these.
+
+    Raises ArchiveError where a run stands on both sides, or twice on one.
+    """
+    _check_runs(runs_a, runs_b)
+    a, b = runs_a[0], runs_b[0]
     pairs = _asked(a, b, asked) if asked else _natural(a, b)
     used_a, used_b = ({pair[side] for pair in pairs} for side in (0, 1))
     alone = ([name for name in a.sides if name not in used_a], [name for name in b.sides if name not in used_b])
-    of_runs = of_texts(_of_the_run(a), _of_the_run(b), "run")
-    return Comparison((a.name, b.name), of_runs, [_pair(a, b, *pair) for pair in pairs], ([], []) if asked else alone)
+    found = [_pair(runs_a, runs_b, *pair, histories or {}) for pair in pairs]
+    names = (", ".join(run.name for run in side) for side in (runs_a, runs_b))
+    return Comparison((next(names), next(names)), _of_runs(runs_a, runs_b), found, ([], []) if asked else alone)
 
 
 def compare_platforms(run: OneRun, asked: Sequence[str] = ()) -> Comparison:
@@ -119,7 +141,29 @@ def compare_platforms(run: OneRun, asked: Sequence[str] = ()) -> Comparison:
     wanted = [name if "=" in name else f"{first}={name}" for name in asked or others]
     if not wanted:
         raise ArchiveError(f"run {run.name} has one platform, {first}: name a second run to compare it with")
-    return Comparison((run.name, run.name), [], [_pair(run, run, *pair) for pair in _asked(run, run, wanted)], ([], []))
+    pairs = [_pair([run], [run], *pair, None) for pair in _asked(run, run, wanted)]
+    return Comparison((run.name, run.name), [], pairs, ([], []))
+
+
+def _check_runs(runs_a: Sequence[OneRun], runs_b: Sequence[OneRun]) -> None:
+    names = [run.name for run in (*runs_a, *runs_b)]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArchiveError(f"run {name} is named twice; a run is compared with others")
+
+
+def _of_runs(runs_a: Sequence[OneRun], runs_b: Sequence[OneRun]) -> list[Difference]:
+    """Between the first of either side, and within a side between its first and the others."""
+    found = of_texts(_of_the_run(runs_a[0]), _of_the_run(runs_b[0]), "run")
+    for side, (first, *others) in (("A", runs_a), ("B", runs_b)):
+        for other in others:
+            where = f"within {side}, {other.name}"
+            apart = of_texts(_of_the_run(first), _of_the_run(other), where)
+            for name in (name for name in first.sides if name in other.sides):
+                facts = differences(first.sides[name], other.sides[name])
+                apart += [replace(one, where=f"{where}, {name}") for one in facts if one.decides]
+            found += apart
+    return found
 
 
 def _natural(a: OneRun, b: OneRun) -> list[tuple[str, str]]:
@@ -146,11 +190,16 @@ def _of_the_run(run: OneRun) -> dict[str, str]:
     return {name: str(value) for name, value in said.items() if value is not None}
 
 
-def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
+def _pair(
+    runs_a: Sequence[OneRun], runs_b: Sequence[OneRun], name_a: str, name_b: str, histories: Histories | None
+) -> Pair:
+    """``histories`` is None for two platforms of one run."""
+    a, b = runs_a[0], runs_b[0]
     side_a, side_b = a.sides[name_a], b.sides[name_b]
     names = ("A", "B") if a is not b else (name_a, name_b)
-    kept = (a.kept.platforms.get(name_a, ""), b.kept.platforms.get(name_b, ""))
-    refused = _other_choices(a, b) or _not_durable(kept, names)
+    kept = (_kept(runs_a, name_a), _kept(runs_b, name_b))
+    refused = next(filter(None, (_other_choices(a, run) for run in (*runs_a[1:], *runs_b))), "")
+    asked = Asked((name_a, name_b), names, refused or _not_durable(kept, names), histories)
     return Pair(
         name_a,
         name_b,
@@ -158,10 +207,15 @@ def _pair(a: OneRun, b: OneRun, name_a: str, name_b: str) -> Pair:
         (len(side_a.hosts), len(side_b.hosts)),
         differences(side_a, side_b),
         of_texts(a.declared.get(name_a, {}), b.declared.get(name_b, {}), "platform file"),
-        cells_of(a.results_on(name_a), b.results_on(name_b), names, refused),
+        cells_of([run.results_on(name_a) for run in runs_a], [run.results_on(name_b) for run in runs_b], asked),
         kept,
         names,
     )
+
+
+def _kept(runs: Sequence[OneRun], platform: str) -> str:
+    """How any of the runs traded durability away."""
+    return next(filter(None, (run.kept.platforms.get(platform, "") for run in runs)), "")
 
 
 def _other_choices(a: OneRun, b: OneRun) -> str:

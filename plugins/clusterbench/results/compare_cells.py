@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
-from clusterbench.results.judgement import Judgement, Ratio, compare_two
-from clusterbench.results.statistics import Result, Summary
+from clusterbench.results import between_runs
+from clusterbench.results.between_runs import Spread
+from clusterbench.results.judgement import NOTHING_SHOWN, Judgement, Ratio, chance, compare_runs, compare_two
+from clusterbench.results.statistics import Result, Summary, p_value, summarise
 from clusterbench.results.utilisation import refusal
 from clusterbench.workloads import measurement_kinds
+
+Histories = Mapping[tuple[str, str, str], Spread]
+"""How far apart equal runs lie: by platform, ``cell_key`` and measurement."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is compared: the two platforms, what the two are called, and why no number of theirs may be, if so.
+
+    ``histories`` is None for two platforms of one run: those share what differs from run to run.
+    """
+
+    platforms: tuple[str, str]
+    names: tuple[str, str]
+    refused: str = ""
+    histories: Histories | None = None
 
 
 @dataclass(frozen=True)
 class ComparedCell:
     """One measurement of a cell on both sides; ``said`` stands for a number that is not there.
 
+    ``a`` and ``b`` have one summary a run, as many as were compared and have a number.
     Ratio and verdict are made when they are asked for: a run has thousands, of which few are shown.
     """
 
@@ -26,47 +45,92 @@ class ComparedCell:
     label: str
     measurement: str
     unit: str
-    a: Summary | None
-    b: Summary | None
+    of_a: tuple[Summary, ...]
+    of_b: tuple[Summary, ...]
     said_a: str
     said_b: str
     better: Better = "neither"
     refused: str = ""
     """Why the two are not compared, where that is so."""
     names: tuple[str, str] = ("A", "B")
+    is_of_runs: bool = False
+    history: Spread | None = None
+    among: int = 0
+    """Results that were looked at at once, where the difference of this one may be chance among them."""
+
+    @property
+    def a(self) -> Summary | None:
+        """Of one run its own; of several that of their medians."""
+        return _merged(self.of_a, self.better)
+
+    @property
+    def b(self) -> Summary | None:
+        return _merged(self.of_b, self.better)
 
     @property
     def ratio(self) -> Ratio | None:
-        """B's median to A's, and its 95 % interval where both have repetitions enough."""
+        """B's median to A's, and its 95 % interval where it is known."""
         return self._judged[0]
 
     @property
     def judgement(self) -> Judgement:
         """Of B beside A."""
-        return self._judged[1]
+        return chance(self._judged[1], self.among) if self.among else self._judged[1]
+
+    @property
+    def p_value(self) -> float | None:
+        """How often equals would lie as far apart; None where nothing tells."""
+        if self.refused or not (self.of_a and self.of_b):
+            return None
+        alone = len(self.of_a) == len(self.of_b) == 1
+        within = p_value(self.of_b[0].values, self.of_a[0].values) if alone else None
+        if not self.is_of_runs:
+            return within
+        a, b = ([each.median for each in side] for side in (self.of_a, self.of_b))
+        found = between_runs.difference(a, b, self.history)
+        return max(filter(None, (within, found.p_value)), default=0.0) if found else within
 
     @cached_property
     def _judged(self) -> tuple[Ratio | None, Judgement]:
-        return compare_two(self.b, self.a, self.better, names=(self.names[1], self.names[0]), refused=self.refused)
+        names = (self.names[1], self.names[0])
+        if not self.is_of_runs:
+            return compare_two(self.b, self.a, self.better, names=names, refused=self.refused)
+        return compare_runs(self.of_b, self.of_a, self.better, self.history, names=names, refused=self.refused)
 
     def as_json(self) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in ("label", "measurement", "unit", "better", "said_a", "said_b")}
         sides = {name: vars(side) if side else None for name, side in (("a", self.a), ("b", self.b))}
         judged = {"ratio": self.ratio, "verdict": self.judgement.word, "says": self.judgement.says}
-        return {**said, **sides, **judged}
+        spread = {"history": asdict(self.history) if self.history else None} if self.is_of_runs else {}
+        return {**said, **sides, **judged, "p_value": self.p_value, "among": self.among, **spread}
 
 
-def cells_of(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str], refused: str = "") -> list[ComparedCell]:
-    """``refused``: why no number of the two may be compared; empty where they may be."""
-    by_key_a, by_key_b = ({cell_key(result.sweep, result.levels): result for result in side} for side in (a, b))
-    labels_a, labels_b = ({result.label for result in side} for side in (a, b))
+def at_once(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
+    """The same cells, looked at together: of many some look different by chance, and are told so."""
+    p_values = {number: p for number, cell in enumerate(cells) if (p := cell.p_value) is not None}
+    doubted = between_runs.by_chance(p_values)
+    return [
+        replace(cell, among=len(p_values)) if number in doubted and cell.judgement.word not in NOTHING_SHOWN else cell
+        for number, cell in enumerate(cells)
+    ]
+
+
+def cells_of(a: Sequence[Sequence[Result]], b: Sequence[Sequence[Result]], asked: Asked) -> list[ComparedCell]:
+    """``a`` and ``b`` have the results of a platform in one run each, or in several."""
+    by_key_a, by_key_b = (_by_key(side) for side in (a, b))
+    labels_a, labels_b = ({of_cell[0].label for of_cell in side.values()} for side in (by_key_a, by_key_b))
     found = []
     for key in dict.fromkeys([*by_key_a, *by_key_b]):
-        of_a, of_b = by_key_a.get(key), by_key_b.get(key)
-        twice = (of_b is None and of_a is not None and of_a.label in labels_b) or (
-            of_a is None and of_b is not None and of_b.label in labels_a
-        )
-        found += _of_cell(of_a, of_b, names, refused, twice=twice)
+        of_a, of_b = by_key_a.get(key, []), by_key_b.get(key, [])
+        twice = bool((not of_b and of_a[0].label in labels_b) or (not of_a and of_b[0].label in labels_a))
+        found += _of_cell(key, of_a, of_b, asked, twice=twice)
+    return found
+
+
+def _by_key(runs: Sequence[Sequence[Result]]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in (result for run in runs for result in run):
+        found.setdefault(cell_key(result.sweep, result.levels), []).append(result)
     return found
 
 
@@ -75,46 +139,64 @@ def cell_key(sweep: str, levels: Mapping[str, Level]) -> str:
     return f"{sweep} {sorted((name, str(level)) for name, level in levels.items())}"
 
 
-def _of_cell(
-    a: Result | None, b: Result | None, names: tuple[str, str], refused: str, *, twice: bool
-) -> list[ComparedCell]:
+def _of_cell(key: str, a: Sequence[Result], b: Sequence[Result], asked: Asked, *, twice: bool) -> list[ComparedCell]:
     """``twice``: the other side has a cell of that label with other levels."""
-    known = next(result for result in (a, b) if result)
+    known = (a or b)[0]
     levels = ", ".join(f"{name} {level}" for name, level in known.levels.items())
     label = f"{known.label} ({levels})" if twice else known.label
-    bare = ComparedCell(
-        known.sweep, label, "", "", None, None, _said(a, twice=twice), _said(b, twice=twice), names=names
-    )
-    measured = dict.fromkeys(name for result in (a, b) if result for name in result.measurements)
-    why = refused or _utilisation(a, b, names)
-    return [_with(bare, name, a, b, why) for name in measured] or [replace(bare, refused=_lacking(bare))]
+    said_a, said_b = (_said(side, twice=twice) for side in (a, b))
+    of_runs = asked.histories is not None
+    bare = ComparedCell(known.sweep, label, "", "", (), (), said_a, said_b, names=asked.names, is_of_runs=of_runs)
+    measured = dict.fromkeys(name for result in (*a, *b) for name in result.measurements)
+    why = asked.refused or _utilisation(a, b, asked.names)
+    cells = [replace(_with(bare, name, a, b, why), history=_history(key, name, asked)) for name in measured]
+    return cells or [replace(bare, refused=_lacking(bare))]
 
 
-def _with(bare: ComparedCell, name: str, a: Result | None, b: Result | None, refused: str) -> ComparedCell:
-    of_a, of_b = (result.measurements.get(name) if result else None for result in (a, b))
-    unit = next(side.unit for side in (of_a, of_b) if side)
+def _history(key: str, measurement: str, asked: Asked) -> Spread | None:
+    if not asked.histories:
+        return None
+    platforms = dict.fromkeys(asked.platforms)
+    return between_runs.pooled(asked.histories.get((platform, key, measurement)) for platform in platforms)
+
+
+def _with(bare: ComparedCell, name: str, a: Sequence[Result], b: Sequence[Result], refused: str) -> ComparedCell:
+    of_a, of_b = (tuple(result.measurements[name] for result in side if name in result.measurements) for side in (a, b))
+    unit = (of_a or of_b)[0].unit
     kind = measurement_kinds().get(name)
     better: Better = kind.better if kind else "neither"
-    cell = replace(bare, measurement=name, unit=unit, a=of_a, b=of_b, better=better, refused=refused)
+    cell = replace(bare, measurement=name, unit=unit, of_a=of_a, of_b=of_b, better=better, refused=refused)
     return cell if of_a and of_b else replace(cell, refused=_lacking(cell))
+
+
+def _merged(runs: Sequence[Summary], better: Better) -> Summary | None:
+    if len(runs) < 2:
+        return runs[0] if runs else None
+    return summarise([run.median for run in runs], runs[0].unit, better)
 
 
 def _lacking(cell: ComparedCell) -> str:
     """Which side has no number, and what is there in its place."""
-    sides = zip(cell.names, (cell.said_a, cell.said_b), (cell.a, cell.b), strict=True)
-    return "; ".join(f"{name}: {said}" for name, said, side in sides if side is None)
+    sides = zip(cell.names, (cell.said_a, cell.said_b), (cell.of_a, cell.of_b), strict=True)
+    return "; ".join(f"{name}: {said}" for name, said, side in sides if not side)
 
 
-def _utilisation(a: Result | None, b: Result | None, names: tuple[str, str]) -> str:
+def _utilisation(a: Sequence[Result], b: Sequence[Result], names: tuple[str, str]) -> str:
     """By what the two are called here: both runs may have a platform of that name."""
-    if not (a and b and a.measurements and b.measurements):
-        return ""
-    found = refusal(replace(b, platform=names[1]), replace(a, platform=names[0]))
-    return found.removeprefix("not compared: ")
+    found = (
+        refusal(replace(two, platform=names[1]), replace(one, platform=names[0]))
+        for one in a
+        for two in b
+        if one.measurements and two.measurements
+    )
+    return next(filter(None, found), "").removeprefix("not compared: ")
 
 
-def _said(result: Result | None, *, twice: bool) -> str:
-    if result is None:
+def _said(results: Sequence[Result], *, twice: bool) -> str:
+    if not results:
         return "not run with these levels" if twice else "not run here"
-    reason = f": {result.reasons[0]}" if result.reasons else ""
-    return f"{result.n_of_n} completed{'' if result.completed else reason}"
+    said = []
+    for result in results:
+        reason = f": {result.reasons[0]}" if result.reasons else ""
+        said.append(f"{result.n_of_n} completed{'' if result.completed else reason}")
+    return "; ".join(dict.fromkeys(said))

@@ -5,16 +5,27 @@ Percents are of what was measured: "12 % slower" is 12 % more time, or 12 % less
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from clusterbench.base.measurements import Better
 from clusterbench.base.words import percent_digits
+from clusterbench.results.between_runs import HISTORY_MIN, Spread, difference
 from clusterbench.results.statistics import REPETITIONS_MIN, Summary
 from clusterbench.results.statistics import ratio as ratio_of
 
-Word = Literal["faster", "slower", "higher", "lower", "no difference shown", "not comparable"]
+Word = Literal[
+    "faster",
+    "slower",
+    "higher",
+    "lower",
+    "higher in these runs",
+    "lower in these runs",
+    "no difference shown",
+    "not comparable",
+]
 Ratio = tuple[float, tuple[float, float] | None]
 TIMES = ("s", "ms", "us", "µs", "min", "h")
 TIMES_AS_MUCH = 2.0
@@ -22,6 +33,8 @@ TIMES_AS_MUCH = 2.0
 FACTS_NAMED = 4
 REPETITIONS_NEEDED = f"an interval needs {REPETITIONS_MIN} repetitions"
 NOT_POSITIVE = "a ratio needs values above 0"
+RUNS_NEEDED = f"it takes two runs on either side, or {HISTORY_MIN} earlier valid runs of both in the history database"
+NOTHING_SHOWN = ("no difference shown", "not comparable")
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,43 @@ def compare_two(
     return (value, interval), describe_ratio(value, interval, better, unit, refused=why, deciding=deciding)
 
 
+def compare_runs(
+    ours: Sequence[Summary],
+    reference: Sequence[Summary],
+    better: Better,
+    history: Spread | None,
+    *,
+    names: tuple[str, str],
+    refused: str = "",
+) -> tuple[Ratio | None, Judgement]:
+    """As ``compare_two``, of the same result in other runs: one of either side, or several.
+
+    The interval holds what differs from run to run, from the runs of either side and from ``history``, and is never
+    less than that of the repetitions. Where nothing tells how far equal runs lie apart, a difference is said to be one
+    of these runs, and not to be one of what they measured.
+    """
+    if not (ours and reference):
+        return compare_two(next(iter(ours), None), next(iter(reference), None), better, names=names, refused=refused)
+    one, other, alone = ours[0], reference[0], len(ours) == len(reference) == 1
+    ratio, judged = compare_two(one, other, better, names=names, refused=refused)
+    if ratio is None:
+        return ratio, judged
+    found = difference([each.median for each in reference], [each.median for each in ours], history)
+    if found is None:
+        return (ratio, _in_these_runs(ratio, judged)) if alone else (None, _more_runs(judged))
+    low, high = found.interval
+    if alone and ratio[1]:
+        low, high = min(low, ratio[1][0]), max(high, ratio[1][1])
+    value = ratio[0] if alone else math.exp(found.difference)
+    return (value, (low, high)), describe_ratio(value, (low, high), better, one.unit)
+
+
+def chance(judged: Judgement, count: int) -> Judgement:
+    """Of a difference that is none among ``count`` results that were looked at at once."""
+    says = f"no difference shown: {judged.says}, but of {count} results some look like this by chance"
+    return replace(judged, word="no difference shown", says=says)
+
+
 def word_of(ratio: float, better: Better, unit: str) -> Word:
     """Of a ratio that is not 1."""
     if not is_speed(better, unit):
@@ -130,6 +180,20 @@ def _difference(ratio: float, interval: tuple[float, float], better: Better, uni
         return f"{word}: {_times(ratio)} times {said} ({_times(low)} to {_times(high)}){which}"
     near, far = sorted(abs(bound - 1) for bound in (low, high))
     return f"{percent_digits(abs(ratio - 1))} % {word} ({percent_digits(near)} to {percent_digits(far)} %){which}"
+
+
+def _in_these_runs(ratio: Ratio, judged: Judgement) -> Judgement:
+    value, interval = ratio
+    if judged.word in NOTHING_SHOWN or interval is None:
+        return judged
+    way = word_of(value, "neither", "1")
+    word: Word = "higher in these runs" if way == "higher" else "lower in these runs"
+    said = _difference(value, interval, "neither", "1")
+    return replace(judged, word=word, says=said.replace(way, f"{way} in these two runs", 1))
+
+
+def _more_runs(judged: Judgement) -> Judgement:
+    return replace(judged, word="not comparable", says=f"not comparable: {RUNS_NEEDED}")
 
 
 def _times(ratio: float) -> str:

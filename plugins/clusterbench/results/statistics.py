@@ -149,6 +149,17 @@ def ratio(values: Sequence[float], reference: Sequence[float]) -> tuple[float, t
     return value, (math.exp(low), math.exp(high))
 
 
+def p_value(values: Sequence[float], reference: Sequence[float]) -> float | None:
+    """How often equals would lie as far apart: Welch's t of the logarithms. None where ``ratio`` has no interval."""
+    if min(len(values), len(reference)) < REPETITIONS_MIN or min(*values, *reference) <= 0:
+        return None
+    logs = (np.log(np.asarray(side, dtype=float)) for side in (values, reference))
+    difference, error, freedom = _difference(*logs)
+    if not error:
+        return float(not difference)
+    return student_p(difference / error, freedom)
+
+
 def ratio_to_number(values: Sequence[float], number: float) -> tuple[float, tuple[float, float] | None]:
     """Ratio of the median to a number that has no repetitions; the interval is of the values alone.
 
@@ -207,18 +218,24 @@ def _rank(n: int) -> tuple[int, float]:
 
 def _of_student(values: FloatArray) -> tuple[float, float]:
     n, middle = len(values), float(values.mean())
-    reach = _quantile(n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
+    reach = student_t(n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
     return middle - reach, middle + reach
 
 
 def _welch(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
+    difference, error, freedom = _difference(ours, theirs)
+    reach = student_t(freedom) * error if error else 0.0
+    return difference - reach, difference + reach
+
+
+def _difference(ours: FloatArray, theirs: FloatArray) -> tuple[float, float, float]:
+    """Of the means, its standard error and degrees of freedom, with a variance for each side."""
     difference = float(ours.mean() - theirs.mean())
     errors = [float(side.var(ddof=1)) / len(side) for side in (ours, theirs)]
     if not any(errors):
-        return difference, difference
+        return difference, 0.0, math.inf
     of_each = sum(error**2 / (len(side) - 1) for error, side in zip(errors, (ours, theirs), strict=True))
-    reach = _quantile(sum(errors) ** 2 / of_each) * math.sqrt(sum(errors))
-    return difference - reach, difference + reach
+    return difference, math.sqrt(sum(errors)), sum(errors) ** 2 / of_each
 
 
 def _of_two_medians(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
@@ -227,8 +244,15 @@ def _of_two_medians(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]
     return a - b - math.hypot(a - low_a, high_b - b), a - b + math.hypot(high_a - a, b - low_b)
 
 
-def _quantile(freedom: float) -> float:
-    """Student's t that 95 % of the time is not exceeded in either direction."""
+def student_t(freedom: float, confidence: float = CONFIDENCE) -> float:
+    """Student's t that so often is not exceeded in either direction."""
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def student_p(t: float, freedom: float) -> float:
+    """How often chance alone would give a t as far from 0, in either direction."""
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    return 2 * float(stdtr(freedom, -abs(t)))

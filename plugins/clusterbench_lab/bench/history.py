@@ -179,8 +179,9 @@ def _questions(db: Database, weeks: int) -> dict[str, Callable[[], object]]:
         "failed trials of a run": lambda: read.failed_trials(db, *one),
         "verdicts of a run": lambda: read.verdicts(db, *one),
         "comparison of two runs": lambda: compare(
-            read.one_run(db, before.experiment, before.run_id), read.one_run(db, *one)
+            [read.one_run(db, before.experiment, before.run_id)], [read.one_run(db, *one)]
         ),
+        "how far apart equal runs lie": lambda: read.spreads(db, EXPERIMENTS[0], before.scale, [before.run_id, one[1]]),
         "series of all experiments": lambda: read.series(db),
         "points of a series": lambda: read.points(db, some.id, some.measurement),
         "points of all series of an experiment": lambda: [

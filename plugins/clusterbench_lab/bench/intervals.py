@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clusterbench.results.between_runs import difference, spread_of
 from clusterbench.results.statistics import interval_95, ratio
 
 Values = NDArray[np.floating[Any]]
@@ -31,7 +32,11 @@ GAMMA_MEDIAN = 1.18294
 MEDIANS = {**dict.fromkeys(NOISES, 1.0), "one of seven 15 % slower": 1.00425}
 REPETITIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 21)
 PAIRS = ((3, 3), (4, 4), (5, 5), (3, 7), (6, 6), (7, 7), (10, 10), (15, 15), (21, 21))
+RUNS = ((1, 1, 5), (1, 1, 10), (1, 1, 20), (2, 2, 0), (3, 3, 0), (5, 5, 0), (3, 3, 5), (3, 3, 20))
+"""Of A, of B, and earlier ones."""
 COUNT = 2000
+RUNS_DIFFERENT_MAX = 10.0
+"""Per cent, of five earlier runs that mostly hold none of the slow ones of one in seven; of ten and more it is 7."""
 COVERED_MIN, DIFFERENT_MAX = 93.0, 6.5
 """Per cent, of ``COUNT``: 95 and 5 would be exact, and that is not to be had of three values of any distribution."""
 
@@ -56,10 +61,26 @@ def different_percent(noise: str, repetitions: tuple[int, int], times: float = 1
     return 100 * told / count
 
 
+def runs_different_percent(noise: str, runs: tuple[int, int, int], times: float = 1.0, count: int = COUNT) -> float:
+    """The same of runs: what is drawn is a run's median, of the earlier ones, then of A's, then of B's."""
+    of_a, of_b, earlier = runs
+    medians = NOISES[noise](_chance(noise, *runs), (count, of_a + of_b + earlier))
+    told = 0
+    for row in _rows(medians):
+        known, a, b = row[:earlier], row[earlier : earlier + of_a], [times * value for value in row[earlier + of_a :]]
+        between = difference(a, b, spread_of(known))
+        if between is None:
+            raise RuntimeError("no interval, though there are runs enough")
+        low, high = between.interval
+        told += not low <= 1 <= high
+    return 100 * told / count
+
+
 def measure(say: Callable[..., bool]) -> bool:
     """Print the figures that are worst; True where they are within their bounds."""
     covered = min(covered_percent(noise, each) for noise in NOISES for each in REPETITIONS)
     different = max(different_percent(noise, pair) for noise in NOISES for pair in PAIRS)
+    runs = max(runs_different_percent(noise, each) for noise in NOISES for each in RUNS)
     held = [
         say(
             "% of intervals of a median that hold the true one, of the worst noise and number",
@@ -72,6 +93,12 @@ def measure(say: Callable[..., bool]) -> bool:
             different,
             f"at most {DIFFERENT_MAX}",
             holds=different <= DIFFERENT_MAX,
+        ),
+        say(
+            "% of equal runs that are called different, of the worst noise and numbers",
+            runs,
+            f"at most {RUNS_DIFFERENT_MAX}",
+            holds=runs <= RUNS_DIFFERENT_MAX,
         ),
     ]
     return all(held)
@@ -103,3 +130,10 @@ if __name__ == "__main__":
     _table("repetitions: equals called different", PAIRS, different_percent)
     for slower in (1.05, 1.1):
         _table(f"repetitions: {slower} times as long found", PAIRS, partial(different_percent, times=slower))
+    _table("runs of A, of B, and earlier: equals called different", RUNS, runs_different_percent)
+    for slower in (1.05, 1.1):
+        _table(
+            f"runs of A, of B, and earlier: {slower} times as long found",
+            RUNS,
+            partial(runs_different_percent, times=slower),
+        )

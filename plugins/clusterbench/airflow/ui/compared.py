@@ -65,10 +65,12 @@ def gather(db: Database, experiments: list[str], experiment: str, a: str, b: str
     rows = _row(db, a), _row(db, b)
     try:
         run_a, run_b = (read.one_run(db, row.experiment, row.run_id) for row in rows)
+        found = compare([run_a], [run_b], histories=read.spreads_for(db, [run_a, run_b]))
     except ArchiveError as error:
         return Page(experiment, experiments, runs, a, b, None, None, [], str(error))
-    found, drawn = compare(run_a, run_b), _drawn(db, rows)
-    pairs = [_shown(pair, drawn, rows[1].experiment) for pair in found.pairs]
+    drawn = _drawn(db, rows)
+    found = found.at_once(lambda cell: cell.measurement in drawn or not cell.measurement)
+    pairs = [_shown(pair, rows[1].experiment) for pair in found.pairs]
     return Page(experiment, experiments, runs, a, b, rows, found, pairs, "")
 
 
@@ -85,9 +87,8 @@ def _drawn(db: Database, rows: Sequence[RunRow]) -> set[str]:
     return {one.measurement for row in rows for one in read.series(db, experiment=row.experiment, scale=row.scale)}
 
 
-def _shown(pair: Pair, drawn: set[str], experiment: str) -> PairShown:
-    cells = [cell for cell in pair.cells if cell.measurement in drawn or not cell.measurement]
-    cells.sort(key=_how_different, reverse=True)
+def _shown(pair: Pair, experiment: str) -> PairShown:
+    cells = sorted(pair.cells, key=_how_different, reverse=True)
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.judgement.word] = counts.get(cell.judgement.word, 0) + 1
