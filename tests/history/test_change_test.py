@@ -11,6 +11,7 @@ import pytest
 from otava.analysis import compute_change_points
 from scipy.stats import binom
 
+from clusterbench.history import drift
 from clusterbench.history.change_test import (
     P_OTAVA,
     WINDOW,
@@ -28,6 +29,7 @@ from clusterbench_lab.bench.regression import (
     LEVEL,
     NOISES,
     YEAR,
+    autocorrelated,
     false_alarms,
     found_within,
     lognormal,
@@ -257,6 +259,36 @@ def test_many_that_change_at_once_stand_together() -> None:
     changed = [one for seed in range(100) if (one := verdicts(5, 0.02, YEAR, seed)[-1]).state == "regression"]
     assert len(changed) > 60
     assert control_false_discoveries([*changed, *[quiet] * 600])[: len(changed)] == changed
+
+
+def test_changes_of_long_ago_do_not_let_new_ones_pass() -> None:
+    """Each has a tiny p, every week again."""
+    quiet = detect_change(series((30, 0)), "lower", POLICY)
+    old = detect_change(series((30, 0), (20, 20)), "lower", POLICY)
+    assert old.state == "regression" and old.runs_after == 20 and (old.p_value or 0) < 1e-6
+    new = next(
+        one for seed in range(100) if (one := verdicts(5, 0.02, YEAR, seed)[-1]).state == "regression"
+        and (one.p_value or 0) > 0.001
+    )  # fmt: skip
+    told = control_false_discoveries([new, *[old] * 60, *[quiet] * 700])
+    assert told[0].state == "no_change"
+    assert told[1:61] == [old] * 60
+
+
+def test_drift_is_seen_in_many_series_and_makes_a_mean_less_sure() -> None:
+    chance = np.random.default_rng(4)
+    quiet, drifts = ([made(chance, YEAR) for _ in range(60)] for made in (lognormal, autocorrelated))
+    assert drift.alikeness(quiet) < 0.1
+    assert drift.alikeness(drifts) == pytest.approx(0.3, abs=0.1)
+    assert drift.alikeness(drifts[:5]) == 0, "too few to tell"
+    assert drift.variance_of_mean(5, 0) == pytest.approx(0.2)
+    means = [autocorrelated(chance, 55)[50:].mean() for _ in range(4000)]
+    assert np.var(means) / 0.02**2 == pytest.approx(drift.variance_of_mean(5, 0.3), rel=0.1)
+
+
+def test_noise_that_drifts_gives_no_more_false_alarms_than_other_noise() -> None:
+    years = [false_alarms(autocorrelated, seed) > 0 for seed in range(100)]
+    assert np.mean(years) <= 0.09, "17 % where nobody knows that it drifts"
 
 
 def test_those_without_a_verdict_are_not_among_those_judged() -> None:

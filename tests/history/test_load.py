@@ -35,7 +35,7 @@ def test_a_run_from_the_database_is_the_run_from_its_archive(
     assert (found.name, found.opened, found.kept) == (archived.name, archived.opened, archived.kept)
     assert found.declared == archived.declared
     other = replace(archived, name="other")
-    assert compare(found, other).as_json() == compare(archived, other).as_json()
+    assert compare([found], [other]).as_json() == compare([archived], [other]).as_json()
     assert not [one for name, side in found.sides.items() for one in differences(side, archived.sides[name])]
 
 

@@ -9,7 +9,8 @@ done on logarithms, so that a change is a ratio.
    as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
    agree among themselves nor lie beyond all of the level before are no new level either. Of only two new runs both is
    asked: that they agree and that they lie beyond it. One run alone is never a new level.
-3. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
+3. Where runs of the platform are like the runs before them (``drift``), a mean is less sure, and the test knows it.
+4. A difference that is shown (``P_MAX``) counts where its 95 % interval reaches the threshold. So a change as large as
    the threshold counts as soon as it is seen, and one that is shown to be smaller is no regression.
 
 The last change decides. A regression stays one until it is mended, accepted as the baseline, or ``WINDOW`` runs old; an
@@ -25,6 +26,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.base.measurements import Better
+from clusterbench.history import drift
 from clusterbench.history.model import Baseline, Point
 from clusterbench.spec.experiment import RUNS_MAX, Regression
 
@@ -72,10 +74,12 @@ class Policy:
 
     threshold_percent: float = 5.0
     runs_min: int = 10
+    alike: float = 0.0
+    """How much a run is like the one before it (``drift.alikeness``), which no experiment says."""
 
     @classmethod
-    def of(cls, declared: Regression) -> Policy:
-        return cls(declared.threshold_percent, declared.runs_min)
+    def of(cls, declared: Regression, alike: float = 0.0) -> Policy:
+        return cls(declared.threshold_percent, declared.runs_min, alike)
 
 
 @dataclass(frozen=True)
@@ -158,12 +162,12 @@ def detect_change(points: Sequence[Point], better: Better, policy: Policy, basel
         return _no_number(since)
     if len(counted) < policy.runs_min:
         return Change("too_few", _too_few(counted, policy, baseline), runs_after=len(counted))
-    values = _logs(counted)
+    values = logs_of(counted)
     steps = _steps(values, policy)
     step = next((one for one in steps if one.counts(policy)), None)
     invalid = "" if since[-1].is_valid else " The last run is not valid and not counted."
     if step is None:
-        steps = steps or [_test(values[:-3], values[-3:], len(values) - 3)]
+        steps = steps or [_test(values[:-3], values[-3:], len(values) - 3, policy.alike)]
         seen = min(steps, key=lambda one: one.p)
         return _change("no_change", seen, counted, _nothing(seen, policy, len(counted)) + invalid)
     state = _state(step, better)
@@ -178,12 +182,12 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
     counted = [point for point in _since(points, baseline) if _counts(point)][-WINDOW:]
     if len(counted) < policy.runs_min:
         return []
-    values = _logs(counted)
+    values = logs_of(counted)
     step = next((one for one in _steps(values, policy) if one.counts(policy)), None)
     starts = [at for at in _levels(values, policy) if step is None or at < step.at - step.runs_before + 1]
     steps = [step] if step else []
     for begin, at, end in zip([0, *starts], starts, [*starts[1:], step.at if step else len(values)], strict=False):
-        steps.append(_test(values[begin:at], values[at:end], at))
+        steps.append(_test(values[begin:at], values[at:end], at, policy.alike))
     return [
         ChangePoint(
             counted[one.at].run_id,
@@ -200,16 +204,21 @@ def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | 
 def control_false_discoveries(found: Sequence[Change]) -> list[Change]:
     """The same, of all series that were judged at once: what may well be one of many chances is told as no change yet.
 
-    Benjamini and Hochberg 1995: of what is told as changed, at most ``FALSE_SHARE`` is expected to be chance.
+    Benjamini and Hochberg 1995: of what is told as newly changed, at most ``FALSE_SHARE`` is expected to be chance.
+    What changed earlier stays as it was found, and does not count: many of its p are tiny, and would let chance pass.
     """
     judged = sum(change.state not in UNJUDGED for change in found)
-    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if change.state in CHANGED)
+    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if _is_new(change))
     held = max((rank for rank, (p, _) in enumerate(told, 1) if p <= FALSE_SHARE * rank / judged), default=0)
     result = list(found)
     for _, at in told[held:]:
         says = f"no change yet: {found[at].says.rstrip('.')}; but of {judged} results some look like this by chance."
         result[at] = replace(found[at], state="no_change", says=says)
     return result
+
+
+def _is_new(change: Change) -> bool:
+    return change.state in CHANGED and change.runs_after <= max(P_MAX)
 
 
 # What counts.
@@ -234,10 +243,13 @@ def _counts(point: Point) -> bool:
     return point.is_valid and point.median is not None
 
 
-def _logs(counted: Sequence[Point]) -> NDArray[Any]:
+def logs_of(points: Sequence[Point]) -> NDArray[Any]:
+    """Of the last ``WINDOW`` valid runs with a number, the logarithms of their medians."""
     import numpy as np  # noqa: PLC0415
 
-    values = np.array([point.median for point in counted], dtype=float)
+    values = np.array([point.median for point in points if _counts(point)][-WINDOW:], dtype=float)
+    if not len(values):
+        return values
     smallest = SMALLEST * float(np.median(np.abs(values))) or SMALLEST
     logs: NDArray[Any] = np.log(np.maximum(values, smallest))
     return logs
@@ -257,17 +269,17 @@ def _steps(values: NDArray[Any], policy: Policy) -> list[_LevelTest]:
     found = []
     while starts:
         begin = starts.pop()
-        found += _newest_steps(values, begin, runs_before)
+        found += _newest_steps(values, begin, runs_before, policy.alike)
         if starts and begin - starts[-1] >= runs_before:
-            found.append(_test(values[starts[-1] : begin], values[begin:], begin))
+            found.append(_test(values[starts[-1] : begin], values[begin:], begin, policy.alike))
     return found
 
 
-def _newest_steps(values: NDArray[Any], begin: int, runs_before: int) -> list[_LevelTest]:
+def _newest_steps(values: NDArray[Any], begin: int, runs_before: int, alike: float) -> list[_LevelTest]:
     """Of the last two to five runs those splits that may be levels, the one that is shown best first."""
     splits = [len(values) - count for count in P_MAX if len(values) - count - begin >= runs_before]
     levels = [at for at in splits if _is_level(values[begin:at], values[at:])]
-    return sorted((_test(values[begin:at], values[at:], at) for at in levels), key=lambda step: step.p)
+    return sorted((_test(values[begin:at], values[at:], at, alike) for at in levels), key=lambda step: step.p)
 
 
 def _is_level(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -313,14 +325,15 @@ def _is_split(numbers: NDArray[Any]) -> bool:
     return bool((np.abs(means[1] - means[0]) >= limit * error).any())
 
 
-def _test(left: NDArray[Any], right: NDArray[Any], at: int) -> _LevelTest:
+def _test(left: NDArray[Any], right: NDArray[Any], at: int, alike: float) -> _LevelTest:
     """Student's t, two-sided. Where the level before is skewed towards the change, t is taken down (Johnson 1978)."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415
 
     n, k = len(left), len(right)
-    freedom = max(1, n + k - 2)
+    freedom = drift.freedom_left(n + k - 2, alike)
     squares = float(((left - left.mean()) ** 2).sum() + ((right - right.mean()) ** 2).sum())
-    error = max(math.sqrt(squares / freedom), NOISE_MIN) * math.sqrt(1 / n + 1 / k)
+    of_means = drift.variance_of_mean(n, alike) + drift.variance_of_mean(k, alike)
+    error = max(math.sqrt(squares / max(1, n + k - 2)), NOISE_MIN) * math.sqrt(of_means)
     before, after = float(left.mean()), float(right.mean())
     t = abs(after - before) / error
     skew = max(0.0, math.copysign(1, after - before) * _skew(left))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from clusterbench.base.errors import SpecError
-from clusterbench.history import read
+from clusterbench.history import drift, read
 from clusterbench.history.change_test import (
     CHANGED,
     WINDOW,
@@ -16,6 +17,7 @@ from clusterbench.history.change_test import (
     baseline_of,
     control_false_discoveries,
     detect_change,
+    logs_of,
 )
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
@@ -86,10 +88,21 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tup
 
     accepted = read.baselines_of(db, run.experiment)
     followed = _followed(db, run, policy_of)
+    at = run.started_at
+    alike = {name: alikeness(db, run.experiment, run.scale, name, at) for name in {one.platform for one in followed}}
     for series, points in read.points_of_many(db, followed, run.started_at, POINTS):
         if points:
             baseline = baseline_of(accepted.get((series.id, series.measurement), ()), points)
-            yield series, points, detect_change(points, series.better, Policy.of(policy_of(series.sweep)), baseline)
+            policy = Policy.of(policy_of(series.sweep), alike[series.platform])
+            yield series, points, detect_change(points, series.better, policy, baseline)
+
+
+def alikeness(db: Database, experiment: str, scale: str, platform: str, until: datetime) -> float:
+    """How much runs on a platform are like those before them, from some of its results over all sweeps."""
+    drawn = read.series(db, experiment, scale, platform)
+    some = drawn[:: max(1, -(-len(drawn) // drift.SERIES_MAX))]
+    logs = (logs_of(points) for _, points in read.points_of_many(db, some, until, POINTS))
+    return drift.alikeness([values for values in logs if len(values)])
 
 
 def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression]) -> list[Series]:

@@ -9,12 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from clusterbench.history import drift
 from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, detect_change
 from clusterbench.history.model import Point
 
@@ -26,6 +28,7 @@ FOUND_MIN = 0.7
 LEVEL = 100.0
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 POLICY = Policy()
+NEIGHBOURS = 40
 MEASURED = (
     *(-1.56, -1.41, -1.26, -1.20, -1.10, -1.07, -1.04, -0.98, -0.92, -0.86, -0.80, -0.72, -0.68, -0.59, -0.49, -0.43),
     *(-0.37, -0.32, -0.26, -0.19, -0.12, 0.03, 0.09, 0.15, 0.19, 0.26, 0.37, 0.44, 0.56, 0.70, 0.77, 0.87, 0.93, 1.13),
@@ -101,10 +104,19 @@ def points(logs: Iterable[float]) -> list[Point]:
 
 
 def false_alarms(noise: Noise, seed: int) -> int:
-    """Weeks of a year of pure noise in which it was told that there is a regression, as each week judged anew."""
-    made = points(noise(np.random.default_rng([1, seed]), YEAR))
-    weeks = range(POLICY.runs_min, YEAR + 1)
-    return sum(detect_change(made[:week], "lower", POLICY).state == "regression" for week in weeks)
+    """Weeks of a year of pure noise in which it was told that there is a regression, as each week judged anew.
+
+    How much weeks are like those before them is found from the series and ``NEIGHBOURS`` others of its platform, which
+    have half of their noise in common with it.
+    """
+    chance = np.random.default_rng([1, seed])
+    logs = noise(chance, YEAR)
+    others = [np.sqrt(0.5) * (logs + noise(chance, YEAR)) for _ in range(NEIGHBOURS)]
+    made, told = points(logs), 0
+    for week in range(POLICY.runs_min, YEAR + 1):
+        alike = drift.alikeness([each[:week] for each in (logs, *others)])
+        told += detect_change(made[:week], "lower", replace(POLICY, alike=alike)).state == "regression"
+    return told
 
 
 def verdicts(percent: float, sd: float, before: int, seed: int, runs: int = 3) -> list[Change]:

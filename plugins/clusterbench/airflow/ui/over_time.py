@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from clusterbench.history import overview, read
 from clusterbench.history.change_test import Change, ChangePoint, Policy, baseline_of, change_points, detect_change
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
-from clusterbench.history.series_changes import POINTS
+from clusterbench.history.series_changes import POINTS, alikeness
 from clusterbench.report import addresses
 from clusterbench.report.time_series import Break, Figure, history_figure
 from clusterbench.results.facts_compared import Difference, Side, differences
@@ -85,7 +85,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     known = read.points(db, series.id, series.measurement, limit=max(runs, POINTS))
     judged, points = known[-POINTS:], known[-runs:]  # what is shown changes no verdict
     accepted = read.baselines(db, series.id, series.measurement)
-    policy, baseline = policy_of(series), baseline_of(accepted, judged)
+    policy, baseline = _policy(db, series, judged), baseline_of(accepted, judged)
     shown = {point.run_id for point in points}
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
     weekly = _weekly_verdict(db, series, judged, accepted)
@@ -109,6 +109,14 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         ),
         policy,
     )
+
+
+def _policy(db: Database, series: Series, judged: Sequence[Point]) -> Policy:
+    """As the weekly run has it."""
+    if not judged:
+        return policy_of(series)
+    until = judged[-1].started_at
+    return replace(policy_of(series), alike=alikeness(db, series.experiment, series.scale, series.platform, until))
 
 
 def _weekly_verdict(
