@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Functions that drive pgbench, in the job's folder. After programs.sh.
 # Given: where, options of psql and pgbench; dbname; clients, how many; options, pgbench's others; limit_s, after which
-# pgbench is ended, or 0.
-: "${where[@]?}" "${dbname?}" "${clients?}" "${options[@]?}" "${limit_s?}"
+# pgbench is ended, or 0; until_s and until_transactions, both of which are to be reached before pgbench ends, or 0.
+: "${where[@]?}" "${dbname?}" "${clients?}" "${options[@]?}" "${limit_s?}" "${until_s?}" "${until_transactions?}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
 # shellcheck disable=SC2154  # find_program sets found
@@ -12,6 +12,45 @@ find_program pgbench 15
 pgbench=$found
 
 ask() { "$psql" "${where[@]}" --dbname="$dbname" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"; }
+
+# Ends pgbench, whose progress it reads, when it has done enough: SIGALRM is what its own --time ends it by, so that every
+# client ends what it has begun. It wakes up once a second. The rest of what pgbench says is handed on.
+# In tenths, as pgbench prints them; done is in hundredths, and 1 % more than asked for, as they are rounded.
+end_when_enough() {
+  local line at last=0 done=0 ended=
+  while IFS= read -r line; do
+    if [[ ! $line =~ ^progress:\ ([0-9]+)\.([0-9])\ s,\ ([0-9]+)\.([0-9])[0-9]*\ tps ]]; then
+      printf '%s\n' "$line"
+      continue
+    fi
+    at=$((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
+    done=$((done + 10#${BASH_REMATCH[3]}${BASH_REMATCH[4]} * (at - last)))
+    last=$at
+    if [ -z "$ended" ] && [ "$at" -ge $((10 * until_s)) ] && [ "$done" -ge $((101 * until_transactions)) ]; then
+      kill -ALRM "$(cat pgbench.pid)"
+      ended=yes
+    fi
+  done
+}
+
+# With its errors in driver_errors.txt.
+run_pgbench() {
+  local pid watcher ended=0
+  if [ "$until_s" = 0 ]; then
+    "$@" >driver.txt 2>driver_errors.txt
+    return
+  fi
+  mkfifo progress
+  end_when_enough <progress >driver_errors.txt &
+  watcher=$!
+  "$@" --progress=1 >driver.txt 2>progress &
+  pid=$!
+  echo "$pid" >pgbench.pid
+  wait "$pid" || ended=$?
+  while kill -0 "$pid" 2>/dev/null; do wait "$pid" || ended=$?; done  # a signal to this shell ends its waiting, too
+  wait "$watcher" || true
+  return "$ended"
+}
 
 # pgbench and what it took of the processor, which is nothing of what follows it; $status is how it ended.
 # shellcheck disable=SC2034  # status is read by the file that calls this
@@ -28,7 +67,6 @@ drive() {
 user_s %U
 system_s %S'
   status=0
-  { time "${command[@]}" "${where[@]}" --no-vacuum "${options[@]}" \
-      --client="$clients" --jobs="$threads" --log --log-prefix=log "$dbname" \
-      >driver.txt 2>driver_errors.txt ; } 2>>driver_cpu.txt || status=$?
+  { time run_pgbench "${command[@]}" "${where[@]}" --no-vacuum "${options[@]}" \
+      --client="$clients" --jobs="$threads" --log --log-prefix=log "$dbname" ; } 2>>driver_cpu.txt || status=$?
 }

@@ -17,12 +17,14 @@ $5 != second || $4 != script {
 { seen = 1; if (retried) again += $last }
 $3 !~ /^[0-9]/ { failures++; how[script " " $3]++; next }
 {
-  done++; clients[$1]++
+  done++
   lag = throttled ? $7 : 0; us = $3 - lag
   ended = $5 * 1000000 + $6
   if (ended > latest) latest = ended
   began = ended - $3 + lag
   if (!earliest || began < earliest) earliest = began
+  if (!clients[$1]++) since[$1] = began
+  until[$1] = ended
 }
 inside {
   bucket = script " " (us < 1000 ? (us > 0 ? us : 0) : 1000 + int(log(us / 1000) / width))
@@ -39,6 +41,6 @@ END {
   for (k in seconds) printf "second %s %.0f %.0f %.0f 0\n", k, all[k], retries[k], failed[k]
   for (k in count) printf "latency %s %.0f %.0f %.0f %.0f\n", k, count[k], sum[k], lags[k], longest[k]
   for (k in how) printf "failed %s %.0f 0 0 0\n", k, how[k]
-  for (k in clients) printf "client 0 %s %.0f 0 0 0\n", k, clients[k]
+  for (k in clients) printf "client 0 %s %.0f %.0f 0 %.0f\n", k, clients[k], since[k], until[k]
   if (latest) printf "span 0 0 %.0f 0 0 %.0f\n", earliest, latest
 }

@@ -58,6 +58,35 @@ def test_the_numbers_are_those_of_the_raw_log(testbed: Testbed) -> None:
     assert record.measurements["latency_ms_p50"] == pytest.approx(latencies[74] / 1000, rel=0.001)
 
 
+@pytest.mark.parametrize("session", ["kept", "per_lookup"])
+def test_a_window_lasts_until_it_holds_enough_and_all_clients_end_at_once(testbed: Testbed, session: str) -> None:
+    record = run_trial(trial(clients=3, window_s=2, lookups_per_client=50, session=session), testbed)
+    assert (record.outcome, record.reason) == ("completed", "")
+    lines = [line.split() for line in raw(testbed, "lookups.r1", "log.").splitlines()]
+    assert len(lines) == record.samples > 150
+    assert record.window_start_s and record.window_end_s and record.window_end_s - record.window_start_s >= 1.9
+    spans: dict[str, list[int]] = {}
+    for words in lines:
+        end_us = int(words[4]) * 1_000_000 + int(words[5])
+        spans.setdefault(words[0], []).extend((end_us - int(words[2]), end_us))
+    ends = [max(each) for each in spans.values()]
+    assert max(ends) - min(ends) < 250_000, "none is left alone"
+    rate = sum(len(each) / 2 / (max(each) - min(each)) * 1e6 for each in spans.values())
+    assert record.measurements["throughput_per_s"] == pytest.approx(rate)
+    assert "response_time_s" not in record.measurements
+    assert "progress" not in record.evidence["driver"]["driver_errors"]
+
+
+def test_a_window_of_few_seconds_goes_on_until_there_are_enough_lookups(testbed: Testbed) -> None:
+    record = run_trial(trial(clients=2, window_s=1, lookups_per_client=40_000), testbed)
+    assert record.outcome == "completed" and record.samples >= 80_000
+
+
+def test_lookups_after_a_cache_was_emptied_are_so_many_and_no_more(testbed: Testbed) -> None:
+    record = run_trial(trial(clients=2, window_s=2, cache="cold"), testbed)
+    assert record.outcome == "completed" and record.samples == 100
+
+
 def test_a_trial_that_is_entered_again_is_not_measured_again(testbed: Testbed) -> None:
     first = run_trial(trial(), testbed)
     again = run_trial(trial(), testbed)

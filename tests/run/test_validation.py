@@ -329,6 +329,37 @@ def test_other_outcomes_are_no_failures(outcome: Any) -> None:
     assert (verdict.passed, verdict.found) == (True, "0 of 1 failed or timed out")
 
 
+def in_window(seconds: float, begin_s: float = 1_800_000_000, cell: str = "a", **levels: Any) -> TrialRecord:
+    made = record(started_at="2027-01-15T07:59:50+00:00", window_start_s=begin_s, window_end_s=begin_s + seconds)
+    levels = {"cache": "warm", **levels}
+    return replace(made, trial=replace(made.trial, id=f"{cell}.r1", label=f"{cell} (#1)", levels=levels))
+
+
+def test_windows_are_as_long_as_declared_or_a_second() -> None:
+    long = [in_window(2.0, window_s=2), in_window(1.95, 1_800_000_004, window_s=2), in_window(1.0, 1_800_000_008)]
+    (verdict,) = validation.about_windows(long, is_full_scale=True)
+    assert (verdict.passed, verdict.critical) == (True, False)
+    assert verdict.found == (
+        "3 of 3 were; of the time from the first trial's begin to the last one's end 26% was measured"
+    )
+    short = [*long, in_window(1.5, window_s=2, cell="b"), in_window(0.2, cell="c"), in_window(0.2, cell="c")]
+    (verdict,) = validation.about_windows(short, is_full_scale=True)
+    assert (verdict.passed, verdict.critical) == (False, False)
+    assert verdict.found.startswith("3 of 6 were; not c: 0.2 s, b: 1.5 s; of the time")
+
+
+def test_after_a_cache_was_emptied_a_declared_window_is_none() -> None:
+    """Each lookup fills it: there the number of lookups is what is measured."""
+    assert validation.about_windows([in_window(1.2, window_s=10, cache="cold")], is_full_scale=True)[0].passed
+
+
+def test_a_moment_is_no_number_at_full_scale() -> None:
+    moment = [in_window(0.004)]
+    assert validation.about_windows(moment, is_full_scale=True)[0].critical
+    assert not validation.about_windows(moment, is_full_scale=False)[0].critical
+    assert validation.about_windows([replace(moment[0], outcome="failed")], is_full_scale=True) == []
+
+
 def scanned(storage: str = "heap", **evidence: Any) -> TrialRecord:
     """A trial whose answer nothing but another engine, or another run, can tell."""
     made = record(evidence={"driver": evidence})

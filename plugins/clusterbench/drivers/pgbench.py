@@ -48,7 +48,7 @@ COUNTED_FROM_TRANSACTIONS = 1000
 
 @dataclass(frozen=True)
 class ScriptLoad:
-    """What pgbench is to do: a script, by so many clients, each so many times."""
+    """What pgbench is to do: a script, by so many clients, each so many times; or for longer, see ``window_s``."""
 
     script: str
     clients: int
@@ -58,6 +58,9 @@ class ScriptLoad:
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
     """Starting values of the script's variables, for every client."""
+    window_s: int = 0
+    """So long at least it goes on, and until all clients together have done as much as they were to. All end within one
+    transaction of each other then, so that none is left alone. 0: each client does so many, and ends."""
     answers: str = ""
     """Statements run once after the measured window, by psql, for the check of the answers."""
 
@@ -95,6 +98,8 @@ MIX_OUTPUTS = (
 )
 BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
+FOR_EVER_S = 10_000_000
+"""Of a load that is ended when it has done enough."""
 HUNG_S = 300
 """So long after its end pgbench may wait for its last transactions. A session may hang for good: where a segment of a
 Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
@@ -102,9 +107,11 @@ Greenplum without mirrors was killed, the coordinator waits for what is left of 
 
 def job(load: ScriptLoad, endpoint: Endpoint) -> Job:
     """The load as a job for the client host, which makes the log small. The password's file is gone when it ends."""
-    options = ["--file=script.sql", f"--transactions={load.transactions_per_client}"]
+    options = ["--file=script.sql"]
+    options += [f"--time={FOR_EVER_S}"] if load.window_s else [f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
-    command = _drive(load, options, endpoint) + pgbench_log.functions() + script("drivers/pgbench_script")
+    until = (load.window_s, load.clients * load.transactions_per_client) if load.window_s else (0, 0)
+    command = _drive(load, options, endpoint, until=until) + pgbench_log.functions() + script("drivers/pgbench_script")
     files = {"script.sql": load.script, "answers.sql": load.answers} | pgbench_log.files()
     return Job(files, endpoint.secrets, command)
 
@@ -128,7 +135,13 @@ def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
     return Job(files, endpoint.secrets, command)
 
 
-def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, limit_s: int = 0) -> str:
+def _drive(
+    load: ScriptLoad | Mix,
+    options: Sequence[str],
+    endpoint: Endpoint,
+    limit_s: int = 0,
+    until: tuple[int, int] = (0, 0),
+) -> str:
     """Bash with functions ``drive``, which runs pgbench, and ``ask``, which runs psql."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
     shared += [f"--define={name}={value}" for name, value in load.variables.items()]
@@ -139,15 +152,22 @@ def _drive(load: ScriptLoad | Mix, options: Sequence[str], endpoint: Endpoint, l
         clients=load.clients,
         options=[*options, *shared],
         limit_s=limit_s,
+        until_s=until[0],
+        until_transactions=until[1],
     )
 
 
-def read(output: Path, expected: int) -> Reading:
-    """Measurements from what is left of the log. ``expected`` transactions were asked for; fewer is an error."""
+def read(output: Path, expected: int, *, is_fixed: bool = True) -> Reading:
+    """Measurements from what is left of the log. ``expected`` transactions were asked for; fewer is an error.
+
+    ``is_fixed``: each client had its number of them. Then the time for all is a measurement, too, and throughput is all
+    of them over that time, with its begin and its end, when not all clients work. Else it is what all clients did, each
+    over the time in which it worked, because they ended at once.
+    """
     log = pgbench_log.read(output)
     latencies = log.latencies.get(0) if log else None
     samples = latencies.count if latencies else 0
-    errors = expected - samples
+    errors = max(0, expected - samples)
     said = text(output / "driver.txt")
     failed = re.search(r"number of failed transactions: (\d+)", said)
     if failed and int(failed[1]) > 0:
@@ -160,13 +180,16 @@ def read(output: Path, expected: int) -> Reading:
     if log is None or latencies is None:
         return Reading({}, errors=expected, details=details)
     window_s = (log.last_us - log.first_us) / 1e6  # subtracted as integers: as floats epoch seconds lose microseconds
+    throughput = samples / window_s if window_s > 0 else 0.0
+    if log.rate_per_s is not None and not is_fixed:
+        throughput = log.rate_per_s
     measurements = {
-        "throughput_per_s": samples / window_s if window_s > 0 else 0.0,
+        "throughput_per_s": throughput,
         "latency_ms_mean": latencies.mean_ms,
         **{f"latency_ms_{name}": latencies.quantile_ms(share) for name, share in QUANTILES.items()},
         "latency_ms_max": latencies.max_ms,
-        "response_time_s": window_s,
-        "transaction_ms_mean": log.clients * window_s * 1e3 / samples,
+        **({"response_time_s": window_s} if is_fixed else {}),
+        "transaction_ms_mean": log.clients * 1e3 / throughput if throughput else 0.0,
     }
     connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
     if connecting:

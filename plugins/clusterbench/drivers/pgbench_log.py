@@ -101,6 +101,9 @@ class ReducedLog:
     """How ("serialization", "deadlock") -> how many failed for good, over the whole log."""
     clients: int = 0
     """That ended a transaction."""
+    rate_per_s: float | None = None
+    """What all clients did, each over the time from its first transaction's begin to its last one's end. None where the
+    log does not tell, as in archives made before."""
     first_us: int = 0
     """Epoch microseconds in which the first transaction began, and those in which the last one ended; 0: not told."""
     last_us: int = 0
@@ -134,6 +137,7 @@ def read(output: Path) -> ReducedLog | None:
     buckets: dict[int, dict[int, tuple[int, int, int, int]]] = {}
     failed: dict[str, int] = {}
     clients, first_us, last_us = 0, 0, 0
+    rates: list[float] = []
     for kind, number, key, *values in _words(output / "reduced.txt"):
         a, b, c, d = map(int, values)
         if kind == "second":
@@ -144,11 +148,13 @@ def read(output: Path) -> ReducedLog | None:
             failed[key] = failed.get(key, 0) + a
         elif kind == "client":
             clients += 1
+            rates += [1e6 * a / (d - b)] if d > b else []
         else:
             first_us, last_us = a, d
     latencies = {number: Latencies(found) for number, found in buckets.items()}
     told = (window["begin_s"], window["window_s"], window["log_bytes"])
-    return ReducedLog(*told, seconds, latencies, failed, clients, first_us, last_us)
+    rate = sum(rates) if len(rates) == clients else None
+    return ReducedLog(*told, seconds, latencies, failed, clients, rate, first_us, last_us)
 
 
 def merged(parts: Iterable[Latencies]) -> Latencies:

@@ -503,6 +503,7 @@ def validate_results(run: Run) -> None:
         *validation.about_answers(records),
         *validation.about_sources(records, run.archive.answers),
         *validation.about_neighbours(records),
+        *validation.about_windows(records, is_full_scale=plan.choices.scale == "full" and plan.choices.rehearse == 1),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
         *validation.about_release(
             {name: run.archive.get_json(_released(name)) is not None for name in platforms if _has_begun(run, name)}

@@ -12,6 +12,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.records import FINDINGS, TrialRecord
 from clusterbench.hosts import conformance
 from clusterbench.hosts.resource_use import SWAP
+from clusterbench.results import windows
 from clusterbench.results.statistics import Result
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment
@@ -19,6 +20,8 @@ from clusterbench.workloads import load_workload
 
 EARLIER_RUNS, NOBODY = "earlier valid runs", "nobody"
 """Whose answers are compared with where no independent engine's are."""
+SHORT_SHOWN = 5
+"""Cells with short windows that are named."""
 
 
 def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:
@@ -160,6 +163,25 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
     found = f"{len(failed)} of {len(records)} failed or timed out" + (f": {', '.join(failed[:5])}" if failed else "")
     says = "No trial failed or ran out of time"
     return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
+
+
+def about_windows(records: Sequence[TrialRecord], *, is_full_scale: bool) -> list[Verdict]:
+    """Whether windows were long enough, and how much of the run's time was measured.
+
+    A moment is no number at full scale; at smaller ones runs are for trying.
+    """
+    measured = [record for record in records if windows.window_s(record) is not None]
+    if not measured:
+        return []
+    short = sorted((record for record in measured if windows.is_short(record)), key=windows.length_s)
+    moments = [record for record in short if windows.length_s(record) < windows.NEEDED_S]
+    cells = dict.fromkeys(f"{record.trial.cell_label}: {windows.length_s(record):.3g} s" for record in short)
+    found = f"{len(measured) - len(short)} of {len(measured)} were"
+    found += f"; not {', '.join([*cells][:SHORT_SHOWN])}{', …' if len(cells) > SHORT_SHOWN else ''}" if cells else ""
+    if (share := windows.measured_share(measured)) is not None:
+        found += f"; of the time from the first trial's begin to the last one's end {share:.0%} was measured"
+    says = "Windows lasted as long as declared, or else a second"
+    return [Verdict("measurements", 4, says, not short, bool(moments) and is_full_scale, found)]
 
 
 def about_release(released: Mapping[str, bool]) -> list[Verdict]:

@@ -23,6 +23,7 @@ from clusterbench.workloads import (
     CACHE,
     COMPRESSION,
     OPTIMIZER,
+    STEADY,
     STORAGE,
     cache_not_applicable,
     fallen_back,
@@ -58,6 +59,8 @@ POOL_SIZE = 50
 LOOKUP_PAGES = 5
 """That a lookup reads through the index: four of it, down to a billion rows, and one of the table."""
 ANSWER_BYTES = 480
+LOOKUPS_PER_S_MAX = 100_000
+"""As a guess of how large a log becomes."""
 
 SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
 INDEX = {"enable_seqscan": "off"}
@@ -173,6 +176,16 @@ class KeyValue(KeyValueData):
             rehearsed_least=100,
             wording="{} lookups",
         ),
+        "window_s": Factor(
+            0,
+            "so long at least lookups go on, all clients together do as many as they were to, and all end at once; but "
+            "where a cache was emptied, which every lookup fills, each client does its lookups and ends, as with 0",
+            minimum=0,
+            maximum=86_400,
+            rehearsed_least=1,
+            wording="{} s",
+            is_later=True,
+        ),
         "answers_checked": Factor(
             20, "lookups whose answers are checked", minimum=1, maximum=10_000, wording="{} answers"
         ),
@@ -222,14 +235,14 @@ class KeyValue(KeyValueData):
         10 GB/s scanned from memory, 10 s for the state of the caches."""
         lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
         if levels["access"] == "scan":
-            return 5 + lookups * int(levels["rows"]) * ROW_BYTES / 10e9
+            return 5 + max(_window_s(levels), lookups * int(levels["rows"]) * ROW_BYTES / 10e9)
         each_s = 1e-4 + (5e-3 if levels["session"] == "per_lookup" else 0)
-        return 5 + lookups * each_s + (10 if levels["cache"] != "warm" else 0)
+        return 5 + max(_window_s(levels), lookups * each_s) + (10 if levels["cache"] != "warm" else 0)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         clients, each = int(levels["clients"]), int(levels["lookups_per_client"])
         table_bytes = self.dataset(levels, seed).bytes_expected
-        log_bytes = clients * each * LOG_LINE_BYTES
+        log_bytes = (clients * each + _window_s(levels) * LOOKUPS_PER_S_MAX) * LOG_LINE_BYTES
         by_scan = levels["access"] == "scan"
         return Needs(
             sessions=clients,
@@ -275,13 +288,15 @@ class KeyValue(KeyValueData):
             protocol=PROTOCOLS.get(str(trial.levels["statement"]), "simple"),
             reconnect=trial.levels["session"] == "per_lookup",
             seed=trial.seed + trial.repetition,
+            window_s=_window_s(trial.levels),
             variables={"prepared": 0},
             answers=self._answers(trial),
         )
         return pgbench.job(load, engine.endpoint(pooled=pooled))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
-        reading = pgbench.read(output, int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"]))
+        lookups = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
+        reading = pgbench.read(output, lookups, is_fixed=not _window_s(trial.levels))
         keys = _keys(trial, int(trial.levels["answers_checked"]))
         wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
         if wrong and not reading.errors:
@@ -314,6 +329,11 @@ class KeyValue(KeyValueData):
             return "".join(f"{self._lookup(trial, str(key))};\n" for key in keys)
         prepare = self._prepare(trial) + ";\n"
         return "BEGIN;\n" + prepare + "".join(f"EXECUTE lookup({key});\n" for key in keys) + "COMMIT;\n"
+
+
+def _window_s(levels: Mapping[str, Level]) -> int:
+    """0 where the number of lookups is what is measured: after a cache was emptied each of them makes it less so."""
+    return int(levels.get("window_s", 0)) if levels["cache"] in STEADY else 0
 
 
 def _pooled(levels: Mapping[str, Level]) -> tuple[str, int]:
