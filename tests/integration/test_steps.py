@@ -15,8 +15,10 @@ from clusterbench.hosts import lease
 from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps, weekly
 from clusterbench.run.run import Run
+from clusterbench.spec.experiment import Sweep
+from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.trial.protocol import job_of
-from tests.integration.helpers import changed, new_run, on_testbed, store_of, trial
+from tests.integration.helpers import changed, measured_whole, new_run, on_testbed, store_of, trial
 
 pytestmark = pytest.mark.lab
 ONE_SWEEP = {"sweeps": ["optimizer"]}
@@ -43,6 +45,30 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     kept = run.archive.need_json("results.json")["durability"]
     assert kept == {"settings": {"lab_db1": on}, "platforms": {}, "cells": {}}
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
+
+
+def test_cells_are_measured_until_they_are_firm_and_the_run_says_so(connections: Connections) -> None:
+    run = new_run(connections)
+    declared = run.catalog.experiment("smoke").sweeps["lookups"].model_dump()
+    until = {"at_least": 3, "at_most": 5, "until_percent": 50, "measurement": "latency_ms_p50"}
+    factors = {"clients": [1, 2], "rows": [10000], "window_s": [1]}
+    sweep = Sweep.model_validate({**declared, "factors": factors, "repetitions": until})
+    experiment = run.catalog.experiment("smoke").model_copy(update={"sweeps": {"lookups": sweep}})
+    plan = make_plan(experiment, read_choices(experiment, {}), run.catalog)
+    run.archive.put_json("plan.json", plan.as_json())  # in place of that of the file
+    steps.open_run(run, {}, {"by": "a test"})
+    outcomes = [(one.trial.repetition, one.outcome) for one in measured_whole(run, "lab_db1")]
+    assert outcomes == [
+        *((number, "completed") for number in (1, 2, 3) for _ in range(2)),
+        *((number, "not_needed") for number in (4, 5) for _ in range(2)),
+    ]
+    steps.summarise(run)
+    steps.validate_results(run)
+    steps.write_report(run)
+    steps.seal(run)
+    steps.conclude(run)
+    page = (run.archive.store.get(run.archive.prefix + "report.html") or b"").decode()
+    assert "3 of 3, firm" in page and "latency_ms_p50 is firm after 3 repetitions" in page
 
 
 def flushed(run: Run, table: str = "", **changes: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:

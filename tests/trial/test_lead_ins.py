@@ -91,7 +91,7 @@ def test_lead_in_is_kept_in_plan_and_record_and_older_ones_have_none() -> None:
     (first, *_) = plan.trials["native"]
     assert TrialRecord.from_json(record(first, 1.0).as_json()).trial.lead_in
     old = {name: value for name, value in asdict(first).items() if name not in ("lead_in", "not_applicable")}
-    assert Trial(**old) == replace(first, lead_in=False, not_applicable="")
+    assert Trial.from_json(old) == replace(first, lead_in=False, not_applicable="")
 
 
 def test_lead_ins_are_counted_among_what_takes_time() -> None:

@@ -33,6 +33,7 @@ from clusterbench.base.errors import (
 )
 from clusterbench.base.factors import say_count
 from clusterbench.base.patience import CLUSTER
+from clusterbench.base.records import NOT_MEASURED
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
@@ -237,7 +238,10 @@ def validate_data(platform: str) -> list[dict[str, str]]:
 
 
 class MeasureTrial(BaseOperator):
-    """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, the log says why."""
+    """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, or not needed.
+
+    Its log says why.
+    """
 
     ui_color = "#cfe8ff"
 
@@ -260,8 +264,8 @@ class MeasureTrial(BaseOperator):
         record = run_step("trial", measure, self.platform, trial=self.trial_label)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
-        if record.outcome == "not_applicable":
-            raise AirflowSkipException(f"not applicable: {record.reason}")
+        if record.outcome in NOT_MEASURED:
+            raise AirflowSkipException(f"{record.outcome.replace('_', ' ')}: {record.reason}")
         if record.outcome != "completed":
             raise AirflowFailException(f"{record.outcome}: {record.reason}")
         return str(record.outcome)

@@ -8,11 +8,25 @@ from typing import Any, Literal
 
 from clusterbench.base.factors import Level
 
-Outcome = Literal["completed", "failed", "timed_out", "invalid", "not_applicable"]
+Outcome = Literal["completed", "failed", "timed_out", "invalid", "not_applicable", "not_needed"]
 FINDINGS: tuple[Outcome, ...] = ("failed", "timed_out")
 """Outcomes that say something about the system under test, where ``invalid`` says it about the measurement."""
 
 FORMAT_VERSION = 1
+
+
+NOT_MEASURED: tuple[Outcome, ...] = ("not_applicable", "not_needed")
+"""Outcomes without a measurement, and without anything that went wrong."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """Repetitions of a cell that go on until the ``measurement`` is firm: see ``results/firmness.py``."""
+
+    at_least: int
+    at_most: int
+    until_percent: float
+    measurement: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,13 @@ class Trial:
     """It only leaves behind what trials whose caches are ``as_left`` find; no result is made of it."""
     not_applicable: str = ""
     """Why it cannot be had, where the platform's file alone tells that; empty where nothing is against it."""
+    until: Until | None = None
+    """When repetitions of its cell are enough; None where their number is fixed."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Trial:
+        until = data.get("until")
+        return cls(**{**data, "until": Until(**until) if until else None})
 
     @property
     def cell(self) -> str:
@@ -74,4 +95,4 @@ class TrialRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
         rest = {key: value for key, value in data.items() if key not in ("trial", "format")}
-        return cls(trial=Trial(**data["trial"]), **rest)
+        return cls(trial=Trial.from_json(data["trial"]), **rest)

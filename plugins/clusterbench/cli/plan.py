@@ -64,10 +64,22 @@ def _plan(options: argparse.Namespace) -> int:
         plan_tables.print_basis(one, measured[one.platform].why_none)
         plan_tables.print_refused(one)
     plan_tables.print_notes(platforms)
+    _print_until(plan)
     _print_not_applicable(plan)
     if options.trials:
         _print_trials(plan)
     return status
+
+
+def _print_until(plan: Plan) -> None:
+    """Trials and times of the tables are those of all repetitions."""
+    for name, trials in plan.trials.items():
+        untils = {trial.sweep: trial.until for trial in trials if trial.until}
+        for sweep, until in untils.items():
+            print(
+                f"{name}: {sweep}: {until.at_least} to {until.at_most} repetitions, until {until.measurement} is known "
+                f"to {until.until_percent:g} %; counts and times above are those of all {until.at_most}"
+            )
 
 
 def _print_not_applicable(plan: Plan) -> None:

@@ -35,7 +35,7 @@ from clusterbench.base.run_ids import whose
 from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
-from clusterbench.results import durability
+from clusterbench.results import durability, firmness
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import validation
@@ -305,6 +305,8 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
     trial = plan.trial(platform, trial_id)
     if done is None and trial.not_applicable:  # which no host has to be asked for
         return run.archive.put_trial(_not_measured(trial, trial.not_applicable), None)
+    if done is None and (reason := _not_needed(run, trial, plan)):
+        return run.archive.put_trial(replace(_not_measured(trial, reason), outcome="not_needed"), None)
     if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
     return _with_patience(run, trial)
@@ -384,6 +386,14 @@ def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRe
         log.warning("%s", reason)
         return replace(_not_measured(trial, reason), evidence={"given_up": True})
     return None
+
+
+def _not_needed(run: Run, trial: Trial, plan: Plan) -> str | None:
+    """Why its cell has been measured often enough, from the records of its earlier repetitions."""
+    if trial.until is None:
+        return None
+    found = (run.archive.trial(trial.platform, one.id) for one in plan.earlier_repetitions(trial))
+    return firmness.not_needed(trial, [record for record in found if record])
 
 
 def _not_measured(trial: Trial, why: str) -> TrialRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, field_validator, model_validator
 
@@ -31,10 +31,30 @@ class LevelsByScale(Strict):
     full: Levels | LevelsByEngine
 
 
+class UntilFirm(Strict):
+    """Repetitions go on until a result is known well enough, in rounds: no cell is further than another."""
+
+    at_least: Annotated[int, Field(ge=3)] = 5
+    at_most: Annotated[int, Field(ge=3, le=100)] = 15
+    until_percent: Annotated[float, Field(gt=0, le=50)]
+    """Half of the 95 % interval of the median, of the median."""
+    measurement: Name | None = None
+    """Which result; without it the first that the report draws, or else the workload's first."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> UntilFirm:
+        if self.at_least > self.at_most:
+            raise ValueError(f"at_least {self.at_least} is more than at_most {self.at_most}")
+        return self
+
+
+Repetitions = Count | UntilFirm
+
+
 class CountByScale(Strict):
-    smoke: Count
-    laptop: Count
-    full: Count
+    smoke: Repetitions
+    laptop: Repetitions
+    full: Repetitions
 
 
 RUNS_MAX = 78
@@ -57,7 +77,7 @@ class Sweep(Strict):
     title: Annotated[str, Field(min_length=1)]
     workload: Name
     factors: dict[str, Levels | LevelsByScale]
-    repetitions: Count | CountByScale = 3
+    repetitions: Count | CountByScale | UntilFirm = 3
     timeout_s: Count = 3600
     plots: list[Name] = []
     """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
@@ -91,18 +111,37 @@ class Sweep(Strict):
     @classmethod
     def _counts(cls, repetitions: Any) -> Any:
         """As above: the error of a number must not speak of scales, nor the other way round."""
-        by_scale = repetitions if isinstance(repetitions, dict) else {"all scales": repetitions}
-        if isinstance(repetitions, dict):
+        is_by_scale = isinstance(repetitions, dict) and "until_percent" not in repetitions
+        by_scale = repetitions if is_by_scale else {"all scales": repetitions}
+        if is_by_scale:
             _check_scales("repetitions", repetitions)
+        shaped: dict[str, Any] = {}
         for scale, count in by_scale.items():
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            if isinstance(count, dict):
+                shaped[scale] = UntilFirm.model_validate(count)
+            elif isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"{scale}: must be a whole number of at least 1, found {count!r}")
-        return repetitions
+            else:
+                shaped[scale] = count
+        return CountByScale.model_validate(shaped) if is_by_scale else shaped["all scales"]
 
     @model_validator(mode="after")
     def _gives_up_series_only(self) -> Sweep:
         if self.give_up_after is not None and self.order != "series":
             raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _is_firm_in_rounds(self) -> Sweep:
+        """A series and trials whose caches are as left go in one go, so that there are no rounds."""
+        scales = cast(tuple[Scale, ...], SCALES)
+        if any(self.until_at(scale) for scale in scales):
+            left = [scale for scale in scales if "cache" in self.factors and "as_left" in self.levels("cache", scale)]
+            if self.order == "series" or left:
+                why = "order 'series'" if self.order == "series" else f"cache 'as_left' ({', '.join(left)})"
+                raise ValueError(
+                    f"repetitions: until_percent measures in rounds, and {why} is measured in one go; say a number"
+                )
         return self
 
     def levels(self, factor: str, scale: Scale, engine: str = "") -> list[Level]:
@@ -119,9 +158,18 @@ class Sweep(Strict):
         return dict(listed) if isinstance(listed, dict) else {"": listed}
 
     def repetitions_at(self, scale: Scale) -> int:
-        if isinstance(self.repetitions, int):
-            return self.repetitions
-        return int(getattr(self.repetitions, scale))
+        """At most."""
+        found = self._repetitions(scale)
+        return found if isinstance(found, int) else found.at_most
+
+    def until_at(self, scale: Scale) -> UntilFirm | None:
+        found = self._repetitions(scale)
+        return found if isinstance(found, UntilFirm) else None
+
+    def _repetitions(self, scale: Scale) -> Repetitions:
+        by_scale = self.repetitions
+        found: Repetitions = getattr(by_scale, scale) if isinstance(by_scale, CountByScale) else by_scale
+        return found
 
 
 def _check_scales(what: str, by_scale: dict[Any, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clusterbench.base.errors import NotYetError
-from clusterbench.base.records import FINDINGS, Trial, TrialRecord
+from clusterbench.base.records import FINDINGS, NOT_MEASURED, Trial, TrialRecord
 from clusterbench.workloads import load_workload
 
 
@@ -47,7 +47,7 @@ def given_up(before: Sequence[Trial], records: Mapping[str, TrialRecord]) -> str
         outcome = records[step.id].outcome if step.id in records else "not_applicable"
         if outcome in FINDINGS:
             row.append(step)
-        elif outcome != "not_applicable":
+        elif outcome not in NOT_MEASURED:
             row = []
         if len(row) == step.give_up_after:
             levels = ", ".join(f"{concurrency(one)} ({records[one.id].outcome})" for one in row)

@@ -7,7 +7,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import Level
-from clusterbench.base.records import Trial
+from clusterbench.base.records import Trial, Until
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
@@ -79,6 +79,10 @@ class Plan:
                 return trial
         raise SpecError([f"no trial {trial_id!r} on platform {platform!r} in this run's plan"])
 
+    def earlier_repetitions(self, trial: Trial) -> list[Trial]:
+        planned = self.trials[trial.platform]
+        return [one for one in planned if one.cell == trial.cell and one.repetition < trial.repetition]
+
     def as_json(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment,
@@ -90,7 +94,8 @@ class Plan:
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         choices = Choices.model_validate(data["choices"])
         order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
-        trials = {name: [Trial(**trial) for trial in data["trials"][name]] for name in order if name in data["trials"]}
+        found = {name: data["trials"][name] for name in order if name in data["trials"]}
+        trials = {name: [Trial.from_json(trial) for trial in listed] for name, listed in found.items()}
         return cls(data["experiment"], choices, trials)
 
 
@@ -172,7 +177,17 @@ def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Ite
         _check_levels_of_engine(name, sweep, choices.scale, platform)
         for levels, varied in _cells(sweep, choices, platform.engine):
             for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
-                yield _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
+                trial = _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
+                yield replace(trial, until=None if choices.repetitions else _until(sweep, choices.scale))
+
+
+def _until(sweep: Sweep, scale: Scale) -> Until | None:
+    """As declared, with the measurement that is to be firm."""
+    until = sweep.until_at(scale)
+    if until is None:
+        return None
+    first = next(iter([*sweep.plots, *load_workload(sweep.workload).measurements]))
+    return Until(until.at_least, until.at_most, until.until_percent, until.measurement or first)
 
 
 def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Platform) -> None:
@@ -238,11 +253,23 @@ def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
 
     A series stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
+    Where cells are measured until they are firm, all repetitions are in rounds.
     """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
     shuffled = concurrency_series.blocks(sorted(trials, key=lambda trial: trial.id))
     random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
-    return [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
+    ordered = [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
+    return _in_rounds(ordered)
+
+
+def _in_rounds(trials: list[Trial]) -> list[Trial]:
+    """Each cell once a round where any is measured until it is firm; in a round the order stays.
+
+    What has a fixed number of repetitions, and may go in one go, is all in the first round.
+    """
+    if not any(trial.until for trial in trials):
+        return trials
+    return sorted(trials, key=lambda trial: trial.repetition if trial.until else 1)
 
 
 DISK_HEADROOM = 1.3

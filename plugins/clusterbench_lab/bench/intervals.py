@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterbench.results.between_runs import difference, spread_of
-from clusterbench.results.statistics import interval_95, ratio
+from clusterbench.results.firmness import half_width_percent
+from clusterbench.results.statistics import interval_95, interval_of_stopped, ratio
 
 Values = NDArray[np.floating[Any]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Values]
@@ -34,6 +35,9 @@ REPETITIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 21)
 PAIRS = ((3, 3), (4, 4), (5, 5), (3, 7), (6, 6), (7, 7), (10, 10), (15, 15), (21, 21))
 RUNS = ((1, 1, 5), (1, 1, 10), (1, 1, 20), (2, 2, 0), (3, 3, 0), (5, 5, 0), (3, 3, 5), (3, 3, 20))
 """Of A, of B, and earlier ones."""
+STOPPED = ((3, 2.0), (5, 1.0), (5, 1.5), (5, 2.0), (5, 3.0), (5, 5.0))
+"""Repetitions from which on it is looked whether a cell is firm, and to how many percent. After 15 it ends."""
+AT_MOST = 15
 COUNT = 2000
 RUNS_DIFFERENT_MAX = 10.0
 """Per cent, of five earlier runs that mostly hold none of the slow ones of one in seven; of ten and more it is 7."""
@@ -61,6 +65,32 @@ def different_percent(noise: str, repetitions: tuple[int, int], times: float = 1
     return 100 * told / count
 
 
+def stopped_covered_percent(noise: str, until: tuple[int, float], count: int = COUNT) -> float:
+    """How often the interval of a cell that is measured until it is firm holds the true median."""
+    at_least, percent = until
+    held = 0
+    for values in _rows(NOISES[noise](_chance(noise, at_least, int(10 * percent)), (count, AT_MOST))):
+        some = values[: _needed(values, at_least, percent)]
+        low, high = _found(interval_of_stopped(some, at_least))
+        held += low <= MEDIANS[noise] <= high
+    return 100 * held / count
+
+
+def needed_mean(noise: str, until: tuple[int, float], count: int = COUNT) -> float:
+    """How many repetitions that took."""
+    at_least, percent = until
+    made = _rows(NOISES[noise](_chance(noise, at_least, int(10 * percent)), (count, AT_MOST)))
+    return sum(_needed(values, at_least, percent) for values in made) / count
+
+
+def _needed(values: Sequence[float], at_least: int, percent: float) -> int:
+    for number in range(at_least, AT_MOST):
+        half = half_width_percent(values[:number], at_least)
+        if half is not None and half <= percent:
+            return number
+    return AT_MOST
+
+
 def runs_different_percent(noise: str, runs: tuple[int, int, int], times: float = 1.0, count: int = COUNT) -> float:
     """The same of runs: what is drawn is a run's median, of the earlier ones, then of A's, then of B's."""
     of_a, of_b, earlier = runs
@@ -79,6 +109,7 @@ def runs_different_percent(noise: str, runs: tuple[int, int, int], times: float 
 def measure(say: Callable[..., bool]) -> bool:
     """Print the figures that are worst; True where they are within their bounds."""
     covered = min(covered_percent(noise, each) for noise in NOISES for each in REPETITIONS)
+    stopped = min(stopped_covered_percent(noise, each) for noise in NOISES for each in STOPPED)
     different = max(different_percent(noise, pair) for noise in NOISES for pair in PAIRS)
     runs = max(runs_different_percent(noise, each) for noise in NOISES for each in RUNS)
     held = [
@@ -87,6 +118,12 @@ def measure(say: Callable[..., bool]) -> bool:
             covered,
             f"at least {COVERED_MIN}",
             holds=covered >= COVERED_MIN,
+        ),
+        say(
+            "% of intervals of cells measured until they are firm that hold the median, of the worst",
+            stopped,
+            f"at least {COVERED_MIN}",
+            holds=stopped >= COVERED_MIN,
         ),
         say(
             "% of equals that are called different, of the worst noise and numbers",
@@ -118,15 +155,17 @@ def _chance(noise: str, *seed: int) -> np.random.Generator:
     return np.random.default_rng([*seed, *map(ord, noise)])
 
 
-def _table(head: str, rows: Sequence[Any], cell: Callable[[str, Any], float]) -> None:
+def _table(head: str, rows: Sequence[Any], cell: Callable[[str, Any], float], unit: str = " %") -> None:
     print(f"\n| {head} | {' | '.join(NOISES)} |\n|---{'|---' * len(NOISES)}|")
     for row in rows:
         label = " and ".join(map(str, row)) if isinstance(row, tuple) else row
-        print(f"| {label} | {' | '.join(f'{cell(noise, row):.1f} %' for noise in NOISES)} |", flush=True)
+        print(f"| {label} | {' | '.join(f'{cell(noise, row):.1f}{unit}' for noise in NOISES)} |", flush=True)
 
 
 if __name__ == "__main__":
     _table("repetitions: the interval holds the median", REPETITIONS, covered_percent)
+    _table("looked at from, until: the interval holds the median", STOPPED, stopped_covered_percent)
+    _table("looked at from, until: repetitions", STOPPED, needed_mean, "")
     _table("repetitions: equals called different", PAIRS, different_percent)
     for slower in (1.05, 1.1):
         _table(f"repetitions: {slower} times as long found", PAIRS, partial(different_percent, times=slower))
