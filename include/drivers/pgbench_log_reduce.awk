@@ -3,6 +3,7 @@
 #
 # A line of the log: client, transaction, latency in us, script, end in epoch seconds, and its microseconds; with --rate
 # (`throttled`) the lag behind the schedule in us, which is part of the latency; with --max-tries (`retried`) the retries.
+# What is called latency here is without the lag: the service. With it is the response, as who had to wait saw it.
 # In the place of the latency of one that failed for good, with --failures-detailed: how.
 #
 # Buckets are 1 us wide below 1000 us and 0.1 % above. A table is asked as seldom as can be: a log has 10^8 lines.
@@ -20,7 +21,7 @@ $3 !~ /^[0-9]/ { failures++; how[script " " $3]++; next }
   done++
   lag = throttled ? $7 : 0; us = $3 - lag
   ended = $5 * 1000000 + $6
-  if (ended > latest) latest = ended
+  if (ended > latest) { latest = ended; behind = lag }
   began = ended - $3 + lag
   if (!earliest || began < earliest) earliest = began
   if (!clients[$1]++) since[$1] = began
@@ -29,8 +30,13 @@ $3 !~ /^[0-9]/ { failures++; how[script " " $3]++; next }
 inside {
   bucket = script " " (us < 1000 ? (us > 0 ? us : 0) : 1000 + int(log(us / 1000) / width))
   count[bucket]++; sum[bucket] += us
-  if (throttled) lags[bucket] += lag
   if (us > longest[bucket]) longest[bucket] = us
+  if (throttled) {
+    lags[bucket] += lag
+    bucket = script " " ($3 < 1000 ? $3 : 1000 + int(log($3 / 1000) / width))
+    responses[bucket]++; waited[bucket] += $3
+    if ($3 > slowest[bucket]) slowest[bucket] = $3
+  }
 }
 function note() {
   if (seen) { seconds[key]; all[key] += done; retries[key] += again; failed[key] += failures }
@@ -40,7 +46,8 @@ END {
   note()
   for (k in seconds) printf "second %s %.0f %.0f %.0f 0\n", k, all[k], retries[k], failed[k]
   for (k in count) printf "latency %s %.0f %.0f %.0f %.0f\n", k, count[k], sum[k], lags[k], longest[k]
+  for (k in responses) printf "response %s %.0f %.0f 0 %.0f\n", k, responses[k], waited[k], slowest[k]
   for (k in how) printf "failed %s %.0f 0 0 0\n", k, how[k]
   for (k in clients) printf "client 0 %s %.0f %.0f 0 %.0f\n", k, clients[k], since[k], until[k]
-  if (latest) printf "span 0 0 %.0f 0 0 %.0f\n", earliest, latest
+  if (latest) printf "span 0 0 %.0f 1 %.0f %.0f\n", earliest, behind, latest
 }

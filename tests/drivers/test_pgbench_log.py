@@ -12,6 +12,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,32 @@ def test_latencies_are_the_log_s_within_a_thousandth_and_sums_exact(tmp_path: Pa
         assert latencies.lag_mean_ms == pytest.approx(sum(line.lag_us for line in mine) / len(mine) / 1e3, rel=1e-12)
         for share in (0.01, 0.5, 0.95, 0.99, 1.0):
             assert latencies.quantile_ms(share) == pytest.approx(at_rank(took, share) / 1e3, rel=0.001)
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_responses_are_from_the_scheduled_start(tmp_path: Path, awk: str) -> None:
+    found, every = reduced(tmp_path, "rate", awk), lines("rate")
+    mine = [line.us + line.lag_us for line in every if line.us is not None and line.second in found.window]
+    responses = merged(found.responses.values())
+    assert responses.count == len(mine) == merged(found.latencies.values()).count
+    assert responses.max_ms == max(mine) / 1e3
+    assert responses.mean_ms == pytest.approx(sum(mine) / len(mine) / 1e3, rel=1e-12)
+    for share in (0.01, 0.5, 0.95, 0.99, 1.0):
+        assert responses.quantile_ms(share) == pytest.approx(at_rank(mine, share) / 1e3, rel=0.001)
+    last = [max(thread, key=lambda line: line.end_us).lag_us for thread in _threads("rate")]
+    assert found.behind_us == pytest.approx(sum(last) / len(last))
+
+
+def _threads(case: str) -> list[list[Line]]:
+    """The lines of each of pgbench's threads."""
+    logs = sorted((CAPTURED / case).glob("log.*.gz"))
+    counts = [len(gzip.decompress(log.read_bytes()).decode().splitlines()) for log in logs]
+    every = iter(lines(case))
+    return [[line for line in islice(every, count) if line.us is not None] for count in counts]
+
+
+def test_without_a_rate_there_is_no_scheduled_start(tmp_path: Path) -> None:
+    assert reduced(tmp_path, "retries").responses == {}
 
 
 def test_rate_gives_a_lag_and_retries_are_told_without_one() -> None:

@@ -82,6 +82,23 @@ def test_a_window_of_few_seconds_goes_on_until_there_are_enough_lookups(testbed:
     assert record.outcome == "completed" and record.samples >= 80_000
 
 
+def test_in_an_open_loop_responses_are_from_the_scheduled_start(testbed: Testbed) -> None:
+    """At a tenth of what it can, hardly anybody waits; at ten times, everybody does, and it shows in no latency."""
+    fastest = run_trial(trial("closed", clients=2, window_s=1), testbed).measurements["throughput_per_s"]
+    calm = run_trial(trial("calm", clients=2, window_s=2, rate_per_s=int(fastest / 10)), testbed)
+    assert calm.outcome == "completed", calm.reason
+    assert calm.measurements["throughput_per_s"] == pytest.approx(fastest / 10, rel=0.15)
+    lines = [line.split() for line in raw(testbed, "calm.r1", "log.").splitlines()]
+    responses = sorted(int(words[2]) for words in lines)
+    lags = [int(words[6]) for words in lines]
+    assert calm.measurements["response_ms_mean"] == pytest.approx(sum(responses) / len(responses) / 1e3)
+    assert calm.measurements["schedule_lag_ms_mean"] == pytest.approx(sum(lags) / len(lags) / 1e3)
+    assert calm.measurements["response_ms_p50"] == pytest.approx(responses[(len(responses) - 1) // 2] / 1e3, rel=0.002)
+    over = run_trial(trial("over", clients=2, window_s=2, rate_per_s=int(10 * fastest)), testbed).measurements
+    assert over["response_ms_p50"] > 20 * over["latency_ms_p50"]
+    assert over["not_started"] > over["throughput_per_s"]
+
+
 def test_lookups_after_a_cache_was_emptied_are_so_many_and_no_more(testbed: Testbed) -> None:
     record = run_trial(trial(clients=2, window_s=2, cache="cold"), testbed)
     assert record.outcome == "completed" and record.samples == 100

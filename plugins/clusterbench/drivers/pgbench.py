@@ -42,6 +42,19 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
 }
 
+OPEN_LOOP: Mapping[str, MeasurementKind] = {
+    "response_ms_mean": MeasurementKind("ms", "Mean time from the scheduled start"),
+    "response_ms_p50": MeasurementKind("ms", "Median time from the scheduled start"),
+    "response_ms_p95": MeasurementKind("ms", "95th percentile of the time from the scheduled start"),
+    "response_ms_p99": MeasurementKind("ms", "99th percentile of the time from the scheduled start"),
+    "response_ms_p999": MeasurementKind("ms", "99.9th percentile of the time from the scheduled start"),
+    "response_ms_max": MeasurementKind("ms", "Longest time from the scheduled start"),
+    "schedule_lag_ms_mean": MeasurementKind("ms", "Mean wait for its turn"),
+    "not_started": MeasurementKind("1", "Transactions that were due at the end and had not begun"),
+}
+"""Of a load with a rate: transactions begin by a schedule, and not when a client happens to be free. What one had to
+wait for its turn is part of its response, or a slow second would hide what it did to all that came in it."""
+
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 COUNTED_FROM_TRANSACTIONS = 1000
 
@@ -58,6 +71,8 @@ class ScriptLoad:
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
     """Starting values of the script's variables, for every client."""
+    rate_per_s: float = 0
+    """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
     window_s: int = 0
     """So long at least it goes on, and until all clients together have done as much as they were to. All end within one
     transaction of each other then, so that none is left alone. 0: each client does so many, and ends."""
@@ -110,8 +125,10 @@ def job(load: ScriptLoad, endpoint: Endpoint) -> Job:
     options = ["--file=script.sql"]
     options += [f"--time={FOR_EVER_S}"] if load.window_s else [f"--transactions={load.transactions_per_client}"]
     options += ["--connect"] if load.reconnect else []
+    options += [f"--rate={load.rate_per_s}"] if load.rate_per_s else []
     until = (load.window_s, load.clients * load.transactions_per_client) if load.window_s else (0, 0)
-    command = _drive(load, options, endpoint, until=until) + pgbench_log.functions() + script("drivers/pgbench_script")
+    functions = pgbench_log.functions(is_throttled=bool(load.rate_per_s))
+    command = _drive(load, options, endpoint, until=until) + functions + script("drivers/pgbench_script")
     files = {"script.sql": load.script, "answers.sql": load.answers} | pgbench_log.files()
     return Job(files, endpoint.secrets, command)
 
@@ -157,7 +174,7 @@ def _drive(
     )
 
 
-def read(output: Path, expected: int, *, is_fixed: bool = True) -> Reading:
+def read(output: Path, expected: int, *, is_fixed: bool = True, rate_per_s: float = 0) -> Reading:
     """Measurements from what is left of the log. ``expected`` transactions were asked for; fewer is an error.
 
     ``is_fixed``: each client had its number of them. Then the time for all is a measurement, too, and throughput is all
@@ -194,6 +211,7 @@ def read(output: Path, expected: int, *, is_fixed: bool = True) -> Reading:
     connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
     if connecting:
         measurements["connection_ms_mean"] = float(connecting[1])
+    measurements |= open_loop(log, rate_per_s)
     measurements |= work_per_transaction(output, samples)
     cpu = driver_cpu(text(output / "driver_cpu.txt"))
     if cpu is not None:
@@ -206,6 +224,21 @@ def read(output: Path, expected: int, *, is_fixed: bool = True) -> Reading:
         window_end_s=log.last_us / 1e6,
         details=details,
     )
+
+
+def open_loop(log: pgbench_log.ReducedLog, rate_per_s: float) -> dict[str, float]:
+    """What a load with a rate did to those that had to wait; nothing of one without."""
+    responses = pgbench_log.merged(log.responses.values())
+    if not (rate_per_s and responses.count):
+        return {}
+    latencies = pgbench_log.merged(log.latencies.values())
+    return {
+        "response_ms_mean": responses.mean_ms,
+        **{f"response_ms_{name}": responses.quantile_ms(share) for name, share in QUANTILES.items()},
+        "response_ms_max": responses.max_ms,
+        "schedule_lag_ms_mean": latencies.lag_mean_ms,
+        "not_started": float(round(rate_per_s * log.behind_us / 1e6)),
+    }
 
 
 def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:

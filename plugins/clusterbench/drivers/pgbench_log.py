@@ -104,6 +104,10 @@ class ReducedLog:
     rate_per_s: float | None = None
     """What all clients did, each over the time from its first transaction's begin to its last one's end. None where the
     log does not tell, as in archives made before."""
+    responses: dict[int, Latencies] = field(default_factory=dict)
+    """As ``latencies``, from the time at which a transaction was to begin; only where pgbench had a rate."""
+    behind_us: float = 0.0
+    """How far the last transactions of pgbench's threads began behind their schedule, in the mean."""
     first_us: int = 0
     """Epoch microseconds in which the first transaction began, and those in which the last one ended; 0: not told."""
     last_us: int = 0
@@ -134,27 +138,29 @@ def read(output: Path) -> ReducedLog | None:
         return None
     window = {name: int(value) for name, value in _words(output / "window.txt")}
     seconds: dict[tuple[int, int], Counts] = {}
-    buckets: dict[int, dict[int, tuple[int, int, int, int]]] = {}
+    buckets: dict[str, dict[int, dict[int, tuple[int, int, int, int]]]] = {"latency": {}, "response": {}}
     failed: dict[str, int] = {}
-    clients, first_us, last_us = 0, 0, 0
+    clients, first_us, last_us, behind_us = 0, 0, 0, 0.0
     rates: list[float] = []
     for kind, number, key, *values in _words(output / "reduced.txt"):
         a, b, c, d = map(int, values)
         if kind == "second":
             seconds[int(number), int(key)] = Counts(a, b, c)
-        elif kind == "latency":
-            buckets.setdefault(int(number), {})[int(key)] = (a, b, c, d)
+        elif kind in buckets:
+            buckets[kind].setdefault(int(number), {})[int(key)] = (a, b, c, d)
         elif kind == "failed":
             failed[key] = failed.get(key, 0) + a
         elif kind == "client":
             clients += 1
             rates += [1e6 * a / (d - b)] if d > b else []
         else:
-            first_us, last_us = a, d
-    latencies = {number: Latencies(found) for number, found in buckets.items()}
+            first_us, last_us, behind_us = a, d, c / b if b else 0.0
+    latencies, responses = (
+        {number: Latencies(found) for number, found in of_kind.items()} for of_kind in buckets.values()
+    )
     told = (window["begin_s"], window["window_s"], window["log_bytes"])
     rate = sum(rates) if len(rates) == clients else None
-    return ReducedLog(*told, seconds, latencies, failed, clients, rate, first_us, last_us)
+    return ReducedLog(*told, seconds, latencies, failed, clients, rate, responses, behind_us, first_us, last_us)
 
 
 def merged(parts: Iterable[Latencies]) -> Latencies:

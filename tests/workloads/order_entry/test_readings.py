@@ -10,7 +10,8 @@ import pytest
 
 from clusterbench.base.records import Trial
 from clusterbench.drivers import pgbench_log
-from clusterbench.drivers.pgbench_log import Counts, ReducedLog
+from clusterbench.drivers.pgbench import OPEN_LOOP
+from clusterbench.drivers.pgbench_log import Counts, ReducedLog, merged
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.order_entry import consistency, mix, readings
@@ -82,7 +83,19 @@ def test_percentiles_rise_and_overall_ones_lie_among_those_of_the_types(case: st
 
 def test_every_measurement_is_declared_and_the_other_way_round(output: Path) -> None:
     read = set(WORKLOAD.read(output, trial(clients=8), {}).measurements)
-    assert read | set(resource_use.MEASUREMENTS) == set(WORKLOAD.measurements)
+    assert read | set(resource_use.MEASUREMENTS) | set(OPEN_LOOP) == set(WORKLOAD.measurements)
+    with_rate = readings.measurements(captured("rate"), 200.0)
+    assert set(OPEN_LOOP) <= set(with_rate)
+    assert not set(OPEN_LOOP) & set(readings.measurements(captured("rate")))
+
+
+def test_who_fell_behind_a_schedule_has_responses_that_latencies_hide() -> None:
+    found = readings.measurements(captured("rate"), 200.0)
+    assert found["response_ms_mean"] == pytest.approx(
+        merged(captured("rate").latencies.values()).mean_ms + found["schedule_lag_ms_mean"]
+    )
+    assert found["response_ms_p99"] > found["latency_ms_p99"]
+    assert found["not_started"] == 0, "it had caught up at the end"
 
 
 def test_steady_throughput_changes_by_nothing_and_a_rising_one_by_its_rise() -> None:

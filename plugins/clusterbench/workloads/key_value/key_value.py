@@ -149,7 +149,7 @@ class KeyValue(KeyValueData):
 
     title = "Key-value lookups"
     outputs = pgbench.OUTPUTS
-    measurements: ClassVar[Mapping[str, MeasurementKind]] = pgbench.MEASUREMENTS
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {**pgbench.MEASUREMENTS, **pgbench.OPEN_LOOP}
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
         "storage": STORAGE,
@@ -184,6 +184,14 @@ class KeyValue(KeyValueData):
             maximum=86_400,
             rehearsed_least=1,
             wording="{} s",
+            is_later=True,
+        ),
+        "rate_per_s": Factor(
+            0,
+            "lookups begun a second, by all clients together and by a schedule; 0: as fast as it goes",
+            minimum=0,
+            maximum=10_000_000,
+            wording="{} lookups/s",
             is_later=True,
         ),
         "answers_checked": Factor(
@@ -234,6 +242,8 @@ class KeyValue(KeyValueData):
         """From the lab: 0.1 ms for an indexed lookup, 5 ms for a session of its own (most of it its login's password),
         10 GB/s scanned from memory, 10 s for the state of the caches."""
         lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
+        if rate_per_s := float(levels.get("rate_per_s", 0)):
+            return 5 + max(_window_s(levels), lookups / rate_per_s) + (10 if levels["cache"] != "warm" else 0)
         if levels["access"] == "scan":
             return 5 + max(_window_s(levels), lookups * int(levels["rows"]) * ROW_BYTES / 10e9)
         each_s = 1e-4 + (5e-3 if levels["session"] == "per_lookup" else 0)
@@ -288,6 +298,7 @@ class KeyValue(KeyValueData):
             protocol=PROTOCOLS.get(str(trial.levels["statement"]), "simple"),
             reconnect=trial.levels["session"] == "per_lookup",
             seed=trial.seed + trial.repetition,
+            rate_per_s=float(trial.levels.get("rate_per_s", 0)),
             window_s=_window_s(trial.levels),
             variables={"prepared": 0},
             answers=self._answers(trial),
@@ -296,7 +307,8 @@ class KeyValue(KeyValueData):
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
         lookups = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
-        reading = pgbench.read(output, lookups, is_fixed=not _window_s(trial.levels))
+        rate_per_s = float(trial.levels.get("rate_per_s", 0))
+        reading = pgbench.read(output, lookups, is_fixed=not _window_s(trial.levels), rate_per_s=rate_per_s)
         keys = _keys(trial, int(trial.levels["answers_checked"]))
         wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
         if wrong and not reading.errors:

@@ -260,7 +260,7 @@ class OrderEntry:
         if found["problem"] != "none":
             invalid.append(f"after the trial: {found['problem']}")
         cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
-        measured = {**readings.measurements(log), "clients_used": float(clients)}
+        measured = {**readings.measurements(log, float(trial.levels["rate_per_s"])), "clients_used": float(clients)}
         facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log), **found}
         return Reading(
             measured | ({} if cpu is None else {"driver_cpu_share": cpu}),

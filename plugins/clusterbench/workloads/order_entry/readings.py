@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterbench.base.measurements import MeasurementKind
+from clusterbench.drivers.pgbench import OPEN_LOOP, open_loop
 from clusterbench.drivers.pgbench_log import ReducedLog, merged
 from clusterbench.workloads.order_entry.mix import NUMBER, ROLLED_BACK, TITLES, TRANSACTIONS, WEIGHTS
 
@@ -31,14 +32,18 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
         for name, title in TITLES.items()
         for which, said in _SAID.items()
     },
+    **OPEN_LOOP,
     "throughput_change_percent": MeasurementKind("%", "Change of throughput over the window", "neither"),
     "clients_used": MeasurementKind("1", "Clients", "neither"),
     "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
 }
 
 
-def measurements(log: ReducedLog) -> dict[str, float]:
-    """Of the window: transactions count in the second in which they end. Latencies are without lag, with retries."""
+def measurements(log: ReducedLog, rate_per_s: float = 0) -> dict[str, float]:
+    """Of the window: transactions count in the second in which they end. Latencies are without lag, with retries.
+
+    With a rate, times from the scheduled start stand beside them, of all scripts together.
+    """
     found: dict[str, float] = {}
     for name in (*TRANSACTIONS, ROLLED_BACK):
         found[f"{name}_per_s"] = sum(_ended(log, name)) / log.window_s
@@ -54,7 +59,7 @@ def measurements(log: ReducedLog) -> dict[str, float]:
             found |= {f"{prefix}_ms_{which}": some.quantile_ms(share) for which, share in QUANTILES.items()}
             found[f"{prefix}_ms_max"] = some.max_ms
     found["throughput_change_percent"] = change_percent(_throughput(log))
-    return found
+    return found | open_loop(log, rate_per_s)
 
 
 def samples(log: ReducedLog) -> int:
