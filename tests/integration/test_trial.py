@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,23 @@ def test_in_an_open_loop_responses_are_from_the_scheduled_start(testbed: Testbed
     over = run_trial(trial("over", clients=2, window_s=2, rate_per_s=int(10 * fastest)), testbed).measurements
     assert over["response_ms_p50"] > 20 * over["latency_ms_p50"]
     assert over["not_started"] > over["throughput_per_s"]
+
+
+def test_a_setting_of_the_server_is_set_for_its_trial_and_put_back(testbed: Testbed) -> None:
+    """One that is read at start only, and one that is not; the server was restarted for the first."""
+    engine: Any = testbed.engine
+    names = ("shared_buffers", "random_page_cost")
+    before = engine.settings(names)
+    record = run_trial(trial(**{"server.shared_buffers": "24MB", "server.random_page_cost": "1.5"}), testbed)
+    assert (record.outcome, record.reason) == ("completed", "")
+    assert record.evidence["server_settings"] == {"shared_buffers": "24MB", "random_page_cost": "1.5"}
+    assert before["shared_buffers"] != "24MB" and engine.settings(names) == before
+    wrong = run_trial(trial("wrong", **{"server.shared_buffers": "24576kB"}), testbed)
+    assert wrong.outcome == "failed" and "write a level as the server says it" in wrong.reason
+    assert engine.settings(names) == before
+    unknown = run_trial(trial("unknown", **{"server.shared_bufers": "24MB"}), testbed)
+    assert unknown.outcome == "failed" and "shared_bufers" in unknown.reason
+    assert engine.settings(names) == before
 
 
 def test_lookups_after_a_cache_was_emptied_are_so_many_and_no_more(testbed: Testbed) -> None:

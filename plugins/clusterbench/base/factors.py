@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterbench.base.errors import suggest
 
 Level = bool | int | float | str
+
+SERVER = "server."
+"""What the name of a factor begins with that is a setting of the servers: ``server.shared_buffers``."""
+SERVER_LEVEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""A value that can be a part of a trial's id, which names files."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +23,8 @@ class Factor:
     default: Level
     help: str
     choices: tuple[str, ...] = ()
+    is_free: bool = False
+    """Any number, or any word that can be a part of a file's name."""
     minimum: float = 0
     maximum: float = 0
     is_fractional: bool = False
@@ -37,16 +46,22 @@ class Factor:
 
     def problem(self, level: Level) -> str | None:
         """Why ``level`` is not allowed, or None."""
-        if self.choices:
-            if level in self.choices:
-                return None
-            return f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
+        if self.is_free or self.choices:
+            return self._problem_of_word(level)
         if isinstance(level, bool) or not isinstance(level, int | float if self.is_fractional else int):
             kind = "number" if self.is_fractional else "whole number"
             return f"level {level!r} is not a {kind}; allowed: {self.minimum} to {self.maximum}"
         if not self.minimum <= level <= self.maximum:
             return f"level {level} is out of range; allowed: {self.minimum} to {self.maximum}"
         return None
+
+    def _problem_of_word(self, level: Level) -> str | None:
+        if self.choices:
+            is_one = level in self.choices
+            return None if is_one else f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
+        if SERVER_LEVEL.fullmatch(str(level)) and not isinstance(level, bool):
+            return None
+        return f"level {level!r} is none that a file can be named by; allowed: letters, digits, '_', '.' and '-'"
 
     @property
     def is_divided(self) -> bool:
@@ -70,6 +85,20 @@ class Factor:
         """A level in words: "200 clients", "1 client", "cold"."""
         wording = self.wording.removesuffix("s") if level == 1 else self.wording
         return wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
+
+
+def factor_of(declared: Mapping[str, Factor], name: str) -> Factor | None:
+    """The workload's factor of that name, or that of a setting of the servers, which any workload has."""
+    setting = name.removeprefix(SERVER)
+    if name == setting or not setting:
+        return declared.get(name)
+    said = f"the servers' setting {setting}"
+    return Factor("", said, is_free=True, wording=f"{setting} {{}}", is_later=True, setting=setting)
+
+
+def server_settings(levels: Mapping[str, Level]) -> dict[str, str]:
+    """Setting -> value, of the levels that are settings of the servers."""
+    return {name.removeprefix(SERVER): str(level) for name, level in levels.items() if name.startswith(SERVER)}
 
 
 def say_count(count: int) -> str:

@@ -253,6 +253,9 @@ class Database(Engine, Protocol):
         So no chore runs beside a trial.
         """
 
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """The servers' own settings as the platform's file has them, but for these; restarted where that takes it."""
+
     def set_session(self, settings: Mapping[str, str]) -> None:
         """Settings of every session that a driver opens from now on, direct or pooled."""
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.factors import Level
+from clusterbench.base.factors import Level, factor_of, server_settings
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.engines import DURABILITY_SETTINGS
 from clusterbench.workloads import AS_SET, Workload, load_workload
@@ -117,6 +117,7 @@ def _chosen(trial: Trial) -> dict[str, Level]:
     except SpecError:  # an archive may be older than this version
         return {}
     chosen = {factor.setting: trial.levels.get(name, AS_SET) for name, factor in factors.items() if factor.setting}
+    chosen |= server_settings(trial.levels)
     return {name: level for name, level in chosen.items() if name in DURABILITY_SETTINGS and level != AS_SET}
 
 
@@ -157,7 +158,7 @@ def say_level(workload: Workload | None, factor: str, level: Level, *, named: bo
 
     One that trades durability away says that instead.
     """
-    known = workload.factors.get(factor) if workload else None
+    known = factor_of(workload.factors if workload else {}, factor)
     if known and is_off(known.setting, level):
         return words([known.setting])
     said = known.say(level) if known else str(level).replace("_", " ")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Self
 
 from clusterbench.base.datasets import BY_STORAGE
-from clusterbench.base.factors import Level
+from clusterbench.base.factors import Level, factor_of
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.results.durability import is_off, say_level
 from clusterbench.results.gather import Gathered, workload_or_none
@@ -57,7 +57,7 @@ class SweepResults:
 
     def _trades(self, name: str) -> bool:
         """A factor whose one level trades durability away names cells and lines as if it were varied."""
-        factor = self.workload.factors.get(name) if self.workload else None
+        factor = factor_of(self.workload.factors if self.workload else {}, name)
         return factor is not None and any(is_off(factor.setting, level) for level in self.levels[name])
 
     @property

@@ -43,7 +43,7 @@ from clusterbench.run.known_answers import note_expected_answers, remember_answe
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placement_rules import described
-from clusterbench.trial import concurrency_series, neighbours
+from clusterbench.trial import concurrency_series, neighbours, server_settings
 from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, run_trial
@@ -465,6 +465,7 @@ def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None
         if trial.id not in recorded and not why_not(trial, testbed.unavailable):
             for engine in testbed.engines.values():
                 workload.restore(trial, engine)
+            server_settings.put_back(trial, testbed.engine)
 
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.base.errors import SpecError, suggest
+from clusterbench.base.factors import factor_of
 from clusterbench.spec.by_name import declared_by, engine_declaration, engine_names
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
@@ -75,7 +76,7 @@ def _check_sweep(sweep: Sweep) -> list[str]:
         return [f"workload: {error}"]
     problems = []
     for name in sweep.factors:
-        factor = workload.factors.get(name)
+        factor = factor_of(workload.factors, name)
         if factor is None:
             problems.append(f"factors: unknown factor {name!r}{suggest(name, list(workload.factors))}")
             continue

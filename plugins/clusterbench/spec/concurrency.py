@@ -14,7 +14,7 @@ def concurrency_levels(experiment: Experiment, scale: Scale, sweeps: Collection[
     found: set[Level] = set()
     for name, sweep in experiment.sweeps.items():
         if not sweeps or name in sweeps:
-            factors = declared_by(sweep.workload).factors
-            listed = [sweep.levels(factor, scale) for factor in sweep.factors if factors[factor].is_concurrency]
+            rising = {factor for factor, kind in declared_by(sweep.workload).factors.items() if kind.is_concurrency}
+            listed = [sweep.levels(factor, scale) for factor in sweep.factors if factor in rising]
             found |= {level for levels in listed if len(levels) > 1 for level in levels}
     return sorted(found, key=lambda level: (isinstance(level, str), level))

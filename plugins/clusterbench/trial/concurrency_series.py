@@ -18,8 +18,8 @@ def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
 
 
 def concurrency(trial: Trial) -> int:
-    factors = load_workload(trial.workload).factors
-    return max((int(level) for name, level in trial.levels.items() if factors[name].is_concurrency), default=0)
+    rising = {name for name, factor in load_workload(trial.workload).factors.items() if factor.is_concurrency}
+    return max((int(level) for name, level in trial.levels.items() if name in rising), default=0)
 
 
 def steps_before(trial: Trial, planned: Sequence[Trial]) -> list[Trial]:

@@ -47,4 +47,4 @@ def _table(trial: Trial) -> str:
 
 def _not_default(trial: Trial) -> int:
     factors = load_workload(trial.workload).factors
-    return sum(level != factors[name].default for name, level in trial.levels.items())
+    return sum(name not in factors or level != factors[name].default for name, level in trial.levels.items())

@@ -14,14 +14,14 @@ from pydantic import Field, ValidationError
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.factors import Level
+from clusterbench.base.factors import SERVER, Factor, Level, factor_of
 from clusterbench.base.records import Trial, Until
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.trial import concurrency_series, lead_ins, rehearsal, warmth
+from clusterbench.trial import concurrency_series, lead_ins, rehearsal, server_settings, warmth
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 from clusterbench.workloads import load_workload, why_not
 
@@ -204,18 +204,25 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
 
 def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[str, Level], list[str]]]:
     """Every combination of levels, defaults filled in, and the names of the factors that vary."""
-    factors = load_workload(sweep.workload).factors
+    factors = _factors(sweep)
     by = choices.rehearse
     levels = {name: rehearsal.levels(sweep, name, choices.scale, by, engine) for name in sweep.factors}
     for name, listed in levels.items():
         if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
             levels[name] = [level for level in listed if level in choices.concurrency]
     varied = [name for name in levels if len(sweep.levels(name, choices.scale, engine)) > 1]
-    defaults = {name: factor.divided(factor.default, by) for name, factor in factors.items()}
+    declared = load_workload(sweep.workload).factors
+    defaults = {name: factor.divided(factor.default, by) for name, factor in declared.items()}
     for combination in itertools.product(*levels.values()):
         chosen = defaults | dict(zip(levels, combination, strict=True))
         left_out = {name for name, f in factors.items() if f.is_later and chosen[name] == f.default} - set(varied)
         yield {name: level for name, level in chosen.items() if name not in left_out}, varied
+
+
+def _factors(sweep: Sweep) -> dict[str, Factor]:
+    """The workload's, and the settings of the servers that the sweep names."""
+    declared = load_workload(sweep.workload).factors
+    return {**declared, **{name: found for name in sweep.factors if (found := factor_of(declared, name))}}
 
 
 def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
@@ -228,8 +235,8 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     seed: int,
 ) -> Trial:
     sweep = experiment.sweeps[name]
-    factors = load_workload(sweep.workload).factors
-    parts = [f"{factor}_{levels[factor]}" for factor in varied]
+    factors = _factors(sweep)
+    parts = [f"{factor.removeprefix(SERVER)}_{levels[factor]}" for factor in varied]
     steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
     said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors if factor in levels]
     return Trial(
@@ -245,7 +252,8 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         settings=experiment.settings.get(platform.engine, {}),
         series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
         give_up_after=sweep.give_up_after,
-        not_applicable=warmth.too_large(load_workload(sweep.workload), levels, seed, platform),
+        not_applicable=server_settings.why_not(levels, platform)
+        or warmth.too_large(load_workload(sweep.workload), levels, seed, platform),
     )
 
 
@@ -259,7 +267,7 @@ def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     shuffled = concurrency_series.blocks(sorted(trials, key=lambda trial: trial.id))
     random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
     ordered = [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
-    return _in_rounds(ordered)
+    return server_settings.in_turns(_in_rounds(ordered))
 
 
 def _in_rounds(trials: list[Trial]) -> list[Trial]:

@@ -33,7 +33,7 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, neighbours, nodes, outcomes, utilisation
+from clusterbench.trial import aftermath, neighbours, nodes, outcomes, server_settings, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
@@ -144,6 +144,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
     with testbed.phase("prepare"):
         before["recovered"] = testbed.engine.recover()
+        before["server_settings"] = server_settings.have(trial, testbed.engine)
         before["workload"] = workload.prepare(trial, testbed.engine)
     with testbed.phase("load"):  # before the caches, which it fills
         trial, load = utilisation.reach(trial, workload, testbed, job)
@@ -254,6 +255,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         testbed.engine.end_driver,
         lambda: telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed)),
         lambda: workload.restore(trial, testbed.engine),
+        lambda: server_settings.put_back(trial, testbed.engine),
         *neighbours.undoing(trial, workload, testbed, job),
     ):
         try:

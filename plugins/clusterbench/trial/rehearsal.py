@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.factors import Factor, Level, say_count
+from clusterbench.base.factors import Factor, Level, factor_of, say_count
 from clusterbench.spec.experiment import Experiment, Scale, Sweep
 from clusterbench.workloads import load_workload
 
@@ -58,7 +58,9 @@ def notice(choices: Mapping[str, Any]) -> str:
 
 def levels(sweep: Sweep, factor: str, scale: Scale, by: int, engine: str) -> list[Level]:
     """What a sweep declares for an engine; sizes divided."""
-    declared = load_workload(sweep.workload).factors[factor]
+    declared = factor_of(load_workload(sweep.workload).factors, factor)
+    if declared is None:
+        raise SpecError([f"workload {sweep.workload!r} has no factor {factor!r}"])
     return [declared.divided(level, by) for level in sweep.levels(factor, scale, engine)]
 
 

@@ -73,6 +73,9 @@ class Postgres(Server):
         if not self.platform.setup.keep:
             self._configure({})
 
+    def configure(self, settings: Mapping[str, str]) -> None:
+        self._configure({**self.platform.settings, **settings})
+
     def _configure(self, wanted: Mapping[str, str]) -> None:
         """Have exactly these in our block of every instance's configuration file, and in force, where that is allowed.
 

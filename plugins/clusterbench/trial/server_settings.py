@@ -1,0 +1,64 @@
+"""Settings of the servers as factors (``server.shared_buffers``): set for a trial, read back, and put back after it.
+
+Trials of the values that are compared are neighbours in time, so that drift of the machine lies on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clusterbench.base.errors import EngineError
+from clusterbench.base.factors import SERVER, Level, server_settings
+from clusterbench.base.records import Trial
+from clusterbench.engines import Engine, as_database
+from clusterbench.spec import Platform, leave
+
+
+def why_not(levels: Mapping[str, Level], platform: Platform) -> str:
+    """Why a platform's file does not let them be set; empty where it does, or where there are none."""
+    if not (wanted := server_settings(levels)):
+        return ""
+    if not platform.database:
+        return f"{', '.join(wanted)}: settings of servers are factors of databases, and the platform names none"
+    if not platform.database_hosts:
+        return f"{', '.join(wanted)}: are written into the server's files, and the platform names no host of a database"
+    return leave.why_not(platform, "engine_settings", "restart")
+
+
+def have(trial: Trial, engine: Engine) -> dict[str, str]:
+    """The servers with the trial's settings, restarted where one is read at start only. Returns them as read back.
+
+    Raises EngineError where a server says another value than was asked for.
+    """
+    wanted = server_settings(trial.levels)
+    if not wanted:
+        return {}
+    database = as_database(engine)
+    database.configure(wanted)
+    found = database.settings(wanted)
+    if wrong := {name: found.get(name) for name, value in wanted.items() if found.get(name) != value}:
+        said = ", ".join(f"{name} is {value!r}, asked for was {wanted[name]!r}" for name, value in wrong.items())
+        raise EngineError(
+            f"{said}; write a level as the server says it ('1GB', not '1024MB'), and see whether another file or "
+            "'ALTER SYSTEM' has the last word"
+        )
+    return found
+
+
+def put_back(trial: Trial, engine: Engine) -> None:
+    """As the platform's file has them; nothing where the trial asked for none."""
+    if server_settings(trial.levels):
+        as_database(engine).configure({})
+
+
+def in_turns(trials: Sequence[Trial]) -> list[Trial]:
+    """Trials that differ in such settings alone one after the other, where the first of them was; else as they are."""
+    turns: dict[tuple[object, ...], list[Trial]] = {}
+    for trial in trials:
+        others = tuple(
+            sorted((name, str(level)) for name, level in trial.levels.items() if not name.startswith(SERVER))
+        )
+        is_alone = not server_settings(trial.levels) or trial.series or trial.lead_in
+        key = (trial.id,) if is_alone else (trial.sweep, trial.repetition, *others)
+        turns.setdefault(key, []).append(trial)
+    return [trial for turn in turns.values() for trial in turn]

@@ -1,0 +1,97 @@
+"""Settings of the servers as factors: how they are declared, planned, allowed, and in which order they are measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterbench.base.errors import SpecError
+from clusterbench.base.factors import factor_of, server_settings
+from clusterbench.base.paths import project_root
+from clusterbench.base.records import Trial
+from clusterbench.results.durability import by_levels, say_level
+from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.checks import _check_sweep
+from clusterbench.spec.experiment import Experiment, Sweep
+from clusterbench.trial import server_settings as as_factors
+from clusterbench.trial.plan import make_plan, read_choices
+from clusterbench.workloads import load_workload
+
+CATALOG = Catalog(project_root())
+
+
+def experiment(**factors: Any) -> Experiment:
+    smoke = CATALOG.experiment("smoke")
+    declared = smoke.sweeps["lookups"].model_dump()
+    sweep = Sweep.model_validate({**declared, "factors": {"rows": [10_000], **factors}})
+    assert _check_sweep(sweep) == []
+    return smoke.model_copy(update={"sweeps": {"lookups": sweep}})
+
+
+def planned(made: Experiment, **chosen: Any) -> list[Trial]:
+    (trials,) = make_plan(made, read_choices(made, chosen), CATALOG).trials.values()
+    return trials
+
+
+def test_a_setting_is_a_factor_of_every_sweep() -> None:
+    trials = planned(experiment(**{"server.shared_buffers": ["16MB", "64MB"], "clients": [1, 2]}))
+    assert {trial.levels["server.shared_buffers"] for trial in trials} == {"16MB", "64MB"}
+    assert "lookups.shared_buffers_16MB.clients_1.r1" in {trial.id for trial in trials}
+    assert trials[0].label.startswith("lookups: shared_buffers ")
+    assert server_settings(trials[0].levels) == {"shared_buffers": trials[0].levels["server.shared_buffers"]}
+    assert not any(trial.not_applicable for trial in trials)
+
+
+def test_values_that_are_compared_are_measured_one_after_the_other() -> None:
+    made = experiment(**{"server.shared_buffers": ["16MB", "64MB"], "clients": [1, 2, 4]})
+    trials = planned(made, repetitions=5)
+    pairs = [trials[number : number + 2] for number in range(0, len(trials), 2)]
+    for one, other in pairs:
+        assert one.levels["clients"] == other.levels["clients"] and one.repetition == other.repetition
+        assert one.levels["server.shared_buffers"] != other.levels["server.shared_buffers"]
+    assert {one.levels["server.shared_buffers"] for one, _ in pairs} == {"16MB", "64MB"}, "either comes first at times"
+    without = planned(experiment(clients=[1, 2, 4]), repetitions=5)
+    assert as_factors.in_turns(without) == without
+
+
+def test_without_leave_they_are_not_applicable_and_say_what_to_write() -> None:
+    levels = {"server.shared_buffers": "1GB"}
+    platform = CATALOG.platform("lab_db1")
+    assert as_factors.why_not(levels, platform) == ""
+    guest = platform.model_copy(update={"may": ["evict"]})
+    said = as_factors.why_not(levels, guest)
+    assert "write 'settings' into the servers' configuration files" in said
+    assert "write 'may: [evict, engine_settings, restart]' into include/platforms/lab_db1.yaml" in said
+    assert as_factors.why_not({"clients": 4}, guest) == ""
+    hadoop = CATALOG.platform("lab_hadoop1")
+    assert as_factors.why_not(levels, hadoop) == (
+        "shared_buffers: settings of servers are factors of databases, and the platform names none"
+    )
+
+
+@pytest.mark.parametrize("level", ["a/b", "1 GB", "", "..", True])
+def test_a_value_that_cannot_name_a_file_is_refused(level: Any) -> None:
+    factor = factor_of({}, "server.archive_command")
+    assert factor and "none that a file can be named by" in str(factor.problem(level))
+    assert factor_of({}, "server.") is None and factor_of({}, "work_mem") is None
+
+
+@pytest.mark.parametrize("level", ["1GB", "on", 4, 1.1, "1.1"])
+def test_other_values_are_the_server_s_affair(level: Any) -> None:
+    factor = factor_of({}, "server.random_page_cost")
+    assert factor and factor.problem(level) is None
+
+
+def test_an_unknown_factor_is_one_as_before() -> None:
+    sweep = experiment().sweeps["lookups"].model_copy(update={"factors": {"servers.fsync": ["off"]}})
+    assert _check_sweep(sweep)[0].startswith("factors: unknown factor 'servers.fsync'")
+    with pytest.raises(SpecError, match=r"has no factor 'servers\.fsync'"):
+        planned(experiment().model_copy(update={"sweeps": {"lookups": sweep}}))
+
+
+def test_one_that_trades_durability_away_is_told_as_that() -> None:
+    (off, _) = sorted(planned(experiment(**{"server.fsync": ["off", "on"]}), repetitions=1), key=lambda t: t.id)
+    assert off.levels["server.fsync"] == "off" and by_levels(off) == ["fsync"]
+    assert "fsync" in say_level(load_workload("key_value"), "server.fsync", "off")
+    assert say_level(load_workload("key_value"), "server.shared_buffers", "1GB") == "shared_buffers 1GB"
