@@ -124,6 +124,12 @@ def test_short_trial_is_covered_and_has_a_second_before(case: str, start: float,
     assert found["cpu_percent_before"] is not None
 
 
+def test_clocks_that_drift_are_taken_to_be_off_by_what_they_were_in_the_mean() -> None:
+    before, after = {"a": 2.0, "b": -0.4}, {"a": 2.2, "c": 0.2}
+    assert telemetry.clocks_meanwhile(before, after) == pytest.approx({"a": 2.1, "b": -0.2, "c": 0.1})
+    assert telemetry.clocks_meanwhile(before, None) == before
+
+
 @pytest.mark.parametrize("ahead_s", [-3.0, 3.0])
 def test_host_whose_clock_is_off_that_of_the_driver_is_seen_in_the_same_seconds(ahead_s: float) -> None:
     start, end = 1795247903.192489, 1795247914.136051

@@ -69,6 +69,14 @@ def clocks_ahead(fleet: Fleet, host: str) -> dict[str, float]:
     return {each: seconds for each, seconds in ahead.items() if abs(seconds) >= CLOCKS_AGREE_S}
 
 
+def clocks_meanwhile(before: Mapping[str, float], after: Mapping[str, float] | None) -> dict[str, float]:
+    """How far ahead they were in between, in the mean: a clock that drifts, or is slewed, is off by another time at the
+    end. ``after`` is None where nobody could be asked any more."""
+    if after is None:
+        return dict(before)
+    return {host: (before.get(host, 0.0) + after.get(host, 0.0)) / 2 for host in dict.fromkeys([*before, *after])}
+
+
 def stop(fleet: Fleet, name: str) -> dict[str, str]:
     """End collecting on every host and compress what was collected there, after the measured window.
 

@@ -28,11 +28,12 @@ LAST = (
 )
 
 
-def examine(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well: bool) -> dict[str, Any]:
+def examine(engine: Engine, before: Mapping[str, Any], name: str, driver: str, *, ended_well: bool) -> dict[str, Any]:
     """How the cluster is after the driver, what became of its instances meanwhile, and what their logs say.
 
-    ``name``: that of ``Engine.mark_logs``. ``away`` says who could not be asked although the driver has ended well:
-    then nobody knows whether anything has happened to the cluster.
+    ``name``: that of ``Engine.mark_logs``. ``driver``: the host by whose clock a trial's times are told. ``away`` says
+    who could not be asked although the driver has ended well: then nobody knows whether anything has happened to the
+    cluster.
     """
     after: dict[str, Any] = {}
     try:
@@ -46,6 +47,7 @@ def examine(engine: Engine, before: Mapping[str, Any], name: str, *, ended_well:
         if not after["faults"]:
             after["counters"] = engine.counters()
         after["logged"] = engine.logged_since(name)
+        after["clocks_ahead_s"] = telemetry.clocks_ahead(engine.fleet, driver)
     except (EngineError, HostError) as error:
         said = f"after the trial the cluster could not be asked: {error}"
         after["faults"] = [*after.get("faults", []), said]

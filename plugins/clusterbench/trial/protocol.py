@@ -129,7 +129,7 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         without = telemetry.stop(testbed.fleet, name)
         before = json.loads((output / "before.json").read_text())
-        after = aftermath.examine(testbed.engine, before, name, ended_well=state.exit_status == 0)
+        after = aftermath.examine(testbed.engine, before, name, job.host, ended_well=state.exit_status == 0)
         (output / "after.json").write_text(json.dumps(after, default=str))
         missing = telemetry.collect(testbed.fleet, name, output / "telemetry", without)
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
@@ -189,7 +189,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
         reading,
         drawn,
         before_s=began_s,
-        ahead_s=before.get("clocks_ahead_s") or {},
+        ahead_s=telemetry.clocks_meanwhile(before.get("clocks_ahead_s") or {}, after.get("clocks_ahead_s")),
     )
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
     observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases)
