@@ -399,6 +399,24 @@ def test_found_load_is_the_one_that_runs_and_that_is_told(testbed: Testbed) -> N
     assert seeds[0] != seeds[1]
 
 
+def test_the_highest_rate_below_a_latency_is_looked_for_and_measured(testbed: Testbed) -> None:
+    """How fast this machine is at the moment decides where it ends, so also a window above the limit is an answer."""
+    limit_ms = 200
+    record = run_trial(trial("limit", clients=4, response_ms_p99=limit_ms, probe_s=1), testbed)
+    load = record.evidence["load"]
+    fastest, *held = load["steps"]
+    assert fastest["rate_per_s"] == 0 and held[0]["rate_per_s"] == pytest.approx(
+        0.7 * fastest["throughput_per_s"], rel=0.01
+    )
+    assert {"rate_per_s": load["rate_per_s"], "clients": 4}.items() <= load.items()
+    assert load["rate_per_s"] < load["above_per_s"] <= fastest["throughput_per_s"]
+    if record.outcome == "completed":
+        assert record.measurements["response_ms_p99"] <= 1.1 * limit_ms
+        assert record.measurements["throughput_per_s"] > 0.8 * load["rate_per_s"]
+    else:
+        assert record.outcome == "not_applicable" and f"and {limit_ms} ms was the limit" in record.reason
+
+
 def test_every_script_is_in_the_job(testbed: Testbed) -> None:
     job = load_workload("order_entry").job(trial("files"), testbed.engine)
     for name, weight in mix.WEIGHTS.items():

@@ -320,8 +320,8 @@ def test_every_step_of_the_search_stands_with_what_was_found(made: Made) -> None
     second = found[1]
     assert second.found == "7 clients, held at 900 per second"
     assert [what for what, _ in second.rows] == ["step 1", "step 2", "step 3", "step 4", "measured"]
-    assert second.rows[2][1] == [8, None, 71.0, pytest.approx(1000 * 71 / 60.2)]
-    assert second.rows[-1][1] == [7, 900.0, 60.2, 1000.0]
+    assert second.rows[2][1] == [8, None, 71.0, pytest.approx(1000 * 71 / 60.2), None]
+    assert second.rows[-1][1] == [7, 900.0, 60.2, 1000.0, None]
     assert searches(made[0], view_of(made, "clients")) == []
 
 

@@ -86,7 +86,7 @@ def found(trial: Trial, evidence: Mapping[str, Any] | None) -> Trial:
 
 def check_target(evidence: Mapping[str, Any] | None, measured: Mapping[str, float]) -> str:
     """Why what was asked for could not be held, by what the hosts did in the measured window; empty where it was."""
-    if not evidence:
+    if not evidence or "cpu_percent" not in evidence:
         return ""
     asked = f"asked for was {evidence['cpu_percent']:g} % and {TOLERANCE:g} points more or less"
     load = ClientLoad(evidence["clients"], evidence["rate_per_s"])
@@ -119,21 +119,14 @@ def _with(trial: Trial, **levels: Any) -> Trial:
 
 def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> LoadStep:
     """Run the load ``wanted`` for a short time, and look at the processors after its ramp-up and before its end."""
-    window_s = int(trial.levels["probe_s"]) * wanted.length
-    ramp_up_s = int(trial.levels["ramp_up_s"])
-    if wanted.length == 1:
-        ramp_up_s = min(ramp_up_s, max(1, window_s // RAMP_UP_SHARE))
-    lengths = {"ramp_up_s": ramp_up_s, "window_s": window_s, "checked_warehouses": 0}
-    short = _with(trial, **asdict(wanted.load), **lengths)
-    job.kill()
-    job.remove()
-    job.start(workload.job(short, testbed.engine), ramp_up_s + window_s + LONGER_S)
+    short = start_step(trial, workload, testbed, job, wanted)
+    ramp_up_s, window_s = int(short.levels["ramp_up_s"]), int(short.levels["window_s"])
     began = time.monotonic() - job.age_s()
     _sleep_until(began + ramp_up_s + MARGIN_S + MARGIN_PER_CLIENT_S * wanted.load.clients)
     before = _look(testbed)
     _sleep_until(began + ramp_up_s + window_s - MARGIN_S)
     use = Use.between(before, _look(testbed))
-    reading = _reading(short, workload, job)
+    reading = reading_of(short, workload, job)
     return LoadStep(
         wanted.load,
         use.seconds,
@@ -149,7 +142,21 @@ def _sleep_until(then: float) -> None:
     time.sleep(max(0.0, then - time.monotonic()))
 
 
-def _reading(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
+def start_step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> Trial:
+    """Start the load for the time of a step; returns the trial that it is."""
+    window_s = int(trial.levels["probe_s"]) * wanted.length
+    ramp_up_s = int(trial.levels["ramp_up_s"])
+    if wanted.length == 1:
+        ramp_up_s = min(ramp_up_s, max(1, window_s // RAMP_UP_SHARE))
+    lengths = {"ramp_up_s": ramp_up_s, "window_s": window_s, "checked_warehouses": 0}
+    short = _with(trial, **asdict(wanted.load), **lengths)
+    job.kill()
+    job.remove()
+    job.start(workload.job(short, testbed.engine), ramp_up_s + window_s + LONGER_S)
+    return short
+
+
+def reading_of(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
     """What the step's driver measured, once it has ended. Raises EngineError where it failed."""
     state: JobState = job.wait()
     with tempfile.TemporaryDirectory() as folder:

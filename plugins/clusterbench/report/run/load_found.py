@@ -1,4 +1,4 @@
-"""How the load was raised until the processors were as busy as declared: every step of the search. Pure."""
+"""How a load was found, by the processors' utilisation or by a limit of latency: every step of the search. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.utilisation import TARGET, THROUGHPUT
 
+RESPONSE = "response_ms_p99"
+
 
 @dataclass(frozen=True)
 class LoadSearchRow:
-    """Of one trial. ``rows``: clients, rate, CPU and throughput of each step; the last is of the trial itself."""
+    """Of one trial. ``rows``: clients, rate, CPU, throughput and 99th percentile from the scheduled start of each step.
+
+    The last is of the trial itself.
+    """
 
     platform: str
     trial: str
@@ -45,7 +50,7 @@ def _search(record: TrialRecord) -> LoadSearchRow:
     held = f", held at {rate:g} per second" if rate else ""
     found = f"{plural(int(used), 'client')}{held}" if used is not None else record.reason
     if record.measurements:
-        measured = [used, rate, record.measurements.get(TARGET), record.measurements.get(THROUGHPUT)]
+        measured = [used, rate, *(record.measurements.get(name) for name in (TARGET, THROUGHPUT, RESPONSE))]
         rows.append(("measured", measured))
     return LoadSearchRow(record.trial.platform, record.trial.label.split(": ", 1)[-1], found, rows)
 
@@ -53,4 +58,5 @@ def _search(record: TrialRecord) -> LoadSearchRow:
 def _values(step: Mapping[str, Any]) -> list[float | None]:
     """A rate of 0 is none: as fast as it goes."""
     load = step.get("load") or step
-    return [load.get("clients"), load.get("rate_per_s") or None, step.get("cpu_percent"), step.get("throughput_per_s")]
+    measured = (step.get(name) for name in ("cpu_percent", "throughput_per_s", "response_ms"))
+    return [load.get("clients"), load.get("rate_per_s") or None, *measured]

@@ -84,6 +84,14 @@ class OrderEntry:
             maximum=10_000_000,
             wording="{} transactions/s",
         ),
+        "response_ms_p99": Factor(
+            0,
+            "0: the rate is what rate_per_s says; else it is the highest at which the 99th percentile from the "
+            "scheduled start stays below so many ms",
+            maximum=3_600_000,
+            wording="p99 below {} ms",
+            is_later=True,
+        ),
         "isolation": Factor(
             "repeatable_read",
             "isolation of transactions",
@@ -142,6 +150,8 @@ class OrderEntry:
         return data.relations(self.dataset(trial.levels, trial.seed))
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        if levels.get("response_ms_p99") and (levels["cpu_percent"] or levels["rate_per_s"]):
+            return "response_ms_p99 looks for a rate; take out 'cpu_percent' and 'rate_per_s', which say another load"
         if levels["isolation"] == "serializable" and "serializable" in unavailable:
             return unavailable["serializable"]
         return settings_not_applicable(self.factors, levels, unavailable) or cache_not_applicable(levels, unavailable)
@@ -278,7 +288,7 @@ class OrderEntry:
 
 def _search_s(levels: Mapping[str, Level]) -> float:
     """The search for a utilisation, where one is declared."""
-    return PROBES * (int(levels["probe_s"]) + 3.0) if levels["cpu_percent"] else 0.0
+    return PROBES * (int(levels["probe_s"]) + 3.0) if levels["cpu_percent"] or levels.get("response_ms_p99") else 0.0
 
 
 def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:
