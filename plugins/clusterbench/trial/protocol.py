@@ -33,7 +33,7 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, latency_limit, neighbours, nodes, outcomes, server_settings, utilisation
+from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, server_settings, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
@@ -147,11 +147,8 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         before["server_settings"] = server_settings.have(trial, testbed.engine)
         before["workload"] = workload.prepare(trial, testbed.engine)
     with testbed.phase("load"):  # before the caches, which it fills
-        trial, load = utilisation.reach(trial, workload, testbed, job)
-        if trial.levels.get(latency_limit.LIMIT):
-            load = latency_limit.evidence_of(trial, workload, testbed, job)
-            trial = utilisation.found(trial, load)
-        before |= {"load": load} if load else {}
+        trial, found = load.reach(trial, workload, testbed, job)
+        before |= {"load": found} if found else {}
     with testbed.phase("cache_state"):
         state = str(trial.levels.get("cache", "warm"))
         relations = workload.relations(trial)
@@ -198,8 +195,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases)
     outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
-    off = utilisation.check_target(before.get("load"), observed)
-    off = off or latency_limit.check(before.get("load"), reading.measurements)
+    off = load.check(before.get("load"), observed, reading.measurements)
     if problem and outcome == "completed":
         outcome, reason = "invalid", problem
     if off and outcome == "completed":  # as a state of the caches that cannot be had
