@@ -234,7 +234,7 @@ def test_no_secret_is_in_a_task_log(
         assert held(secrets, path.read_text(errors="replace")) == [], path
     dag_run_id = dag_run_of(smoke[1])
     shown = [api.log("smoke", dag_run_id, task) for task in api.task_instances("smoke", dag_run_id) if task["pid"]]
-    assert sum("response_time_s" in log for log in shown) == 8, "the trials' logs are among them"
+    assert sum("latency_ms_p99" in log for log in shown) == 8, "the trials' logs are among them"
     assert held(secrets, "\n".join(shown)) == []
 
 
@@ -376,7 +376,8 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     records = archive.trials()
     assert [record.outcome for record in records] == ["completed"] * 3
     for record in records:
-        assert record.samples == 50 * 2000
+        is_fixed = record.trial.levels["cache"] == "cold"
+        assert record.samples == 50 * 2000 if is_fixed else record.samples >= 50 * 2000
         assert record.driver_starts == 1
         folder = f"trials/lab_db1/{record.trial.id}/log."
         assert len({key[len(folder) :].split(".")[0] for key in archive.keys(folder)}) == 1, (
