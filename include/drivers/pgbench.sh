@@ -15,9 +15,10 @@ ask() { "$psql" "${where[@]}" --dbname="$dbname" --no-psqlrc --quiet --set=ON_ER
 
 # Ends pgbench, whose progress it reads, when it has done enough: SIGALRM is what its own --time ends it by, so that every
 # client ends what it has begun. It wakes up once a second. The rest of what pgbench says is handed on.
-# In tenths, as pgbench prints them; done is in hundredths, and 1 % more than asked for, as they are rounded.
+# Its progress counts from before clients connect, so a little more is waited for: 0.5 s, and 5 ms a client. In tenths, as
+# pgbench prints them; done is in hundredths, and 1 % more than asked for, as they are rounded.
 end_when_enough() {
-  local line at last=0 done=0 ended=
+  local line at last=0 done=0 ended='' connecting_ms=$((500 + 5 * clients))
   while IFS= read -r line; do
     if [[ ! $line =~ ^progress:\ ([0-9]+)\.([0-9])\ s,\ ([0-9]+)\.([0-9])[0-9]*\ tps ]]; then
       printf '%s\n' "$line"
@@ -27,6 +28,7 @@ end_when_enough() {
     done=$((done + 10#${BASH_REMATCH[3]}${BASH_REMATCH[4]} * (at - last)))
     last=$at
     if [ -z "$ended" ] && [ "$at" -ge $((10 * until_s)) ] && [ "$done" -ge $((101 * until_transactions)) ]; then
+      sleep "$((connecting_ms / 1000)).$(printf %03d $((connecting_ms % 1000)))"
       kill -ALRM "$(cat pgbench.pid)"
       ended=yes
     fi

@@ -281,6 +281,10 @@ def test_drift_is_seen_in_many_series_and_makes_a_mean_less_sure() -> None:
     assert drift.alikeness(quiet) < 0.1
     assert drift.alikeness(drifts) == pytest.approx(0.3, abs=0.1)
     assert drift.alikeness(drifts[:5]) == 0, "too few to tell"
+    slower = [values + np.where(np.arange(YEAR) >= YEAR - 3, 0.3, 0) for values in quiet]
+    assert drift.alikeness(slower) < 0.1, "a platform that has become slower of late does not drift"
+    once = [values + np.where(np.arange(YEAR) >= YEAR // 2, 0.3, 0) for values in quiet]
+    assert drift.alikeness(once) < 0.2, "nor one that became so long ago"
     assert drift.variance_of_mean(5, 0) == pytest.approx(0.2)
     means = [autocorrelated(chance, 55)[50:].mean() for _ in range(4000)]
     assert np.var(means) / 0.02**2 == pytest.approx(drift.variance_of_mean(5, 0.3), rel=0.1)

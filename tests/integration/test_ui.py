@@ -136,7 +136,7 @@ def test_any_two_runs_are_chosen_and_compared(page: Any, inside: Any) -> None:
     inside.locator("select[name=a]").select_option(f"key_value/{former}")
     inside.locator("select[name=b]").select_option(f"key_value/{RUN}")
     inside.get_by_role("button", name="Compare B with A").click()
-    inside.locator(".verdict.slower").first.wait_for()
+    inside.locator(".verdict.higher-in-these-runs, .verdict.slower").first.wait_for()
     assert "kernel" in inside.locator(".box.warning").first.inner_text()
 
 

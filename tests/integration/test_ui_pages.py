@@ -182,7 +182,6 @@ def test_a_run_tells_what_failed_and_where_its_log_is(everybody: TestClient) -> 
 def test_two_runs_compared_tell_facts_before_ratios(everybody: TestClient) -> None:
     former = made_up.run_id_of("key_value", made_up.LAST - made_up.timedelta(weeks=3))
     page = everybody.get(f"/bench/compare?a=key_value/{former}&b=key_value/{RUN}").text
-    assert "a small difference of two runs may be gone in a third" in page.split('id="pair-1"')[0]
     changed = page.split('id="pair-3"')[1]
     assert changed.index("Facts that differ") < changed.index("% slower")
     rows = re.findall(r'class="verdict ([\w-]+)">', changed)
