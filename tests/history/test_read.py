@@ -107,6 +107,12 @@ def test_how_far_apart_equal_runs_lie_is_read_from_the_runs_that_are_not_compare
     assert cells and all(cell.history for cell in cells)
     told = sum(cell.judgement.word not in NOTHING_SHOWN for cell in cells)
     assert told < 0.12 * len(cells), "weeks that differ by noise alone"
+    apart = [read.one_run(years, "retail", run.run_id) for run in read.runs(years, "retail", "laptop", limit=30)[::29]]
+    before = read.spreads_for(years, apart)
+    assert len(before) == len(of_all), "of the runs before the first, not of those between the two"
+    assert {spread.runs for spread in before.values()} <= set(range(5, HISTORY_MAX + 1))
+    first = [read.one_run(years, "retail", run.run_id) for run in read.runs(years, "retail", "laptop", limit=1000)[-2:]]
+    assert len(read.spreads_for(years, first)) == len(of_all), "nothing is before them: of the runs after the last"
     assert read.spreads_for(years, [compared[0], read.one_run(years, *_newest(years, "terasort"))]) == {}
 
 

@@ -142,9 +142,13 @@ def side(db: Database, fact_set: str) -> Side:
 
 
 MEDIANS = """
-WITH newest AS (
-    SELECT run, started_at, run_id FROM runs
+WITH compared AS (
+    SELECT min(started_at) AS first, max(started_at) AS last FROM runs
+    WHERE experiment = %(experiment)s AND run_id = ANY(%(without)s)
+), newest AS (
+    SELECT run, started_at, run_id FROM runs, compared
     WHERE experiment = %(experiment)s AND scale = %(scale)s AND is_valid AND run_id <> ALL(%(without)s)
+        AND CASE WHEN %(after)s THEN started_at > last ELSE started_at < first END IS NOT FALSE
     ORDER BY started_at DESC, run_id DESC LIMIT %(limit)s
 )
 SELECT platform, sweep, levels, measurement, array_agg(median ORDER BY started_at, run_id)
@@ -153,16 +157,19 @@ GROUP BY platform, sweep, levels, measurement HAVING count(*) >= %(at_least)s"""
 
 
 def spreads(db: Database, experiment: str, scale: str, without: Sequence[str]) -> dict[tuple[str, str, str], Spread]:
-    """How far apart equal runs lie, of the newest valid runs but those ``without`` whose ids are given.
+    """How far apart equal runs lie, of the newest valid runs before the first of those ``without`` whose ids are given.
 
-    By platform, ``compare_cells.cell_key`` and measurement; of series with fewer runs than tell, there is none.
+    Where a series has too few of them, of those after the last. Runs in between are none of either: what changed
+    between the runs that are compared would count as noise. By platform, ``compare_cells.cell_key`` and measurement; of
+    series with fewer runs than tell, there is none.
     """
     given = {"experiment": experiment, "scale": scale, "without": list(without)}
     limits = {"limit": HISTORY_MAX, "at_least": HISTORY_MIN}
-    found = {}
-    for platform, sweep, levels, measurement, medians in db.execute(MEDIANS, {**given, **limits}):
-        if spread := spread_of(medians):
-            found[platform, cell_key(sweep, levels), measurement] = spread
+    found: dict[tuple[str, str, str], Spread] = {}
+    for after in (False, True):
+        for platform, sweep, levels, measurement, medians in db.execute(MEDIANS, {**given, **limits, "after": after}):
+            if spread := spread_of(medians):
+                found.setdefault((platform, cell_key(sweep, levels), measurement), spread)
     return found
 
 
