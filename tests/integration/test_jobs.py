@@ -131,7 +131,8 @@ def test_killing_a_job_that_never_was_or_has_ended_does_nothing(job: DetachedJob
 
 def test_a_job_killed_with_9_is_ended_without_a_status(job: DetachedJob) -> None:
     job.start(Job({}, {}, "sleep 60\n"), 120)
-    job.fleet.run_on("client", f"pkill -KILL -s $(cat {job.directory}/pid)")
+    begun = f"until [ -s {job.directory}/pid ]; do sleep 0.05; done"  # it writes that itself, when it comes to it
+    job.fleet.run_on("client", f"{begun}; pkill -KILL -s $(cat {job.directory}/pid)")
     state = job.wait()
     assert state.phase == "ended" and state.exit_status is None
 
