@@ -10,7 +10,7 @@ from typing import Any
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.results import between_runs
-from clusterbench.results.between_runs import Spread
+from clusterbench.results.between_runs import Between, Spread
 from clusterbench.results.judgement import NOTHING_SHOWN, Judgement, Ratio, chance, compare_runs, compare_two
 from clusterbench.results.statistics import Result, Summary, p_value, summarise
 from clusterbench.results.utilisation import refusal
@@ -84,18 +84,24 @@ class ComparedCell:
             return None
         alone = len(self.of_a) == len(self.of_b) == 1
         within = p_value(self.of_b[0].values, self.of_a[0].values) if alone else None
-        if not self.is_of_runs:
+        if self._between is None:
             return within
+        return max(filter(None, (within, self._between.p_value)), default=0.0)
+
+    @cached_property
+    def _between(self) -> Between | None:
+        """What runs tell of the difference, where there are any and enough of them."""
+        if not (self.is_of_runs and self.of_a and self.of_b):
+            return None
         a, b = ([each.median for each in side] for side in (self.of_a, self.of_b))
-        found = between_runs.difference(a, b, self.history)
-        return max(filter(None, (within, found.p_value)), default=0.0) if found else within
+        return between_runs.difference(a, b, self.history)
 
     @cached_property
     def _judged(self) -> tuple[Ratio | None, Judgement]:
         names = (self.names[1], self.names[0])
         if not self.is_of_runs:
             return compare_two(self.b, self.a, self.better, names=names, refused=self.refused)
-        return compare_runs(self.of_b, self.of_a, self.better, self.history, names=names, refused=self.refused)
+        return compare_runs(self.of_b, self.of_a, self.better, self._between, names=names, refused=self.refused)
 
     def as_json(self) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in ("label", "measurement", "unit", "better", "said_a", "said_b")}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from clusterbench.base.measurements import Better
 from clusterbench.base.words import percent_digits
-from clusterbench.results.between_runs import HISTORY_MIN, Spread, difference
+from clusterbench.results.between_runs import HISTORY_MIN, Between
 from clusterbench.results.statistics import REPETITIONS_MIN, Summary
 from clusterbench.results.statistics import ratio as ratio_of
 
@@ -102,16 +102,16 @@ def compare_runs(
     ours: Sequence[Summary],
     reference: Sequence[Summary],
     better: Better,
-    history: Spread | None,
+    between: Between | None,
     *,
     names: tuple[str, str],
     refused: str = "",
 ) -> tuple[Ratio | None, Judgement]:
     """As ``compare_two``, of the same result in other runs: one of either side, or several.
 
-    The interval holds what differs from run to run, from the runs of either side and from ``history``, and is never
-    less than that of the repetitions. Where nothing tells how far equal runs lie apart, a difference is said to be one
-    of these runs, and not to be one of what they measured.
+    The interval holds what differs from run to run (``between``), and is never less than that of the repetitions. Where
+    nothing tells how far equal runs lie apart, a difference is said to be one of these runs, and not to be one of what
+    they measured.
     """
     if not (ours and reference):
         return compare_two(next(iter(ours), None), next(iter(reference), None), better, names=names, refused=refused)
@@ -119,13 +119,12 @@ def compare_runs(
     ratio, judged = compare_two(one, other, better, names=names, refused=refused)
     if ratio is None:
         return ratio, judged
-    found = difference([each.median for each in reference], [each.median for each in ours], history)
-    if found is None:
+    if between is None:
         return (ratio, _in_these_runs(ratio, judged)) if alone else (None, _more_runs(judged))
-    low, high = found.interval
+    low, high = between.interval
     if alone and ratio[1]:
         low, high = min(low, ratio[1][0]), max(high, ratio[1][1])
-    value = ratio[0] if alone else math.exp(found.difference)
+    value = ratio[0] if alone else math.exp(between.difference)
     return (value, (low, high)), describe_ratio(value, (low, high), better, one.unit)
 
 

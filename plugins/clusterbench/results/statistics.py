@@ -104,12 +104,11 @@ def _sort_key(trial: Trial) -> tuple[Any, ...]:
     return (trial.sweep, *((isinstance(level, str), level) for level in trial.levels.values()))
 
 
-def _result(planned: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -> Result:
+def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -> Result:
     """Repetitions that were not needed are none that were planned."""
-    all_records = {trial.id: found.get((trial.platform, trial.id)) for trial in planned}
-    unneeded = [record for record in all_records.values() if record and record.outcome == "not_needed"]
-    trials = [trial for trial in planned if not ((one := all_records[trial.id]) and one.outcome == "not_needed")]
-    records = [all_records[trial.id] for trial in trials]
+    every = [found.get((trial.platform, trial.id)) for trial in trials]
+    unneeded = [record.reason for record in every if record and record.outcome == "not_needed"]
+    records = [record for record in every if record is None or record.outcome != "not_needed"]
     completed = [record for record in records if record and record.outcome == "completed"]
     first = trials[0]
     kinds = load_workload(first.workload).measurements
@@ -120,7 +119,7 @@ def _result(planned: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) 
         cell=first.cell,
         label=first.cell_label,
         levels=first.levels,
-        planned=len(trials),
+        planned=len(records),
         completed=len(completed),
         outcomes=dict(Counter(record.outcome if record else "not_run" for record in records)),
         reasons=list(dict.fromkeys(record.reason for record in records if record and record.reason)),
@@ -133,7 +132,7 @@ def _result(planned: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) 
             )
             for name in names
         },
-        not_needed=unneeded[0].reason if unneeded else "",
+        not_needed=next(iter(unneeded), ""),
     )
 
 

@@ -15,8 +15,7 @@ from clusterbench.spec.placed import data_disks
 from clusterbench.trial.measured import Kind, Measured, MeasuredCell, Rate, rate, trial_time
 from clusterbench.trial.needs import CellNeeds, Ground, cell_needs, ground_of, not_had
 from clusterbench.trial.plan import DISK_HEADROOM, Plan
-from clusterbench.trial.warmth import WARM
-from clusterbench.workloads import load_workload, why_not
+from clusterbench.workloads import WARM, load_workload, why_not
 from clusterbench.workloads.needs import Needs, needs_of
 
 GENERATION_BYTES_PER_S = 100e6

@@ -12,8 +12,7 @@ from statistics import median
 from typing import Any, Literal
 
 from clusterbench.base.factors import Level
-from clusterbench.trial.warmth import WARM
-from clusterbench.workloads import load_workload
+from clusterbench.workloads import WARM, load_workload
 from clusterbench.workloads.needs import Needs, needs_of
 
 SCALED_AT_MOST = 100

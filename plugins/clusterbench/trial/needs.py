@@ -17,7 +17,7 @@ from clusterbench.hosts.telemetry import LONGEST_S
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placed import host_memory_bytes
 from clusterbench.trial.measured import Kind, Time
-from clusterbench.trial.warmth import WARM
+from clusterbench.workloads import WARM
 from clusterbench.workloads.needs import Needs
 
 EPHEMERAL_PORTS = (32768, 60999)

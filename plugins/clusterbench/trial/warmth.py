@@ -8,11 +8,8 @@ from clusterbench.base.factors import Level
 from clusterbench.engines.caches import WARM_SHARE_MIN
 from clusterbench.spec.placed import memory_bytes
 from clusterbench.spec.platform import Platform
-from clusterbench.workloads import Workload
+from clusterbench.workloads import WARM, Workload
 from clusterbench.workloads.needs import needs_of
-
-WARM = ("warm", "database_warm")
-"""States of the caches for which tables are read."""
 
 
 def too_large(workload: Workload, levels: Mapping[str, Level], seed: int, platform: Platform) -> str:

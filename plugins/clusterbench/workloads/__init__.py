@@ -30,8 +30,8 @@ AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
 CACHE = Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm", "as_left"))
-STEADY = ("warm", "database_warm")
-"""States of the caches that work does not change, so that a window may be as long as one likes."""
+WARM = ("warm", "database_warm")
+"""States of the caches for which tables are read. Work does not change them, so a window may be of any length."""
 STORAGE = Factor(
     "heap",
     "how the table is kept, where the engine has a choice",

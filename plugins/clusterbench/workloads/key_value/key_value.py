@@ -23,8 +23,8 @@ from clusterbench.workloads import (
     CACHE,
     COMPRESSION,
     OPTIMIZER,
-    STEADY,
     STORAGE,
+    WARM,
     cache_not_applicable,
     fallen_back,
     generation,
@@ -242,7 +242,7 @@ class KeyValue(KeyValueData):
         """From the lab: 0.1 ms for an indexed lookup, 5 ms for a session of its own (most of it its login's password),
         10 GB/s scanned from memory, 10 s for the state of the caches."""
         lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
-        if rate_per_s := float(levels.get("rate_per_s", 0)):
+        if rate_per_s := _rate_per_s(levels):
             return 5 + max(_window_s(levels), lookups / rate_per_s) + (10 if levels["cache"] != "warm" else 0)
         if levels["access"] == "scan":
             return 5 + max(_window_s(levels), lookups * int(levels["rows"]) * ROW_BYTES / 10e9)
@@ -298,7 +298,7 @@ class KeyValue(KeyValueData):
             protocol=PROTOCOLS.get(str(trial.levels["statement"]), "simple"),
             reconnect=trial.levels["session"] == "per_lookup",
             seed=trial.seed + trial.repetition,
-            rate_per_s=float(trial.levels.get("rate_per_s", 0)),
+            rate_per_s=_rate_per_s(trial.levels),
             window_s=_window_s(trial.levels),
             variables={"prepared": 0},
             answers=self._answers(trial),
@@ -307,8 +307,8 @@ class KeyValue(KeyValueData):
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
         lookups = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
-        rate_per_s = float(trial.levels.get("rate_per_s", 0))
-        reading = pgbench.read(output, lookups, is_fixed=not _window_s(trial.levels), rate_per_s=rate_per_s)
+        is_fixed, rate_per_s = not _window_s(trial.levels), _rate_per_s(trial.levels)
+        reading = pgbench.read(output, lookups, is_fixed=is_fixed, rate_per_s=rate_per_s)
         keys = _keys(trial, int(trial.levels["answers_checked"]))
         wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
         if wrong and not reading.errors:
@@ -345,7 +345,12 @@ class KeyValue(KeyValueData):
 
 def _window_s(levels: Mapping[str, Level]) -> int:
     """0 where the number of lookups is what is measured: after a cache was emptied each of them makes it less so."""
-    return int(levels.get("window_s", 0)) if levels["cache"] in STEADY else 0
+    return int(levels.get("window_s", 0)) if levels["cache"] in WARM else 0
+
+
+def _rate_per_s(levels: Mapping[str, Level]) -> float:
+    """0: as fast as it goes."""
+    return float(levels.get("rate_per_s", 0))
 
 
 def _pooled(levels: Mapping[str, Level]) -> tuple[str, int]:
