@@ -3,8 +3,9 @@
 # After programs.sh. The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after
 # a failure.
 # Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
-# keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not.
-: "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}"
+# keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not;
+# window_s, how long streams repeat the statements of round.n.sql, at most rounds_max times, or 0.
+: "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}" "${window_s?}" "${rounds_max?}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
 # shellcheck disable=SC2154  # find_program sets found
@@ -30,7 +31,12 @@ user_s %U
 system_s %S'
 pids=()
 
-connected() { compgen -G 'connected.*' | wc -l; }
+# Until every stream has made its file, or one has ended.
+wait_for() {
+  while [ "$(compgen -G "$1.*" | wc -l)" -lt "$streams" ] && [ "$(jobs -rp | wc -l)" = "$streams" ]; do
+    sleep 0.02
+  done
+}
 
 connect() {
   mkfifo go
@@ -38,15 +44,48 @@ connect() {
   local n
   for n in $(seq "$streams"); do
     "$psql" "${where[@]}" --no-psqlrc --quiet --set=ON_ERROR_STOP="$stop" --file="stream.$n.sql" \
-      >"times.$n" 2>"errors.$n" </dev/null 8>&- &
+      >>"times.$n" 2>"errors.$n" </dev/null 8>&- &
     pids+=($!)
   done
-  while [ "$(connected)" -lt "$streams" ] && [ "$(jobs -rp | wc -l)" = "$streams" ]; do
-    sleep 0.02
-  done
+  wait_for connected
+  [ "$window_s" = 0 ] || warm_up
   # What connecting took of the processor is no part of what is measured. In nanoseconds: of ticks half would be lost.
   for n in "${pids[@]}"; do cat "/proc/$n/schedstat" 2>/dev/null || true; done |
     awk '{ s += $1 } END { print "connecting_s", s / 1e9 }' >>driver_cpu.txt
+}
+
+# Milliseconds of the longest round of those that every stream has just done, the only one in times.n. It is forgotten.
+longest_round() {
+  local n
+  for n in $(seq "$streams"); do
+    awk '/^Time:/ { s += $2 } END { print s + 0 }' "times.$n"
+    : >"times.$n"
+    rm -f "answer.$n".*
+  done | sort -g | tail -n 1
+}
+
+# The statements of round.n.sql so many times; the answers of each go to files of their own.
+repeat_rounds() {
+  awk -v rounds="$2" '{ line[NR] = $0 } END { for (r = 1; r <= rounds; r++) for (i = 1; i <= NR; i++)
+    print line[i] (line[i] ~ /^\\o answer\./ ? "." r : "") }' "round.$1.sql"
+}
+
+# A round that is not measured. Where it does not fill the window, a second one, when all is warm, tells how many do; a
+# fifth more, because they vary.
+warm_up() {
+  mkfifo again measured
+  exec 9<>again 8>&-  # now they start, and wait for the end of this one
+  wait_for once
+  local n more rounds
+  more=$(longest_round | awk -v window_s="$window_s" '{ print ($1 < 1000 * window_s) }')
+  for n in $(seq "$streams"); do repeat_rounds "$n" "$more" >"again.$n.sql"; done
+  exec 8<>measured 9>&-
+  wait_for warm
+  rounds=$(longest_round | awk -v window_s="$window_s" -v most="$rounds_max" '{
+    rounds = $1 ? int(1200 * window_s / $1) + 1 : 1
+    print (rounds < most ? rounds : most) }')
+  for n in $(seq "$streams"); do repeat_rounds "$n" "$rounds" >"rounds.$n.sql"; done
+  echo "$rounds" >rounds.txt
 }
 
 # How each ended is asked by its process: "wait -n" also fails where nothing is left to wait for, and says nothing of whom.
@@ -77,20 +116,22 @@ run() {
 connect
 { time run ; } 2>>driver_cpu.txt || { head -n 3 -q errors.* ended.txt >&2; exit 1; }
 
-# Of every answer its rows and the checksum of its sorted lines; of the first also its lines.
+# Of every answer its rows and the checksum of its sorted lines; of the first also its lines. Streams and rounds mostly
+# answer alike, also unsorted: then one of them is sorted.
 checksums() {
-  local file first=yes
-  for file in answer.*; do
-    [ -e "$file" ] || continue
-    LC_ALL=C sort "$file" >"$file.sorted"
-    echo "$file $(wc -l <"$file.sorted") $(sha256sum <"$file.sorted")" >>answers.txt
-    rm "$file"
-    if [ $first = yes ] && [ "$(stat -c %s "$file.sorted")" -le "$kept_bytes_max" ]; then
-      gzip -1 <"$file.sorted" >answer.gz
+  local digest file
+  local -A said=()
+  compgen -G 'answer.*' >/dev/null || return 0
+  while read -r digest file; do
+    if [ -z "${said[$digest]-}" ]; then
+      LC_ALL=C sort "$file" >sorted
+      if [ ${#said[@]} = 0 ] && [ "$(stat -c %s sorted)" -le "$kept_bytes_max" ]; then gzip -1 <sorted >answer.gz; fi
+      said[$digest]="$(wc -l <sorted) $(sha256sum <sorted)"
     fi
-    first=no
-  done
-  rm -f answer.*.sorted
+    echo "$file ${said[$digest]}" >>answers.txt
+    rm "$file"
+  done < <(sha256sum answer.*)
+  rm -f sorted
 }
 
 if [ "$keeps_answers" = 1 ]; then

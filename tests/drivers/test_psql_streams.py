@@ -95,10 +95,13 @@ echo "$file: $PGPASSFILE $*" >>psql.said
 [ ! -e "late.$file" ] || sleep 0.3
 [ ! -e "absent.$file" ] || { echo "psql: error: connection refused" >&2; exit 2; }
 out=/dev/stdout
+play() {
+local file=$1 line
 while IFS= read -r line; do
   case $line in
     '\! '*) sh -c "${line#'\! '}";;
     '\timing on') ;;
+    '\i '*) play "${line#'\i '}";;
     '\o '*) out=${line#'\o '}; : >"$out";;
     '\o') out=/dev/stdout;;
     'SELECT wrong;') echo "psql:$file: ERROR:  refused"  >&2; exit 3;;
@@ -108,6 +111,8 @@ while IFS= read -r line; do
     *) echo "$file: $line" >>done; echo 5000 77;;
   esac
 done <"$file"
+}
+play "$file"
 """
 
 
@@ -302,6 +307,44 @@ def test_many_small_answers_are_kept_as_they_came(tmp_path: Path) -> None:
     assert psql_streams.kept_answers(tmp_path / "nowhere") == {}
 
 
+def test_streams_go_on_until_the_window_is_full_after_two_rounds_that_do_not_count(tmp_path: Path) -> None:
+    made = Streams([["SELECT short", COPY], ["SELECT short", COPY]], window_s=1)
+    assert Ran(tmp_path, made).status == 0
+    reading, timed = psql_streams.read(tmp_path, 4)
+    rounds = int(1200 / (100.25 + 12.345)) + 1
+    assert reading.details["rounds"] == rounds == 11
+    assert (reading.samples, reading.errors) == (4 * rounds, 0)
+    assert [one.number for one in timed] == [*range(1, 2 * rounds + 1)] * 2
+    assert reading.window_start_s is not None and reading.window_end_s is not None
+    window_s = reading.window_end_s - reading.window_start_s
+    assert window_s > 0.1 * rounds >= 1
+    assert reading.measurements["response_time_s"] == pytest.approx(window_s / rounds), "of one round"
+    assert reading.measurements["statement_time_s_max"] == 0.10025
+    found = psql_streams.answers(tmp_path)
+    assert len(found) == 2 * rounds and len(set(found)) == 1, "each that was measured, and none of those before"
+    assert psql_streams.kept_answer(tmp_path) == ["B\t1", "a\t3", "b\t2"]
+
+
+def test_one_that_fails_before_the_window_has_measured_nothing(tmp_path: Path) -> None:
+    made = Streams([["SELECT short"], ["SELECT wrong"]], on_failure="TRUNCATE t;\n", after=ENDS["after"], window_s=1)
+    ran = Ran(tmp_path, made)
+    undone(ran)
+    reading, timed = psql_streams.read(tmp_path, 2)
+    assert (reading.measurements, reading.errors, timed) == ({}, 2, [])
+
+
+def test_a_round_that_fills_the_window_is_not_done_a_second_time_before_it(tmp_path: Path) -> None:
+    ran = Ran(tmp_path, Streams([["SELECT short"] * 10, ["SELECT short"]], window_s=1))
+    assert (ran.status, ran.text("again.1.sql"), ran.text("rounds.txt")) == (0, "", "1\n")
+    assert psql_streams.read(tmp_path, 11)[0].samples == 11
+
+
+def test_many_rounds_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psql_streams, "ROUNDS_MAX", 3)
+    assert Ran(tmp_path, Streams([["SELECT short"]], window_s=60)).status == 0
+    assert psql_streams.read(tmp_path, 1)[0].samples == 3
+
+
 # Reading.
 
 
@@ -323,6 +366,14 @@ THREE = {
     "errors.2": "",
     "errors.10": "",
 }
+
+
+def test_an_error_of_a_round_is_told_by_the_line_of_its_own_file(tmp_path: Path) -> None:
+    said = {"rounds.txt": "2\n", "errors.1": "psql:rounds.1.sql:4: ERROR:  refused\n"}
+    times = {"clock.1": "1000.0\n", "times.1": "Time: 10.000 ms\nTime: 10.000 ms\n"}
+    reading, timed = psql_streams.read(write(tmp_path, said | times), 2)
+    assert [one.error for one in timed] == ["", "ERROR:  refused"]
+    assert (reading.samples, reading.errors) == (1, 3)
 
 
 def test_one_statement_s_time_is_psql_s_own(tmp_path: Path) -> None:

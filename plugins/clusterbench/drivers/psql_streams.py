@@ -3,6 +3,9 @@
 psql's own timing is the clock, as in the papers, on the host where the job runs. Every session is connected before the
 first statement starts, so connecting is in no response time. What a COPY … TO STDOUT gives goes to a file as it comes,
 so no answer is held in memory, and the answer that was measured is the one that is checked.
+
+Where a window of some seconds is asked for, the streams do their statements in rounds. How many is known after one or two
+that are not measured: nothing looks at the clock between two statements.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ OUTPUTS = (
     "clock.*",
     "times.*",
     "errors.*",
+    "rounds.txt",
     "answers.txt",
     "answer.gz",
     "answers.tar.gz",
@@ -41,7 +45,7 @@ OUTPUTS = (
 ANSWER_KEPT_BYTES_MAX = 64_000_000
 """Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
 
-# Response time: from the first stream's start to the last one's end.
+# Response time: from the first stream's start to the last one's end; of several rounds, the mean of one.
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "response_time_s": MeasurementKind("s", "Response time"),
     "statement_time_s_mean": MeasurementKind("s", "Mean time of a statement"),
@@ -51,6 +55,17 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
 
 
 STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True)
+WINDOW_S = Factor(
+    0,
+    "so long at least each stream goes on, where tables are warm, with the same statement, after it was done once or twice "
+    "without being measured; 0: each does it once, as in the papers",
+    minimum=0,
+    maximum=86_400,
+    rehearsed_least=1,
+    wording="{} s",
+    is_later=True,
+)
+ROUNDS_MAX = 1000
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,9 @@ class Streams:
     """A statement that fails ends neither its stream nor the others: what else fails is to be known, too."""
     keeps_answers: bool = False
     """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
+    window_s: int = 0
+    """Each stream does its statements again and again, in as many rounds as last so long, after one or two that are not
+    measured, but ``ROUNDS_MAX`` at most. 0: once, and nothing before."""
 
 
 def job(load: Streams, endpoint: Endpoint) -> Job:
@@ -82,8 +100,13 @@ def job(load: Streams, endpoint: Endpoint) -> Job:
         stop=int(not load.goes_on),
         keeps_answers=int(load.keeps_answers),
         kept_bytes_max=ANSWER_KEPT_BYTES_MAX,
+        window_s=load.window_s,
+        rounds_max=ROUNDS_MAX,
     )
-    files = {f"stream.{n}.sql": _script(n, statements) for n, statements in enumerate(load.streams, 1)}
+    script_of = _script_of_rounds if load.window_s else _script
+    files = {f"stream.{n}.sql": script_of(n, statements) for n, statements in enumerate(load.streams, 1)}
+    if load.window_s:
+        files |= {f"round.{n}.sql": _joined(_round(n, statements)) for n, statements in enumerate(load.streams, 1)}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
     files |= {"before.sh": f"{load.before}\n", "after.sh": f"{load.after}\n"}
     return Job(files, endpoint.secrets, command)
@@ -100,13 +123,42 @@ def _script(stream: int, statements: Sequence[str]) -> str:
     No process runs between two statements: one that looks at the clock would be a think time, and cost the driver more
     than a short statement does.
     """
-    lines = [f"\\! {{ : >connected.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <go", "\\timing on"]
+    begin = [f"\\! {{ : >connected.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <go", "\\timing on"]
+    return _joined([*begin, *_round(stream, statements), *_end(stream)])
+
+
+def _script_of_rounds(stream: int, statements: Sequence[str]) -> str:
+    """The same, with a round before. Whether it is done again, and what is measured, is in files that the job writes."""
+    return _joined([
+        f"\\! {{ : >connected.{stream}; read _; }} <go",
+        "\\timing on",
+        *_round(stream, statements),
+        "\\o",
+        f"\\! {{ : >once.{stream}; read _; }} <again",
+        f"\\i again.{stream}.sql",
+        "\\o",
+        f"\\! {{ : >warm.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <measured",
+        f"\\i rounds.{stream}.sql",
+        *_end(stream),
+    ])
+
+
+def _round(stream: int, statements: Sequence[str]) -> list[str]:
+    lines = []
     for number, statement in enumerate(statements, 1):
         lines += [
             f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
             statement if statement.startswith("\\") else f"{' '.join(statement.splitlines())};",
         ]
-    return "\n".join([*lines, "\\o", f"\\! exec date +%s.%N >>clock.{stream}", ""])
+    return lines
+
+
+def _end(stream: int) -> list[str]:
+    return ["\\o", f"\\! exec date +%s.%N >>clock.{stream}"]
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join([*lines, ""])
 
 
 @dataclass(frozen=True)
@@ -121,11 +173,14 @@ class Timed:
 
 
 def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
-    """Measurements, and every statement that was begun. ``expected`` were asked for; fewer well-ended are errors."""
-    timed = _timed(output)
+    """Measurements, and every statement that was begun. ``expected`` were asked for in one round; fewer well-ended are
+    errors."""
+    timed, rounds = _timed(output), _rounds(output)
+    expected *= rounds
     ended = [one for one in timed if not one.error]
     errors = "\n".join(filter(None, (_text(output, name).strip() for name in ("errors.*", "ended.txt"))))
     details: dict[str, object] = {"driver_errors": errors[-2000:], "session": session(output)}
+    details |= {"rounds": rounds} if rounds > 1 else {}
     if (output / "answers.txt").exists():
         details["answers"] = (output / "answers.txt").read_text().splitlines()
     if not ended:
@@ -134,7 +189,7 @@ def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
     times = [one.time_s for one in ended]
     measurements = {
         # One statement: psql's own time, as printed.
-        "response_time_s": times[0] if len(timed) == 1 else end_s - start_s,
+        "response_time_s": times[0] if len(timed) == 1 else (end_s - start_s) / rounds,
         "statement_time_s_mean": sum(times) / len(times),
         "statement_time_s_max": max(times),
     }
@@ -178,6 +233,11 @@ def kept_answers(output: Path) -> dict[tuple[int, int], list[str]]:
     return found
 
 
+def _rounds(output: Path) -> int:
+    """That were measured: 1 where none was asked for, or none came about."""
+    return int(_text(output, "rounds.txt") or 1)
+
+
 def _timed(output: Path) -> list[Timed]:
     found = []
     for path in output.glob("times.*"):
@@ -207,8 +267,10 @@ def _window(output: Path, timed: Sequence[Timed]) -> tuple[float, float]:
 def _errors(said: str) -> dict[int, str]:
     """Number of a statement -> what psql said first of its failure."""
     found: dict[int, str] = {}
-    for line, words in re.findall(r"^psql:[^\n]*?\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)", said, re.MULTILINE):
-        found.setdefault((int(line) - BEGIN_LINES) // LINES_PER_STATEMENT, words.strip())
+    pattern = r"^psql:[^\n]*?(stream|again|rounds)\.\d+\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)"
+    for file, line, words in re.findall(pattern, said, re.MULTILINE):
+        before = BEGIN_LINES if file == "stream" else 0
+        found.setdefault((int(line) - before) // LINES_PER_STATEMENT, words.strip())
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from clusterbench.base.records import TrialRecord
-from clusterbench.workloads import WARM
+from clusterbench.workloads import window_s as declared_s
 
 WANTED_S = 1.0
 """Of a window for which nothing is declared. In less, a host's telemetry has hardly a sample."""
@@ -30,9 +30,7 @@ def length_s(record: TrialRecord) -> float:
 
 def is_short(record: TrialRecord) -> bool:
     """Of a trial that has a number. What is declared (``window_s``) holds where the caches stay as they are."""
-    levels = record.trial.levels
-    declared = float(levels.get("window_s") or 0) if levels.get("cache", WARM[0]) in WARM else 0.0
-    return length_s(record) < TOLERANCE * (declared or WANTED_S)
+    return length_s(record) < TOLERANCE * (declared_s(record.trial.levels) or WANTED_S)
 
 
 def measured_share(records: Sequence[TrialRecord]) -> float | None:

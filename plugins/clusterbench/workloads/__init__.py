@@ -49,6 +49,12 @@ COMPRESSION = Factor(
 OPTIMIZER = Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca"))
 
 
+def window_s(levels: Mapping[str, Level]) -> int:
+    """How long is measured at least; 0 where how much is done is what is asked for: after a cache was emptied each lookup
+    and each scan makes it less so."""
+    return int(levels.get("window_s", 0)) if levels.get("cache", WARM[0]) in WARM else 0
+
+
 def settings_chosen(factors: Mapping[str, Factor], levels: Mapping[str, Level]) -> dict[str, str]:
     """Setting -> value, of the factors that are settings and whose level is not to leave it as it is."""
     return {f.setting: str(levels[name]) for name, f in factors.items() if f.setting and levels[name] != AS_SET}

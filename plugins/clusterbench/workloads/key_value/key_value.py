@@ -24,7 +24,6 @@ from clusterbench.workloads import (
     COMPRESSION,
     OPTIMIZER,
     STORAGE,
-    WARM,
     cache_not_applicable,
     fallen_back,
     generation,
@@ -34,6 +33,7 @@ from clusterbench.workloads import (
     settings_chosen,
     settings_not_applicable,
     storage_not_applicable,
+    window_s,
 )
 from clusterbench.workloads.needs import LOG_LINE_BYTES, PAGE_BYTES, Needs
 
@@ -243,16 +243,16 @@ class KeyValue(KeyValueData):
         10 GB/s scanned from memory, 10 s for the state of the caches."""
         lookups = int(levels["clients"]) * int(levels["lookups_per_client"])
         if rate_per_s := _rate_per_s(levels):
-            return 5 + max(_window_s(levels), lookups / rate_per_s) + (10 if levels["cache"] != "warm" else 0)
+            return 5 + max(window_s(levels), lookups / rate_per_s) + (10 if levels["cache"] != "warm" else 0)
         if levels["access"] == "scan":
-            return 5 + max(_window_s(levels), lookups * int(levels["rows"]) * ROW_BYTES / 10e9)
+            return 5 + max(window_s(levels), lookups * int(levels["rows"]) * ROW_BYTES / 10e9)
         each_s = 1e-4 + (5e-3 if levels["session"] == "per_lookup" else 0)
-        return 5 + max(_window_s(levels), lookups * each_s) + (10 if levels["cache"] != "warm" else 0)
+        return 5 + max(window_s(levels), lookups * each_s) + (10 if levels["cache"] != "warm" else 0)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         clients, each = int(levels["clients"]), int(levels["lookups_per_client"])
         table_bytes = self.dataset(levels, seed).bytes_expected
-        log_bytes = (clients * each + _window_s(levels) * LOOKUPS_PER_S_MAX) * LOG_LINE_BYTES
+        log_bytes = (clients * each + window_s(levels) * LOOKUPS_PER_S_MAX) * LOG_LINE_BYTES
         by_scan = levels["access"] == "scan"
         return Needs(
             sessions=clients,
@@ -299,7 +299,7 @@ class KeyValue(KeyValueData):
             reconnect=trial.levels["session"] == "per_lookup",
             seed=trial.seed + trial.repetition,
             rate_per_s=_rate_per_s(trial.levels),
-            window_s=_window_s(trial.levels),
+            window_s=window_s(trial.levels),
             variables={"prepared": 0},
             answers=self._answers(trial),
         )
@@ -307,7 +307,7 @@ class KeyValue(KeyValueData):
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  it knows
         lookups = int(trial.levels["clients"]) * int(trial.levels["lookups_per_client"])
-        is_fixed, rate_per_s = not _window_s(trial.levels), _rate_per_s(trial.levels)
+        is_fixed, rate_per_s = not window_s(trial.levels), _rate_per_s(trial.levels)
         reading = pgbench.read(output, lookups, is_fixed=is_fixed, rate_per_s=rate_per_s)
         keys = _keys(trial, int(trial.levels["answers_checked"]))
         wrong = wrong_answers(output / "answers.txt", keys, trial.seed)
@@ -341,11 +341,6 @@ class KeyValue(KeyValueData):
             return "".join(f"{self._lookup(trial, str(key))};\n" for key in keys)
         prepare = self._prepare(trial) + ";\n"
         return "BEGIN;\n" + prepare + "".join(f"EXECUTE lookup({key});\n" for key in keys) + "COMMIT;\n"
-
-
-def _window_s(levels: Mapping[str, Level]) -> int:
-    """0 where the number of lookups is what is measured: after a cache was emptied each of them makes it less so."""
-    return int(levels.get("window_s", 0)) if levels["cache"] in WARM else 0
 
 
 def _rate_per_s(levels: Mapping[str, Level]) -> float:

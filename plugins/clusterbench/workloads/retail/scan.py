@@ -33,6 +33,7 @@ from clusterbench.workloads import (
     settings_chosen,
     settings_not_applicable,
     storage_not_applicable,
+    window_s,
 )
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.retail import order_lineitems
@@ -64,6 +65,7 @@ class RetailScan:
         "optimizer": replace(OPTIMIZER, is_later=True),
         "streams": psql_streams.STREAMS,
         "cache": CACHE,
+        "window_s": psql_streams.WINDOW_S,
         "work_mem": Factor(
             AS_SET,
             "memory for one sort or hash (PostgreSQL)",
@@ -132,7 +134,8 @@ class RetailScan:
         if int(levels["rows"]) >= order_lineitems.PAPER_ROWS_MIN:
             return 60 + streams * read / PAPER_SCAN_BYTES_PER_S
         cold = 10 + read / SCAN_BYTES_PER_S if levels["cache"] == "cold" else 0
-        return 6 + cold + streams * read / (10 * SCAN_BYTES_PER_S)
+        once = streams * read / (10 * SCAN_BYTES_PER_S)
+        return 6 + cold + (2 * max(once, window_s(levels)) if window_s(levels) else once)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         dataset = self.dataset(levels, seed)
@@ -162,7 +165,7 @@ class RetailScan:
 
     def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]
-        load = psql_streams.Streams([each] * int(trial.levels["streams"]))
+        load = psql_streams.Streams([each] * int(trial.levels["streams"]), window_s=window_s(trial.levels))
         return psql_streams.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
@@ -172,7 +175,7 @@ class RetailScan:
             return reading
         seconds = reading.measurements["response_time_s"]
         rate = {"throughput_rows_per_s": self._rows_read(trial.levels) * count / seconds} if seconds else {}
-        wrong = wrong_answer(output, count, expected) if not reading.errors else None
+        wrong = wrong_answer(output, reading.samples, expected) if not reading.errors else None
         answered = {"answer": answer_of(output)} if wrong is None else {}
         return replace(
             reading,
@@ -196,7 +199,7 @@ def answer_of(output: Path) -> dict[str, Any]:
 
 
 def wrong_answer(output: Path, count: int, expected: Mapping[str, Any]) -> str | None:
-    """What is wrong with the answers that the ``count`` streams were measured with, or None."""
+    """What is wrong with the ``count`` answers that were measured, of all streams and rounds, or None."""
     found = psql_streams.answers(output)
     if len(found) != count:
         return f"answers to be checked: {count}, found: {len(found)}"
