@@ -12,6 +12,7 @@ from clusterbench.airflow.ui import over_time
 from clusterbench.cli import main, regressions
 from clusterbench.history import database, series_changes
 from clusterbench.history.change_test import Change
+from clusterbench.history.changes import ReportedChange
 from clusterbench.history.series_changes import SeriesChange
 from clusterbench.spec import Experiment, Regression
 from clusterbench.spec.catalog import Catalog
@@ -171,3 +172,62 @@ def test_how_many_runs_a_page_shows_changes_no_verdict(db: database.Database, fi
     assert [len(page.points) for page in pages] == [4, 26, WEEKS]
     assert {page.change for page in pages} == {slower.change}
     assert [len(page.change_points) for page in pages] == [0, 1, 1]
+
+
+# What a cell's time is made of.
+
+STATEMENTS = """
+INSERT INTO result_measurements
+SELECT series, format('q%%s_s', lpad(n::text, 2, '0')), run, 's', 'lower', false, 3,
+    median * (1 + sin(run * 7 + n) / 200) / 5
+        * (CASE WHEN n = %(slower)s AND started_at >= %(since)s THEN %(times)s ELSE 1 END),
+    1, NULL, NULL, '{}'
+FROM result_measurements JOIN runs USING (run), generate_series(1, 5) AS n
+WHERE series = %(series)s AND measurement = 'latency_ms_mean'"""
+FOLLOWED = """
+INSERT INTO series_measurements
+SELECT DISTINCT ON (series, measurement) series, measurement, unit, better, false, 'x', started_at, run_id
+FROM result_measurements JOIN runs USING (run) WHERE series = %(series)s AND unit = 's' AND measurement ~ '^q[0-9]'
+ORDER BY series, measurement, started_at DESC"""
+
+
+def with_statements(db: database.Database, series: int, slower: int, times: float, weeks: int) -> None:
+    """Five queries of equal times, of which one is slower in the last so many weeks."""
+    given = {"series": series, "slower": slower, "times": times, "since": SYNTHETIC.started_at(WEEKS - weeks, 0)}
+    db.execute(STATEMENTS, given)
+    db.execute(FOLLOWED, given)
+
+
+def test_a_query_three_times_slower_does_not_hide_in_a_total(db: database.Database, filled: History) -> None:
+    before = of(db, filled.catalog)
+    cell = before["lab_db1", 1, "latency_ms_mean"]
+    assert cell.change.state == "no_change"
+    with_statements(db, cell.series.id, slower=3, times=3.0, weeks=4)
+    found = of(db, filled.catalog)
+    (told,) = (one for key, one in found.items() if key not in before)
+    assert (told.series.measurement, told.change.state) == ("q03_s", "regression")
+    assert told.change.change_percent == pytest.approx(200, rel=0.1)
+    assert told.parts == ()
+    assert {key: found[key].change.state for key in before} == {key: one.change.state for key, one in before.items()}
+
+
+def test_of_what_got_slower_the_query_is_named_that_it_is_made_of(db: database.Database, filled: History) -> None:
+    before = of(db, filled.catalog)
+    cell = before["lab_db1", 2, "latency_ms_mean"]
+    assert (cell.change.state, cell.parts, cell.explanation) == ("regression", (), "")
+    with_statements(db, cell.series.id, slower=5, times=1.5, weeks=WEEKS // 4)
+    found = of(db, filled.catalog)
+    assert found.keys() == before.keys(), "what the whole tells is not told of each statement again"
+    slower = found["lab_db1", 2, "latency_ms_mean"]
+    assert slower.parts[0].measurement == "q05_s"
+    assert "query 5 is" in slower.explanation and "of the difference" in slower.explanation
+    assert SeriesChange.from_json(json.loads(json.dumps(slower.as_json()))) == slower
+    said = ReportedChange.of(slower.as_json()).line
+    assert said.endswith(f" Q{slower.explanation[1:]}."), said
+
+
+def test_changes_of_weeks_before_there_were_statements_are_read(db: database.Database, filled: History) -> None:
+    entry = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"].as_json()
+    old = {name: value for name, value in entry.items() if name not in {"parts", "explanation"}}
+    assert SeriesChange.from_json(old).as_json() == entry
+    assert ReportedChange.of(old) == ReportedChange.of(entry)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -619,3 +619,30 @@ def test_report_says_that_platforms_are_alike_or_that_nobody_knows(runs: tuple[P
     assert "facts are the same" in text_of(render_report(archive_in(runs[0]), CATALOG))
     shutil.rmtree(runs[0] / "platforms" / "lab_db2")
     assert "no facts were read of the hosts of lab_db2" in text_of(render_report(archive_in(runs[0]), CATALOG))
+
+
+def test_a_difference_is_told_by_the_statements_that_it_is_made_of(
+    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    def with_queries(times: Mapping[str, float]) -> Callable[[dict[str, Any]], object]:
+        def change(result: dict[str, Any]) -> None:
+            whole = next(iter(result["measurements"].values()))
+            factor = sum(times.values()) / len(times)
+            for name, value in times.items():
+                values = [value, 1.01 * value, 0.99 * value]
+                summary = {"unit": "s", "n": 3, "median": value, "best": value, "interval_95": None, "values": values}
+                result["measurements"][name] = summary
+            for key in ("median", "best"):
+                whole[key] *= factor
+            whole["values"] = [factor * value for value in whole["values"]]
+
+        return change
+
+    results(runs[0], with_queries({"q01_s": 1.0, "q02_s": 1.0, "q03_s": 1.0}))
+    results(runs[1], with_queries({"q01_s": 1.0, "q02_s": 4.0, "q03_s": 1.6}))
+    (pair, *_) = compared(runs).pairs
+    assert set(pair.made_of.values()) == {"query 2 is 83\u202f% of the difference"}
+    assert pair.as_json()["made_of"] == dict(pair.made_of)
+    said = printed(runs, capsys, monkeypatch)
+    assert "query 2 is 83\u202f% of the difference" in said
+    assert "q02_s" not in said, "each statement is in the JSON, and with --all"

@@ -16,6 +16,10 @@ class MeasurementKind:
     unit: str
     title: str
     better: Better = "lower"
+    statement: str = ""
+    """Of which statement, transaction or phase it is the time, where a trial has several: "query 64"."""
+    weight: float = 1.0
+    """How often that runs beside the others: times by weights add up to what the trial is made of."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ psql's own timing is the clock, as in the papers, on the host where the job runs
 first statement starts, so connecting is in no response time. What a COPY … TO STDOUT gives goes to a file as it comes,
 so no answer is held in memory, and the answer that was measured is the one that is checked.
 
-Where a window of some seconds is asked for, the streams do their statements in rounds. How many is known after one or two
-that are not measured: nothing looks at the clock between two statements.
+Where a window of some seconds is asked for, the streams do their statements in rounds. How many is known after one or
+two that are not measured: nothing looks at the clock between two statements.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
 STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True)
 WINDOW_S = Factor(
     0,
-    "so long at least each stream goes on, where tables are warm, with the same statement, after it was done once or twice "
-    "without being measured; 0: each does it once, as in the papers",
+    "so long at least each stream goes on, where tables are warm, with the same statement, after it was done once or "
+    "twice without being measured; 0: each does it once, as in the papers",
     minimum=0,
     maximum=86_400,
     rehearsed_least=1,
@@ -128,19 +128,21 @@ def _script(stream: int, statements: Sequence[str]) -> str:
 
 
 def _script_of_rounds(stream: int, statements: Sequence[str]) -> str:
-    """The same, with a round before. Whether it is done again, and what is measured, is in files that the job writes."""
-    return _joined([
-        f"\\! {{ : >connected.{stream}; read _; }} <go",
-        "\\timing on",
-        *_round(stream, statements),
-        "\\o",
-        f"\\! {{ : >once.{stream}; read _; }} <again",
-        f"\\i again.{stream}.sql",
-        "\\o",
-        f"\\! {{ : >warm.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <measured",
-        f"\\i rounds.{stream}.sql",
-        *_end(stream),
-    ])
+    """The same, with a round before. If that is repeated, and what is measured, is in files that the job writes."""
+    return _joined(
+        [
+            f"\\! {{ : >connected.{stream}; read _; }} <go",
+            "\\timing on",
+            *_round(stream, statements),
+            "\\o",
+            f"\\! {{ : >once.{stream}; read _; }} <again",
+            f"\\i again.{stream}.sql",
+            "\\o",
+            f"\\! {{ : >warm.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <measured",
+            f"\\i rounds.{stream}.sql",
+            *_end(stream),
+        ]
+    )
 
 
 def _round(stream: int, statements: Sequence[str]) -> list[str]:

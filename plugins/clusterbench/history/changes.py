@@ -37,6 +37,8 @@ class ReportedChange:
     """The first run of the new level; empty where there is none."""
     facts: tuple[str, ...]
     """That changed at that run, a line each."""
+    explanation: str = ""
+    """Which statements the change is made of."""
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> ReportedChange:
@@ -48,6 +50,7 @@ class ReportedChange:
             says=change["says"],
             at_run_id=change["at_run_id"] or "",
             facts=tuple(f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}" for one in entry["differences"]),
+            explanation=str(entry.get("explanation") or ""),
         )
 
     @property
@@ -57,7 +60,9 @@ class ReportedChange:
 
     @property
     def line(self) -> str:
-        return f"{self.where}: {self.says}"
+        return f"{self.where}: {self.says}" + (
+            f" {self.explanation[:1].upper()}{self.explanation[1:]}." if self.explanation else ""
+        )
 
     @property
     def series_id(self) -> str:

@@ -208,6 +208,12 @@ def series(  # noqa: PLR0917  (each narrows down, and all are given by name)
     return [Series(*[*row[:6], _in_order(row[6]), *row[7:]]) for row in found]
 
 
+def measured_in(db: Database, series_id: int) -> list[Series]:
+    """All that was ever measured in a cell, whether it is drawn or not."""
+    query = " ".join([SERIES, "WHERE series = %s", IN_THEIR_ORDER])
+    return [Series(*[*row[:6], _in_order(row[6]), *row[7:]]) for row in db.execute(query, [series_id])]
+
+
 def points(db: Database, series_id: int, measurement: str, limit: int = 260) -> list[Point]:
     """The newest ``limit``, in order of time."""
     (found,) = _points(db, [(series_id, measurement)], {}, None, limit)

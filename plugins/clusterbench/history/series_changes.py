@@ -1,14 +1,17 @@
-"""The results of some runs, each against its series so far, and which facts changed where its level did."""
+"""The results of some runs, each against its series so far; and where a level changed, which facts did, and what of.
+
+The time of one statement of many is a result, too. Where the whole changed alike, it is told as a part of that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from clusterbench.base.errors import SpecError
-from clusterbench.history import drift, read
+from clusterbench.history import drift, made_of, read
 from clusterbench.history.change_test import (
     CHANGED,
     WINDOW,
@@ -22,6 +25,7 @@ from clusterbench.history.change_test import (
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.results.facts_compared import Difference, Side, differences
+from clusterbench.results.statements import TOLD_MAX, Part, explanation, is_statement
 from clusterbench.spec import Regression
 from clusterbench.spec.catalog import Catalog
 
@@ -33,12 +37,17 @@ FACTS_NEAR = 2
 
 @dataclass(frozen=True)
 class SeriesChange:
-    """``differences``: of the platform's facts, in the run ``facts_run_id``, at or near the first of the new level."""
+    """``differences``: of the platform's facts, in the run ``facts_run_id``, at or near the first of the new level.
+
+    ``parts``: the statements that explain most of the change; ``explanation`` is of all of them, in words.
+    """
 
     series: Series
     change: Change
     differences: tuple[Difference, ...] = ()
     facts_run_id: str | None = None
+    parts: tuple[Part, ...] = ()
+    explanation: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -46,12 +55,16 @@ class SeriesChange:
             "change": self.change.as_json(),
             "differences": [asdict(one) for one in self.differences],
             "facts_run_id": self.facts_run_id,
+            "parts": [part.as_json() for part in self.parts],
+            "explanation": self.explanation,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SeriesChange:
         found = tuple(Difference(**one) for one in data["differences"])
-        return cls(Series(**data["series"]), Change.from_json(data["change"]), found, data["facts_run_id"])
+        parts = tuple(Part(**one) for one in data.get("parts") or ())  # weeks before had none
+        said = str(data.get("explanation") or "")
+        return cls(Series(**data["series"]), Change.from_json(data["change"]), found, data["facts_run_id"], parts, said)
 
 
 def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[SeriesChange]:
@@ -60,24 +73,59 @@ def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[
 
 
 def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[SeriesChange]:
-    """What was followed in any of these runs. A verdict is one among those on all their series (``among``)."""
-    judged, changes, facts = [], [], _Facts(db, {}, {})
-    for run in runs:
-        for series, points, change in _changes_of_run(db, catalog, run):
-            changes.append(change)
-            judged.append((series, _nearest_facts(points, change.at_run_id)))
-    found = []
-    for (series, changed), change in zip(judged, control_false_discoveries(changes), strict=True):
-        if changed and change.state in (*CHANGED, "no_number"):
-            before, after = changed
-            differing = facts.differences(before.fact_set, after.fact_set)
-            found.append(SeriesChange(series, change, differing, after.run_id))
-        else:
-            found.append(SeriesChange(series, change))
-    return found
+    """What was followed in any of these runs. A verdict is one among those on all their series (``among``).
+
+    Statements are a family of their own: a hundred times as many would hide what changed of the whole.
+    """
+    judged = [one for run in runs for one in _changes_of_run(db, catalog, run)]
+    whole = _controlled([one for one in judged if one.is_drawn])
+    of_statements = _controlled([one for one in judged if not one.is_drawn])
+    facts = _Facts(db, {}, {})
+    return [_told(db, one, facts) for one in [*whole, *_news(of_statements, whole)]]
 
 
-def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tuple[Series, list[Point], Change]]:
+@dataclass(frozen=True)
+class _Judged:
+    """``levels``: of a change the runs on both sides; ``facts``: the two points between which facts changed."""
+
+    series: Series
+    change: Change
+    is_drawn: bool
+    until: datetime
+    levels: made_of.RUNS
+    facts: tuple[Point, Point] | None
+
+
+def _controlled(found: Sequence[_Judged]) -> list[_Judged]:
+    changes = control_false_discoveries([one.change for one in found])
+    return [replace(one, change=change) for one, change in zip(found, changes, strict=True)]
+
+
+def _news(of_statements: Sequence[_Judged], whole: Sequence[_Judged]) -> Iterator[_Judged]:
+    """Statements that changed where the whole did not likewise, of which they are a part."""
+    told = {(one.series.id, one.change.state) for one in whole}
+    for one in of_statements:
+        if one.change.state in (*CHANGED, "no_number") and (one.series.id, one.change.state) not in told:
+            yield one
+
+
+def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
+    if one.change.state not in (*CHANGED, "no_number"):
+        return SeriesChange(one.series, one.change)
+    differing = facts.differences(one.facts[0].fact_set, one.facts[1].fact_set) if one.facts else ()
+    parts = made_of.parts_of(db, one.series.id, one.levels, one.until) if all(one.levels) else []
+    is_whole = not is_statement(one.series.measurement)
+    return SeriesChange(
+        one.series,
+        one.change,
+        differing,
+        one.facts[1].run_id if one.facts else None,
+        tuple(parts[:TOLD_MAX]) if is_whole else (),
+        explanation(parts) if is_whole else "",
+    )
+
+
+def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Judged]:
     try:
         experiment = catalog.experiment(run.experiment)
     except SpecError:
@@ -87,14 +135,16 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[tup
         return experiment.regression_of(sweep) if experiment else Regression()
 
     accepted = read.baselines_of(db, run.experiment)
-    followed = _followed(db, run, policy_of)
-    at = run.started_at
+    drawn, statements = _followed(db, run, policy_of)
+    followed, at = [*drawn, *statements], run.started_at
     alike = {name: alikeness(db, run.experiment, run.scale, name, at) for name in {one.platform for one in followed}}
-    for series, points in read.points_of_many(db, followed, run.started_at, POINTS):
+    for number, (series, points) in enumerate(read.points_of_many(db, followed, at, POINTS)):
         if points:
             baseline = baseline_of(accepted.get((series.id, series.measurement), ()), points)
             policy = Policy.of(policy_of(series.sweep), alike[series.platform])
-            yield series, points, detect_change(points, series.better, policy, baseline)
+            change = detect_change(points, series.better, policy, baseline)
+            levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
+            yield _Judged(series, change, number < len(drawn), at, levels, _nearest_facts(points, change.at_run_id))
 
 
 def alikeness(db: Database, experiment: str, scale: str, platform: str, until: datetime) -> float:
@@ -105,15 +155,18 @@ def alikeness(db: Database, experiment: str, scale: str, platform: str, until: d
     return drift.alikeness([values for values in logs if len(values)])
 
 
-def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression]) -> list[Series]:
-    """What the report draws, but for sweeps of which it is said what is followed."""
-    drawn = read.series(db, run.experiment, run.scale, run_id=run.run_id)
-    named = {sweep: policy_of(sweep).measurements for sweep in {one.sweep for one in drawn}}
-    found = [one for one in drawn if not named[one.sweep]]
-    if len(found) < len(drawn):
-        everything = read.series(db, run.experiment, run.scale, run_id=run.run_id, plotted_only=False)
-        found += [one for one in everything if one.measurement in named.get(one.sweep, ())]
-    return found
+def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression]) -> tuple[list[Series], list[Series]]:
+    """What the report draws, or what a sweep says is followed instead; and the statements of the others."""
+    everything = read.series(db, run.experiment, run.scale, run_id=run.run_id, plotted_only=False)
+    named = {sweep: policy_of(sweep).measurements for sweep in {one.sweep for one in everything}}
+    shown = {(one.id, one.measurement) for one in read.series(db, run.experiment, run.scale, run_id=run.run_id)}
+    drawn, statements = [], []
+    for one in everything:
+        if one.measurement in named[one.sweep] or (not named[one.sweep] and (one.id, one.measurement) in shown):
+            drawn.append(one)
+        elif not named[one.sweep] and is_statement(one.measurement):
+            statements.append(one)
+    return drawn, statements
 
 
 def _nearest_facts(points: Sequence[Point], at_run_id: str | None) -> tuple[Point, Point] | None:

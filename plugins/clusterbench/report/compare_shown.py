@@ -13,7 +13,7 @@ from clusterbench.results.compare import Comparison, Pair
 from clusterbench.results.compare_cells import ComparedCell
 from clusterbench.results.compare_published import PublishedCell, PublishedComparison
 from clusterbench.results.facts_compared import Difference
-from clusterbench.results.judgement import Ratio
+from clusterbench.results.judgement import NOTHING_SHOWN, Ratio
 from clusterbench.results.statistics import Summary
 
 LINES_MAX = 60
@@ -126,6 +126,10 @@ def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -
         before = cell.label
     if kept:
         console.print(table, highlight=False)
+    different = {cell.label for cell in kept if cell.judgement.word not in NOTHING_SHOWN}
+    for label, said in pair.made_of.items():
+        if label in different:
+            _print_plain(console, f"{label}: {said}.")
     if len(kept) < len(lines):
         left_out = plural(len(lines) - len(kept), "line")
         console.print(

@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.results.between_runs import HISTORY_MIN
-from clusterbench.results.compare_cells import Asked, ComparedCell, Histories, at_once, cells_of
+from clusterbench.results.compare_cells import Asked, ComparedCell, Histories, at_once, cells_of, made_of
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Difference, Side, count_of_facts, differences, of_texts
 from clusterbench.results.judgement import say_deciding
@@ -58,6 +58,8 @@ class Pair:
     durability: tuple[str, str] = ("", "")
     """How either traded durability away; empty where it did not, or where that is not known."""
     names: tuple[str, str] = ("A", "B")
+    made_of: Mapping[str, str] = field(default_factory=dict)
+    """By label of a cell of several statements: which of them the difference is made of, in words."""
 
     @property
     def deciding(self) -> str:
@@ -69,6 +71,7 @@ class Pair:
             **{name: getattr(self, name) for name in ("a", "b", "names", "facts", "hosts", "deciding", "durability")},
             "differences": [asdict(one) for one in self.differences],
             "declared": [asdict(one) for one in self.declared],
+            "made_of": dict(self.made_of),
             "cells": [cell.as_json() for cell in self.cells],
         }
 
@@ -200,6 +203,7 @@ def _pair(
     kept = (_kept(runs_a, name_a), _kept(runs_b, name_b))
     refused = next(filter(None, (_other_choices(a, run) for run in (*runs_a[1:], *runs_b))), "")
     asked = Asked((name_a, name_b), names, refused or _not_durable(kept, names), histories)
+    cells = cells_of([run.results_on(name_a) for run in runs_a], [run.results_on(name_b) for run in runs_b], asked)
     return Pair(
         name_a,
         name_b,
@@ -207,9 +211,10 @@ def _pair(
         (len(side_a.hosts), len(side_b.hosts)),
         differences(side_a, side_b),
         of_texts(a.declared.get(name_a, {}), b.declared.get(name_b, {}), "platform file"),
-        cells_of([run.results_on(name_a) for run in runs_a], [run.results_on(name_b) for run in runs_b], asked),
+        cells,
         kept,
         names,
+        made_of(cells),
     )
 
 

@@ -12,6 +12,7 @@ from clusterbench.base.measurements import Better
 from clusterbench.results import between_runs
 from clusterbench.results.between_runs import Between, Spread
 from clusterbench.results.judgement import NOTHING_SHOWN, Judgement, Ratio, chance, compare_runs, compare_two
+from clusterbench.results.statements import explanation, is_statement, parts
 from clusterbench.results.statistics import Result, Summary, p_value, summarise
 from clusterbench.results.utilisation import refusal
 from clusterbench.workloads import measurement_kinds
@@ -131,6 +132,17 @@ def cells_of(a: Sequence[Sequence[Result]], b: Sequence[Sequence[Result]], asked
         twice = bool((not of_b and of_a[0].label in labels_b) or (not of_a and of_b[0].label in labels_a))
         found += _of_cell(key, of_a, of_b, asked, twice=twice)
     return found
+
+
+def made_of(cells: Sequence[ComparedCell]) -> dict[str, str]:
+    """By label of a cell of several statements that are compared: which of them the difference is made of."""
+    sides: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
+    for cell in cells:
+        if is_statement(cell.measurement) and not cell.refused:
+            both = sides.setdefault(cell.label, ({}, {}))
+            for side, summary in zip(both, (cell.a, cell.b), strict=True):
+                side.update({cell.measurement: summary.median} if summary else {})
+    return {label: said for label, both in sides.items() if len(both[0]) > 1 and (said := explanation(parts(*both)))}
 
 
 def _by_key(runs: Sequence[Sequence[Result]]) -> dict[str, list[Result]]:

@@ -50,8 +50,8 @@ OPTIMIZER = Factor("planner", "planner, or ORCA where the engine has it", choice
 
 
 def window_s(levels: Mapping[str, Level]) -> int:
-    """How long is measured at least; 0 where how much is done is what is asked for: after a cache was emptied each lookup
-    and each scan makes it less so."""
+    """How long is measured at least; 0 where the amount of work is what is asked for: after a cache was emptied, each
+    lookup and each scan fills it."""
     return int(levels.get("window_s", 0)) if levels.get("cache", WARM[0]) in WARM else 0
 
 

@@ -14,6 +14,7 @@ from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow
 from clusterbench.results.compare import Comparison, Pair, compare
 from clusterbench.results.compare_cells import ComparedCell
+from clusterbench.results.judgement import NOTHING_SHOWN
 
 RUNS_OFFERED = 300
 """To choose from: five years of weeks, and some by the button."""
@@ -24,8 +25,11 @@ NOTHING = "no difference shown"
 
 @dataclass(frozen=True)
 class Shown:
+    """``made_of``: which statements a shown difference is made of."""
+
     cell: ComparedCell
     title: str
+    made_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,15 @@ def _shown(pair: Pair, experiment: str) -> PairShown:
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.judgement.word] = counts.get(cell.judgement.word, 0) + 1
-    shown = [Shown(cell, title(experiment, cell.sweep, cell.measurement)) for cell in cells[:CELLS_SHOWN]]
+    shown = [
+        Shown(cell, title(experiment, cell.sweep, cell.measurement), _made_of(pair, cell))
+        for cell in cells[:CELLS_SHOWN]
+    ]
     return PairShown(pair, shown, sorted(counts.items(), key=lambda one: -one[1]), len(cells) - len(shown))
+
+
+def _made_of(pair: Pair, cell: ComparedCell) -> str:
+    return "" if cell.judgement.word in NOTHING_SHOWN else pair.made_of.get(cell.label, "")
 
 
 def _how_different(cell: ComparedCell) -> tuple[bool, bool, float]:

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
 from clusterbench.airflow.ui.page_request import NotShown
-from clusterbench.history import overview, read
-from clusterbench.history.change_test import Change, ChangePoint, Policy, baseline_of, change_points, detect_change
+from clusterbench.history import made_of, overview, read
+from clusterbench.history.change_test import (
+    CHANGED,
+    Change,
+    ChangePoint,
+    Policy,
+    baseline_of,
+    change_points,
+    detect_change,
+)
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.history.series_changes import POINTS, alikeness
 from clusterbench.report import addresses
 from clusterbench.report.time_series import Break, Figure, history_figure
 from clusterbench.results.facts_compared import Difference, Side, differences
+from clusterbench.results.statements import Part, explanation
 
 RUNS = (26, 52, 104, 260)
 """Half a year, a year, two, five, where there is a run a week."""
+EARLIER = 10
+"""Runs that the newest is compared with statement by statement, where no change says which."""
 FACTS_MAX = 40
 """Changes of facts that are shown: the newest. Where they change at each run, nobody reads them all."""
 
@@ -33,6 +44,20 @@ class FactsChanged:
     number: int
     point: Point
     differences: list[Difference]
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """Statements of the cell, on both sides: levels of a change, or the newest run beside some before it.
+
+    ``links``: from a measurement to its series. ``runs``: how many are on either side.
+    """
+
+    parts: list[Part]
+    links: Mapping[str, Series]
+    runs: tuple[int, int]
+    is_of_change: bool
+    explanation: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +76,7 @@ class Page:
     baselines: list[Baseline]
     figure: Figure | None
     policy: Policy
+    made_of: MadeOf | None = None
 
 
 @dataclass(frozen=True)
@@ -90,12 +116,13 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
     weekly = _weekly_verdict(db, series, judged, accepted)
     facts = _facts_changed(db, points)
+    change = Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline)
     return Page(
         series,
         title_of(series),
         points,
         runs,
-        Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline),
+        change,
         weekly,
         found,
         facts,
@@ -108,7 +135,21 @@ def gather(db: Database, series: Series, runs: int) -> Page:
             {one.from_run_id: one.accepted_by for one in accepted},
         ),
         policy,
+        _made_of(db, series, judged, change),
     )
+
+
+def _made_of(db: Database, series: Series, points: Sequence[Point], change: Change) -> MadeOf | None:
+    """None of a cell of one statement, or that has no two runs."""
+    is_of_change = change.state in CHANGED
+    runs = made_of.levels_of(points, change) if is_of_change else made_of.newest_beside_earlier(points, EARLIER)
+    if not all(runs):
+        return None
+    found = made_of.parts_of(db, series.id, runs, points[-1].started_at)
+    if not found:
+        return None
+    links = made_of.series_by_measurement(db, series.id)
+    return MadeOf(found, links, (len(runs[0]), len(runs[1])), is_of_change, explanation(found))
 
 
 def _policy(db: Database, series: Series, judged: Sequence[Point]) -> Policy:

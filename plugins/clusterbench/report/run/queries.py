@@ -13,6 +13,7 @@ from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import without_sweep
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
+from clusterbench.workloads import Workload
 
 WORDS_MAX = 300
 """Of an error: its beginning says what it is."""
@@ -44,6 +45,12 @@ class QueryTable:
     errors: list[QueryError]
     fixed: str
     """Which queries had the same parameters in all streams, and why, in one sentence."""
+
+
+def is_of_a_query(workload: Workload | None, measurement: str) -> bool:
+    """Whether it stands in ``query_tables``, and would only make other tables wide."""
+    kind = workload.measurements.get(measurement) if workload else None
+    return bool(kind and kind.statement.startswith("query "))
 
 
 def query_tables(run: Gathered, view: SweepView) -> list[QueryTable]:

@@ -10,6 +10,7 @@ from clusterbench.base.words import ABSENT, share, size, without_sweep
 from clusterbench.hosts.resource_use import MEASUREMENTS
 from clusterbench.report.run.cell_words import state_of
 from clusterbench.report.run.per_type import is_of_a_type, types_of
+from clusterbench.report.run.queries import is_of_a_query
 from clusterbench.results.gather import Gathered, workload_or_none
 from clusterbench.workloads import Workload
 
@@ -77,7 +78,7 @@ def has_own_section(workload: Workload | None, measurement: str) -> bool:
     """What the report shows by type or as the system's side; in a line of everything it would be far too wide."""
     if types_of(workload) and measurement in MEASUREMENTS:
         return True
-    return is_of_a_type(workload, measurement)
+    return is_of_a_type(workload, measurement) or is_of_a_query(workload, measurement)
 
 
 def measurement_matrix(view: Any) -> dict[str, Any]:

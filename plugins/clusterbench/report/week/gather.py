@@ -126,5 +126,6 @@ def _judged(
         told.change,
         told.differences,
         told.facts_run_id,
+        made_of=told.explanation,
         why=found.reasons[0] if found and found.reasons else "",
     )

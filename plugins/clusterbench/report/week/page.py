@@ -74,6 +74,7 @@ def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
         "certainty": said.certainty(one),
         "interval": said.interval(one),
         "chance": said.chance(one),
+        "made_of": said.made_of(one),
         "facts": said.facts_changed(one),
         "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",

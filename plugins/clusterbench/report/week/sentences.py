@@ -170,6 +170,11 @@ def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
 
 
+def made_of(one: SeriesVerdict) -> str:
+    """ "Query 64 is 71 % of the difference." Empty where nobody knows."""
+    return f"{one.made_of[:1].upper()}{one.made_of[1:]}." if one.made_of else ""
+
+
 def facts_changed(one: SeriesVerdict) -> str:
     """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
     if not one.facts:
@@ -298,7 +303,7 @@ def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -
 
 
 def _line(one: SeriesVerdict) -> str:
-    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
+    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one), one.made_of]
     return f"{place(one)}: {', '.join(filter(None, lines))}"
 
 

@@ -38,6 +38,8 @@ class SeriesVerdict:
     """Airflow's id of the first run of the new level."""
     is_known: bool = False
     """Whether last week's report told of it, too: it has not been mended, nor accepted, since."""
+    made_of: str = ""
+    """Which statements the change is made of, in words; empty where it has one."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 

@@ -28,6 +28,12 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
     "latency_ms_mean": MeasurementKind("ms", "Mean latency, retries included"),
     **{f"latency_ms_{which}": MeasurementKind("ms", said) for which, said in _SAID.items()},
     **{
+        f"{name}_ms_mean": MeasurementKind(
+            "ms", f"Mean latency, {title}", statement=title, weight=WEIGHTS[name] / 10_000
+        )
+        for name, title in TITLES.items()
+    },
+    **{
         f"{name}_ms_{which}": MeasurementKind("ms", f"{said}, {title}")
         for name, title in TITLES.items()
         for which, said in _SAID.items()
@@ -52,12 +58,10 @@ def measurements(log: ReducedLog, rate_per_s: float = 0) -> dict[str, float]:
     found["retries_per_s"] = retried / log.window_s
     latencies = {name: log.latencies[NUMBER[name]] for name in TRANSACTIONS if NUMBER[name] in log.latencies}
     every = merged(latencies.values())
-    if every.count:
-        found["latency_ms_mean"] = every.mean_ms
     for prefix, some in {"latency": every, **latencies}.items():
         if some.count:
             found |= {f"{prefix}_ms_{which}": some.quantile_ms(share) for which, share in QUANTILES.items()}
-            found[f"{prefix}_ms_max"] = some.max_ms
+            found |= {f"{prefix}_ms_max": some.max_ms, f"{prefix}_ms_mean": some.mean_ms}
     found["throughput_change_percent"] = change_percent(_throughput(log))
     return found | open_loop(log, rate_per_s)
 

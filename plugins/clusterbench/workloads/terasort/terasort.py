@@ -51,8 +51,8 @@ WARNINGS = {
 }
 
 
-def _seconds(title: str) -> MeasurementKind:
-    return MeasurementKind("s", title)
+def _seconds(title: str, statement: str = "") -> MeasurementKind:
+    return MeasurementKind("s", title, statement=statement)
 
 
 def _throughput(title: str) -> MeasurementKind:
@@ -77,11 +77,11 @@ class TeraSort:
         "kill.out",
     )
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
-        "teragen_s": _seconds("TeraGen"),
+        "teragen_s": _seconds("TeraGen", "TeraGen"),
         "terasort_s": _seconds("TeraSort"),
-        "teravalidate_s": _seconds("TeraValidate"),
-        "map_shuffle_s": _seconds("map-shuffle"),
-        "reduce_merge_s": _seconds("reduce-merge"),
+        "teravalidate_s": _seconds("TeraValidate", "TeraValidate"),
+        "map_shuffle_s": _seconds("map-shuffle", "map-shuffle of TeraSort"),
+        "reduce_merge_s": _seconds("reduce-merge", "reduce-merge of TeraSort"),
         "suite_s": _seconds("All three"),
         "throughput_gb_per_s": MeasurementKind("GB/s", "TeraSort throughput", "higher"),
         "map_output_compression": MeasurementKind("1", "Compression ratio of map output", "higher"),

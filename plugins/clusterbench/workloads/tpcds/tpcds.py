@@ -50,6 +50,11 @@ LAB_S_PER_SCALE_FACTOR = {"lite": 60, "full": 600}
 """Of one stream on half a processor, where the answers' checking is in, too."""
 
 
+def _time_of(query: int) -> str:
+    """The measurement's name."""
+    return f"q{query:02d}_s"
+
+
 class Tpcds:
     """N streams run all queries of a test, each stream in an order of its own; think time is none."""
 
@@ -62,6 +67,10 @@ class Tpcds:
         "driver_cores": MeasurementKind("1", "Processors that the driver took", "neither"),
         "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
         **node_spread.MEASUREMENTS,
+        **{
+            _time_of(query): MeasurementKind("s", f"Mean time of query {query}", statement=f"query {query}")
+            for query in selection.queries_of("full")
+        },
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "test": Factor("full", "all 99 queries, or the 51 fastest", choices=("full", "lite")),
@@ -214,7 +223,9 @@ class Tpcds:
         answered = {key: _sum(found[0]) for key, found in kept.items()} if not wrong else {}
         return replace(
             reading,
-            measurements=reading.measurements | ({} if cores is None else {"driver_cores": cores}),
+            measurements=reading.measurements
+            | ({} if cores is None else {"driver_cores": cores})
+            | _means(planned, timed),
             invalid=tuple(wrong),
             phases=(Phase("streams", reading.window_start_s or 0.0, reading.window_end_s or 0.0),),
             details=details | {"answer": answered},
@@ -276,6 +287,15 @@ def _each(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Tim
                 row["time_s"] = round(one.time_s, 6)
             rows.append(row)
     return rows
+
+
+def _means(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> dict[str, float]:
+    """The mean time of each query over the streams in which it ended well."""
+    found: dict[int, list[float]] = {}
+    for one in timed:
+        if not one.error:
+            found.setdefault(planned[one.stream][one.number - 1], []).append(one.time_s)
+    return {_time_of(query): sum(times) / len(times) for query, times in sorted(found.items())}
 
 
 def _past_their_limit(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> tuple[str, ...]:

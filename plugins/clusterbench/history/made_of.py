@@ -1,0 +1,53 @@
+"""What a cell's time was made of in some of its runs, and in others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from clusterbench.history import read
+from clusterbench.history.change_test import Change
+from clusterbench.history.database import Database
+from clusterbench.history.model import Point, Series
+from clusterbench.results.statements import Part, is_statement, parts
+
+RUNS = tuple[Collection[str], Collection[str]]
+"""Ids of the runs of a level, and of those of the next."""
+
+
+def levels_of(points: Sequence[Point], change: Change) -> RUNS:
+    """The runs on both sides of a change: valid ones with a number."""
+    counted = [point.run_id for point in points if point.is_valid and point.median is not None]
+    if change.at_run_id not in counted:
+        return (), ()
+    at = counted.index(change.at_run_id)
+    return counted[max(0, at - change.runs_before) : at], counted[at : at + change.runs_after]
+
+
+def newest_beside_earlier(points: Sequence[Point], most: int) -> RUNS:
+    """The newest run that has a number, and so many at most before it."""
+    counted = [point.run_id for point in points if point.is_valid and point.median is not None]
+    return counted[-most - 1 : -1], counted[-1:]
+
+
+def parts_of(db: Database, cell: int, runs: RUNS, until: datetime) -> list[Part]:
+    """Each statement's mean over the medians of either side's runs. Empty for a cell of one statement.
+
+    ``cell`` is a series' id; ``until``: as ``read.points_of_many`` has it.
+    """
+    followed = [one for one in read.measured_in(db, cell) if is_statement(one.measurement)]
+    sides: tuple[dict[str, float], dict[str, float]] = {}, {}
+    for series, points in read.points_of_many(db, followed, until):
+        for side, ids in zip(sides, runs, strict=True):
+            if values := _medians(points, ids):
+                side[series.measurement] = sum(values) / len(values)
+    return parts(*sides) if len(followed) > 1 else []
+
+
+def _medians(points: Sequence[Point], run_ids: Collection[str]) -> list[float]:
+    return [point.median for point in points if point.median is not None and point.run_id in run_ids]
+
+
+def series_by_measurement(db: Database, cell: int) -> Mapping[str, Series]:
+    """For links from a statement to its own page."""
+    return {one.measurement: one for one in read.measured_in(db, cell)}
