@@ -626,15 +626,14 @@ def test_a_difference_is_told_by_the_statements_that_it_is_made_of(
 ) -> None:
     def with_queries(times: Mapping[str, float]) -> Callable[[dict[str, Any]], object]:
         def change(result: dict[str, Any]) -> None:
-            whole = next(iter(result["measurements"].values()))
             factor = sum(times.values()) / len(times)
+            for whole in result["measurements"].values():
+                whole["values"] = [factor * value for value in whole["values"]]
+                whole["median"] *= factor
             for name, value in times.items():
                 values = [value, 1.01 * value, 0.99 * value]
                 summary = {"unit": "s", "n": 3, "median": value, "best": value, "interval_95": None, "values": values}
                 result["measurements"][name] = summary
-            for key in ("median", "best"):
-                whole[key] *= factor
-            whole["values"] = [factor * value for value in whole["values"]]
 
         return change
 
