@@ -87,7 +87,10 @@ def test_a_p_value_is_said_in_words(p: float | None, words: str) -> None:
 
 
 def test_where_no_fact_changed_that_is_said() -> None:
-    assert "No fact of hosts or engine changed there." in seen(weeks.week(judged=[weeks.judged(facts=())]))
+    alone = weeks.judged(facts=())
+    nothing = "Nothing that was recorded changed there: no fact of hosts or engine, no setting"
+    assert f"{nothing}." in seen(weeks.week(judged=[alone]))
+    assert f"{nothing}, and no plan." in seen(weeks.week(judged=[replace(alone, plans=())]))
 
 
 def test_a_result_that_is_no_time_got_worse_and_not_slower() -> None:

@@ -413,6 +413,15 @@ class RunArchive:
     def put_answers(self, workload: str, table: str, answers: Mapping[str, Any]) -> None:
         self.put_json(_answers_key(workload, table), answers)
 
+    # Plans of statements.
+
+    def plans(self, platform: str, cell: str) -> dict[str, str]:
+        """Statement -> plan as text; empty where nobody has asked yet, or statements have none."""
+        return dict((self.get_json(_plans_key(platform, cell)) or {}).get("statements") or {})
+
+    def put_plans(self, platform: str, cell: str, plans: Mapping[str, str]) -> None:
+        self.put_json(_plans_key(platform, cell), {"statements": dict(plans)})
+
     # The seal.
 
     def seal(self, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -489,6 +498,10 @@ def find_run(store: Store, run: str) -> RunArchive:
         f"no run {run!r} in the archive; the newest are: {', '.join(newest) or 'none yet'}; "
         "'clusterbench list' shows more"
     )
+
+
+def _plans_key(platform: str, cell: str) -> str:
+    return f"plans/{platform}/{cell}.json"
 
 
 def _answers_key(workload: str, table: str) -> str:

@@ -58,7 +58,7 @@ def _setup(options: argparse.Namespace) -> int:
     run = Run("by_hand", by_whom(), local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.apply or options.undo:
-            with _held(testbed, run.holder):
+            with held(testbed, run.holder):
                 steps.apply_setup(testbed) if options.apply else steps.undo_setup(testbed)
         if options.undo:
             print("put back")
@@ -121,7 +121,7 @@ def _cluster(options: argparse.Namespace) -> int:
     run = Run("by_hand", by_whom(), local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         if options.action != "status":
-            with _held(testbed, run.holder):
+            with held(testbed, run.holder):
                 for engine in testbed.engines.values():
                     engine.set_up() if options.action == "up" else engine.tear_down()
         rows = [row for engine in testbed.engines.values() for row in engine.state()]
@@ -142,7 +142,7 @@ def by_whom() -> str:
 
 
 @contextmanager
-def _held(testbed: Testbed, holder: str) -> Iterator[None]:
+def held(testbed: Testbed, holder: str) -> Iterator[None]:
     """The cluster is nobody else's meanwhile. Raises LeaseError where a run has it."""
     from clusterbench.hosts import lease  # noqa: PLC0415
 

@@ -21,6 +21,7 @@ from clusterbench.cli import (
     list_runs,
     lite,
     plan,
+    plans,
     pools,
     regressions,
     report,
@@ -32,7 +33,7 @@ from clusterbench.cli import (
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
-    *(lint, plan, run, list_runs, verify, results, report, show, compare, regressions),
+    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, regressions),
     *(discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""

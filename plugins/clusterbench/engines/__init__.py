@@ -261,8 +261,11 @@ class Database(Engine, Protocol):
 
     def reset_session(self) -> None: ...
 
-    def explain(self, query: str, *, before: str = "") -> str:
-        """The plan as text. ``before`` runs first, in the same session."""
+    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+        """By the same name the plan of each as text, or ``plans.NO_PLAN`` with the server's words.
+
+        ``before`` runs first, in the same session.
+        """
 
     def stop(self) -> None: ...
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.factors import Level
+from clusterbench.base.plans import PlanChange
 
 WORSE = ("regression", "no_number")
 """A number that got worse, and one that is no longer there."""
+PLANS_SHOWN = 1
+"""In the line of a change; the page of the result has all."""
 QUESTION_DAYS = 6
 """An answer is waited for; then it is no. Next week's run finds no open question of this week's."""
 
@@ -39,6 +42,8 @@ class ReportedChange:
     """That changed at that run, a line each."""
     explanation: str = ""
     """Which statements the change is made of."""
+    plans: tuple[str, ...] = ()
+    """That changed with it, a line each."""
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> ReportedChange:
@@ -51,6 +56,7 @@ class ReportedChange:
             at_run_id=change["at_run_id"] or "",
             facts=tuple(f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}" for one in entry["differences"]),
             explanation=str(entry.get("explanation") or ""),
+            plans=tuple(str(PlanChange(**one)) for one in entry.get("plans") or ()),
         )
 
     @property
@@ -60,9 +66,8 @@ class ReportedChange:
 
     @property
     def line(self) -> str:
-        return f"{self.where}: {self.says}" + (
-            f" {self.explanation[:1].upper()}{self.explanation[1:]}." if self.explanation else ""
-        )
+        why = [self.explanation, *self.plans[:PLANS_SHOWN]]
+        return " ".join([f"{self.where}: {self.says}", *(f"{said[0].upper()}{said[1:]}." for said in why if said)])
 
     @property
     def series_id(self) -> str:

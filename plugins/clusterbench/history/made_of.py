@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from clusterbench.base.plans import PlanChange, changes
 from clusterbench.history import read
 from clusterbench.history.change_test import Change
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, Series
 from clusterbench.results.statements import Part, is_statement, parts
 
-RUNS = tuple[Collection[str], Collection[str]]
+RUNS = tuple[Sequence[str], Sequence[str]]
 """Ids of the runs of a level, and of those of the next."""
 
 
@@ -42,6 +43,15 @@ def parts_of(db: Database, cell: int, runs: RUNS, until: datetime) -> list[Part]
             if values := _medians(points, ids):
                 side[series.measurement] = sum(values) / len(values)
     return parts(*sides) if len(followed) > 1 else []
+
+
+def plan_changes(db: Database, cell: int, runs: RUNS) -> list[PlanChange] | None:
+    """Between the last run of the one side and the first of the other; None where one of them noted no plans."""
+    known = read.plans_of_cell(db, cell)
+    before, after = known.get(runs[0][-1]), known.get(runs[1][0])
+    if before is None or after is None:
+        return None
+    return changes(before, after, read.plan_texts(db, {*before.values(), *after.values()}))
 
 
 def _medians(points: Sequence[Point], run_ids: Collection[str]) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -84,7 +84,8 @@ def one_run(db: Database, experiment: str, run_id: str) -> OneRun:
     listed = results(db, experiment, run_id)
     names = dict.fromkeys(result.platform for result in listed)
     sides, declared = {name: platforms[name][0] for name in names}, {name: platforms[name][1] for name in names}
-    return OneRun(f"{experiment}/{run_id}", opened, sides, declared, listed, Durability(**durability))
+    plans = plan_texts(db, {known for result in listed for known in result.plans.values()})
+    return OneRun(f"{experiment}/{run_id}", opened, sides, declared, listed, Durability(**durability), plans)
 
 
 def results(db: Database, experiment: str, run_id: str) -> list[Result]:
@@ -99,11 +100,14 @@ def results(db: Database, experiment: str, run_id: str) -> list[Result]:
         bounds = None if low is None else (low, high)
         measured.setdefault(series, {})[name] = Summary(unit, n, median, best, bounds, values)
     query = """
-        SELECT series, platform, sweep, cell, label, levels, results.planned, results.completed, outcomes, reasons
-        FROM runs JOIN results USING (run) JOIN series USING (series)
+        SELECT series, platform, sweep, cell, label, levels, results.planned, results.completed, outcomes, reasons,
+            coalesce(fingerprints, '{}')
+        FROM runs JOIN results USING (run) JOIN series USING (series) LEFT JOIN plan_sets USING (plan_set)
         WHERE runs.experiment = %(experiment)s AND run_id = %(run_id)s ORDER BY position"""
     return [
-        Result(*[*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {})])
+        Result(
+            *[*row[1:5], _in_order(row[5]), *row[6:8], _in_order(row[8]), row[9], measured.get(row[0], {}), "", row[10]]
+        )
         for row in db.execute(query, given).fetchall()
     ]
 
@@ -128,6 +132,20 @@ def verdicts(db: Database, experiment: str, run_id: str) -> list[Verdict]:
         SELECT suite, check_number, says, passed, is_critical, found
         FROM runs JOIN verdicts USING (run) WHERE experiment = %s AND run_id = %s ORDER BY position"""
     return [Verdict(*row) for row in db.execute(query, [experiment, run_id])]
+
+
+def plan_texts(db: Database, fingerprints: Collection[str]) -> dict[str, str]:
+    """Fingerprint -> plan, as the run had it that had it first."""
+    query = "SELECT fingerprint, plan FROM plans WHERE fingerprint = ANY(%s)"
+    return dict(db.execute(query, [list(fingerprints)]).fetchall()) if fingerprints else {}
+
+
+def plans_of_cell(db: Database, series_id: int) -> dict[str, dict[str, str]]:
+    """Run id -> statement -> fingerprint, of every run that noted plans of the cell."""
+    query = """
+        SELECT run_id, fingerprints FROM results JOIN runs USING (run) JOIN plan_sets USING (plan_set)
+        WHERE series = %s"""
+    return dict(db.execute(query, [series_id]).fetchall())
 
 
 def side(db: Database, fact_set: str) -> Side:

@@ -16,7 +16,7 @@ from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import asked_at
 from clusterbench.results.compare import OneRun
 from clusterbench.results.facts_compared import AS_COMPARED, Side
-from clusterbench.results.gather import Gathered, gather, of_gathered
+from clusterbench.results.gather import Gathered, gather, of_gathered, plans_of
 from clusterbench.results.statistics import Result
 from clusterbench.results.sweep_results import SweepResults
 from clusterbench.spec.catalog import Catalog
@@ -44,6 +44,9 @@ class RunRows:
     results: list[Row]
     measurements: list[list[Row]] = field(repr=False)
     verdicts: list[Row] = field(repr=False)
+    plan_sets: dict[str, str] = field(default_factory=dict, repr=False)
+    plans: dict[str, str] = field(default_factory=dict, repr=False)
+    """Fingerprint -> plan."""
 
 
 def rows_of(archive: RunArchive, catalog: Catalog, manifest_sha256: str) -> RunRows:
@@ -70,6 +73,8 @@ def rows_of(archive: RunArchive, catalog: Catalog, manifest_sha256: str) -> RunR
         verdicts=[
             (n, v.suite, v.check, text(v.says), v.passed, v.critical, text(v.found)) for n, v in enumerate(run.verdicts)
         ],
+        plan_sets={_digest(said): said for result in results if (said := _plan_set(result))},
+        plans={fingerprint: text(plan) for fingerprint, plan in plans_of(archive, results).items()},
     )
 
 
@@ -235,7 +240,13 @@ def _rounded(value: float) -> float:
 def _result(position: int, result: Result) -> Row:
     reasons = json.dumps(list(result.reasons)).replace("\\u0000", "\\ufffd")
     said = (position, result.cell, result.label, result.planned, result.completed)
-    return (*said, as_json(result.outcomes), reasons)
+    plan_set = _plan_set(result)
+    return (*said, as_json(result.outcomes), reasons, _digest(plan_set) if plan_set else None)
+
+
+def _plan_set(result: Result) -> str:
+    """Empty where its statements have no plans."""
+    return as_json(result.plans) if result.plans else ""
 
 
 def _measurements(run: Gathered, results: Iterable[Result]) -> list[list[Row]]:

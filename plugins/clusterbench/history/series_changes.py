@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from clusterbench.base.errors import SpecError
+from clusterbench.base.plans import PlanChange
 from clusterbench.history import drift, made_of, read
 from clusterbench.history.change_test import (
     CHANGED,
@@ -25,7 +26,7 @@ from clusterbench.history.change_test import (
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.results.facts_compared import Difference, Side, differences
-from clusterbench.results.statements import TOLD_MAX, Part, explanation, is_statement
+from clusterbench.results.statements import TOLD_MAX, Part, explanation, is_statement, statement_of
 from clusterbench.spec import Regression
 from clusterbench.spec.catalog import Catalog
 
@@ -40,6 +41,8 @@ class SeriesChange:
     """``differences``: of the platform's facts, in the run ``facts_run_id``, at or near the first of the new level.
 
     ``parts``: the statements that explain most of the change; ``explanation`` is of all of them, in words.
+    ``plans``: those that are others in the first run of the new level than in the last one before; None where one of
+    the two noted none.
     """
 
     series: Series
@@ -48,6 +51,7 @@ class SeriesChange:
     facts_run_id: str | None = None
     parts: tuple[Part, ...] = ()
     explanation: str = ""
+    plans: tuple[PlanChange, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -57,14 +61,18 @@ class SeriesChange:
             "facts_run_id": self.facts_run_id,
             "parts": [part.as_json() for part in self.parts],
             "explanation": self.explanation,
+            "plans": None if self.plans is None else [asdict(one) for one in self.plans],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SeriesChange:
-        found = tuple(Difference(**one) for one in data["differences"])
+        found = tuple(Difference(**one) for one in data.get("differences") or ())
         parts = tuple(Part(**one) for one in data.get("parts") or ())  # weeks before had none
         said = str(data.get("explanation") or "")
-        return cls(Series(**data["series"]), Change.from_json(data["change"]), found, data["facts_run_id"], parts, said)
+        noted = data.get("plans")
+        plans = None if noted is None else tuple(PlanChange(**one) for one in noted)
+        change = Change.from_json(data["change"])
+        return cls(Series(**data["series"]), change, found, data.get("facts_run_id"), parts, said, plans)
 
 
 def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[SeriesChange]:
@@ -122,7 +130,19 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         one.facts[1].run_id if one.facts else None,
         tuple(parts[:TOLD_MAX]) if is_whole else (),
         explanation(parts) if is_whole else "",
+        _plans(db, one, [part.statement for part in parts]),
     )
+
+
+def _plans(db: Database, one: _Judged, order: Sequence[str]) -> tuple[PlanChange, ...] | None:
+    """Those that explain most first; of the time of one statement its own plan alone."""
+    found = made_of.plan_changes(db, one.series.id, one.levels) if all(one.levels) else None
+    if found is None:
+        return None
+    if is_statement(one.series.measurement):
+        found = [change for change in found if change.statement == statement_of(one.series.measurement)]
+    places = {statement: place for place, statement in enumerate(order)}
+    return tuple(sorted(found, key=lambda change: places.get(change.statement, len(places)))[:TOLD_MAX])
 
 
 def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Judged]:

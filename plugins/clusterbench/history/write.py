@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import sql
 
@@ -15,7 +15,7 @@ TRIALS = (
     *("platform", "trial", "map_index", "label", "sweep", "workload", "cell", "repetition", "levels", "outcome"),
     *("reason", "started_at", "window_start_s", "window_end_s", "samples", "errors", "measurements", "telemetry"),
 )
-RESULTS = ("position", "cell", "label", "planned", "completed", "outcomes", "reasons")
+RESULTS = ("position", "cell", "label", "planned", "completed", "outcomes", "reasons", "plan_set")
 MEASUREMENTS = (*("measurement", "unit", "better", "is_plotted", "n", "median", "best", "low_95", "high_95", "values"),)
 VERDICTS = ("position", "suite", "check_number", "says", "passed", "is_critical", "found")
 WEEK_RUNS = ("position", "experiment", "run_id", "dag_run_id", "state", "reason")
@@ -25,6 +25,9 @@ def add_run(db: Database, rows: RunRows) -> None:
     """A run that is not there yet."""
     run = insert(db, "runs", rows.run, returning="run")
     add_fact_sets(db, rows.fact_sets)
+    _add_once(db, "INSERT INTO plans (fingerprint, plan) VALUES (%s, %s) ON CONFLICT DO NOTHING", rows.plans)
+    sets = "INSERT INTO plan_sets (plan_set, fingerprints) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+    _add_once(db, sets, rows.plan_sets)
     _copy_of_run(db, run, "run_platforms", PLATFORMS, rows.platforms)
     _copy_of_run(db, run, "trials", TRIALS, rows.trials)
     ids = series_ids(db, rows.run["experiment"], rows.run["scale"], rows.series)
@@ -51,9 +54,12 @@ def insert(db: Database, table: str, row: Mapping[str, Any], returning: str) -> 
 
 def add_fact_sets(db: Database, facts: Mapping[str, str]) -> None:
     """By their digests; those that are there stay."""
-    query = "INSERT INTO fact_sets (fact_set, facts) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+    _add_once(db, "INSERT INTO fact_sets (fact_set, facts) VALUES (%s, %s) ON CONFLICT DO NOTHING", facts)
+
+
+def _add_once(db: Database, query: LiteralString, lines: Mapping[str, str]) -> None:
     with db.cursor() as cursor:
-        cursor.executemany(query, facts.items())
+        cursor.executemany(query, lines.items())
 
 
 def copy_into(table: str, columns: Iterable[str]) -> sql.Composed:
@@ -127,4 +133,9 @@ AND NOT EXISTS (SELECT FROM results WHERE results.series = series.series)
 AND NOT EXISTS (SELECT FROM changes WHERE changes.series = series.series)
 AND NOT EXISTS (SELECT FROM baselines WHERE baselines.series = series.series)""",
     "DELETE FROM fact_sets WHERE fact_set NOT IN (SELECT fact_set FROM run_platforms)",
+    "DELETE FROM plan_sets WHERE plan_set NOT IN (SELECT plan_set FROM results WHERE plan_set IS NOT NULL)",
+    """
+DELETE FROM plans WHERE fingerprint NOT IN (
+    SELECT value FROM plan_sets CROSS JOIN LATERAL json_each_text(fingerprints)
+)""",
 )

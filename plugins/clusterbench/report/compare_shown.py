@@ -18,6 +18,8 @@ from clusterbench.results.statistics import Summary
 
 LINES_MAX = 60
 """Of a platform; of more, those that show no difference are counted and left out."""
+PLANS_MAX = 20
+"""Plans that differ, of a platform."""
 WITHOUT_SHOWN = 8
 """Values of a paper without a cell of ours that are named; of more, the number is said."""
 
@@ -52,6 +54,7 @@ def show(found: Comparison, console: Console, shown: Shown) -> None:
         _facts(pair, console, sides)
         _differences(pair.declared, "Declared settings", console, sides)
         _cells(pair, console, shown, sides)
+        _plans(pair, console)
     if found.caution:
         console.print(f"\n{found.caution}", highlight=False)
     for run, names in zip("AB", found.alone, strict=True):
@@ -137,6 +140,14 @@ def _cells(pair: Pair, console: Console, shown: Shown, sides: tuple[str, str]) -
         )
     if not lines:
         console.print("Neither has such a result.")
+
+
+def _plans(pair: Pair, console: Console) -> None:
+    for one in pair.plans[:PLANS_MAX]:
+        _print_plain(console, f"{plural(len(one.labels), 'cell')}, the first of them {one.labels[0]}: {one.change}")
+    if len(pair.plans) > PLANS_MAX:
+        more = plural(len(pair.plans) - PLANS_MAX, "other plan")
+        _print_plain(console, f"And {more}; --json has all of them, whole.")
 
 
 def _by_label(cells: Iterable[ComparedCell]) -> dict[str, list[ComparedCell]]:

@@ -7,8 +7,17 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clusterbench.base.errors import ArchiveError, suggest
+from clusterbench.base.plans import PlanChange, first_difference
 from clusterbench.results.between_runs import HISTORY_MIN
-from clusterbench.results.compare_cells import Asked, ComparedCell, Histories, at_once, cells_of, made_of
+from clusterbench.results.compare_cells import (
+    Asked,
+    ComparedCell,
+    Histories,
+    at_once,
+    cell_key,
+    cells_of,
+    made_of,
+)
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Difference, Side, count_of_facts, differences, of_texts
 from clusterbench.results.judgement import say_deciding
@@ -29,6 +38,8 @@ class OneRun:
     declared: Mapping[str, Mapping[str, str]]
     results: Sequence[Result]
     kept: Durability = field(default_factory=Durability)
+    plans: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Fingerprint -> plan, of the plans that results name."""
 
     def results_on(self, platform: str) -> list[Result]:
         return [result for result in self.results if result.platform == platform]
@@ -42,6 +53,16 @@ class OneRun:
         """In the order in which they were chosen: the first is the reference."""
         chosen = [name for name in self.choices.get("platforms") or [] if name in self.sides]
         return chosen + [name for name in self.sides if name not in chosen]
+
+
+@dataclass(frozen=True)
+class PlanDifference:
+    """A statement of some cells whose plan is another one on the other side; ``a`` and ``b`` are the plans as text."""
+
+    labels: tuple[str, ...]
+    change: PlanChange
+    a: str
+    b: str
 
 
 @dataclass(frozen=True)
@@ -60,6 +81,7 @@ class Pair:
     names: tuple[str, str] = ("A", "B")
     made_of: Mapping[str, str] = field(default_factory=dict)
     """By label of a cell of several statements: which of them the difference is made of, in words."""
+    plans: Sequence[PlanDifference] = ()
 
     @property
     def deciding(self) -> str:
@@ -72,6 +94,7 @@ class Pair:
             "differences": [asdict(one) for one in self.differences],
             "declared": [asdict(one) for one in self.declared],
             "made_of": dict(self.made_of),
+            "plans": [asdict(one) for one in self.plans],
             "cells": [cell.as_json() for cell in self.cells],
         }
 
@@ -215,7 +238,23 @@ def _pair(
         kept,
         names,
         made_of(cells),
+        _plans(a, b, name_a, name_b),
     )
+
+
+def _plans(a: OneRun, b: OneRun, name_a: str, name_b: str) -> list[PlanDifference]:
+    """Of the first run of either side. The same two plans of one statement in several cells are told once."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    before = {cell_key(one.sweep, one.levels): one.plans for one in a.results_on(name_a)}
+    for after in b.results_on(name_b):
+        for name, plan in before.get(cell_key(after.sweep, after.levels), {}).items():
+            if after.plans.get(name, plan) != plan:
+                found.setdefault((name, plan, after.plans[name]), []).append(after.label)
+    texts = {(name, x, y): (a.plans.get(x, ""), b.plans.get(y, "")) for name, x, y in found}
+    return [
+        PlanDifference(tuple(labels), PlanChange(key[0], *first_difference(*texts[key])), *texts[key])
+        for key, labels in found.items()
+    ]
 
 
 def _kept(runs: Sequence[OneRun], platform: str) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from clusterbench.base.archive import RunArchive
+from clusterbench.base.archive import RunArchive, in_parallel
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.plans import fingerprint
 from clusterbench.base.records import TrialRecord
 from clusterbench.hosts.conformance import Row, archived
 from clusterbench.results.compare import OneRun
@@ -218,7 +219,15 @@ def read_run(archive: RunArchive) -> OneRun:
     declared = {name: _declared_of(found) for name, found in rows.items()}
     kept = archived_durability(found, {name: known or {} for name, known in facts.items()})
     name, opened = f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json")
-    return OneRun(name, opened, sides, declared, kept.labelled(results), kept)
+    return OneRun(name, opened, sides, declared, kept.labelled(results), kept, plans_of(archive, results))
+
+
+def plans_of(archive: RunArchive, results: Sequence[Result]) -> dict[str, str]:
+    """Fingerprint -> plan, of the plans that these results name."""
+    wanted = {known for result in results for known in result.plans.values()}
+    cells = [(result.platform, result.cell) for result in results if result.plans]
+    found = in_parallel(lambda cell: list(archive.plans(*cell).values()), cells)
+    return {known: plan for plans in found for plan in plans if (known := fingerprint(plan)) in wanted}
 
 
 def of_gathered(run: Gathered) -> OneRun:

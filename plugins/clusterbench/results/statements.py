@@ -37,10 +37,14 @@ class Part:
         return dict(vars(self))
 
 
-def is_statement(measurement: str) -> bool:
-    """Whether it is the time of one statement, transaction or phase of a trial."""
+def statement_of(measurement: str) -> str:
+    """Of which statement, transaction or phase of a trial it is the time; empty of any other number."""
     kind = measurement_kinds().get(measurement)
-    return bool(kind and kind.statement)
+    return kind.statement if kind else ""
+
+
+def is_statement(measurement: str) -> bool:
+    return bool(statement_of(measurement))
 
 
 def parts(before: Mapping[str, float], after: Mapping[str, float]) -> list[Part]:

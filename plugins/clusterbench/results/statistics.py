@@ -64,6 +64,8 @@ class Result:
     measurements: dict[str, Summary] = field(default_factory=dict)
     not_needed: str = ""
     """Why it was not measured more often, where it could have been."""
+    plans: dict[str, str] = field(default_factory=dict)
+    """Statement -> fingerprint of its plan, of statements that a database plans."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -133,6 +135,7 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
             for name in names
         },
         not_needed=next(iter(unneeded), ""),
+        plans=next((dict(noted) for record in completed if (noted := record.evidence.get("plans"))), {}),
     )
 
 

@@ -33,7 +33,7 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, server_settings, utilisation
+from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, plans, server_settings, utilisation
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
@@ -146,6 +146,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         before["recovered"] = testbed.engine.recover()
         before["server_settings"] = server_settings.have(trial, testbed.engine)
         before["workload"] = workload.prepare(trial, testbed.engine)
+        before["plans"] = plans.noted(trial, workload, testbed)
     with testbed.phase("load"):  # before the caches, which it fills
         trial, found = load.reach(trial, workload, testbed, job)
         before |= {"load": found} if found else {}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
 from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
 from clusterbench.base.datasets import BY_STORAGE, COMPRESSIONS, Dataset
@@ -185,6 +185,15 @@ class Workload(Protocol):
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A workload whose statements a database plans, one by one."""
+
+    def plans(self, trial: Trial, engine: Any) -> Mapping[str, str]:
+        """Statement -> its plan as text (``Database.explain``), after ``prepare``. A statement of which there are
+        measurements is called as in ``MeasurementKind.statement``."""
 
 
 def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:

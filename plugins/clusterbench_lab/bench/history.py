@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from clusterbench.base.connections import Connection
-from clusterbench.history import read, write
+from clusterbench.history import made_of, read, write
 from clusterbench.history.database import Database, migrate, opened, writing
 from clusterbench.history.rows import RunRows
 from clusterbench.results.compare import compare
@@ -28,18 +28,19 @@ from clusterbench_lab.bench.synthetic_history import (
 )
 
 WEEKS = (26, 260)
+STATEMENTS = 99
 TRIES = 5
 ANSWER_S_MAX = 2.0
 """Of any question at full size."""
 TABLES = ("runs", "run_platforms", "trials", "results", "result_measurements", "series", "series_measurements")
 
 
-def fill(db: Database, weeks: int = 260, trials: int = 2000, seed: int = 1) -> None:
+def fill(db: Database, weeks: int = 260, trials: int = 2000, seed: int = 1, statements: int = 0) -> None:
     """Weekly runs of ``history.synthetic.EXPERIMENTS``, with ``trials`` in all of a week, beside what is there.
 
     Constraints and indexes of the largest table are made after its rows, which is quicker.
     """
-    made = Synthetic(weeks, trials, seed)
+    made = Synthetic(weeks, trials, seed, statements)
     with writing(db):
         runs = _runs(db, made)
         series = [_series(db, made, name) for name in EXPERIMENTS]
@@ -136,7 +137,7 @@ def measure(connection: Connection, say: Callable[..., bool]) -> bool:
         for weeks, schema in schemas.items():
             migrate(connection, schema)
             with opened(connection, schema) as db:
-                fill(db, weeks)
+                fill(db, weeks, statements=STATEMENTS)
         with opened(connection, schemas[WEEKS[0]]) as few, opened(connection, schemas[WEEKS[1]]) as many:
             short, long = _questions(few, WEEKS[0]), _questions(many, WEEKS[1])
             held = [_say(say, what, short[what], long[what]) for what in short]  # all of them are said
@@ -169,7 +170,8 @@ def _questions(db: Database, weeks: int) -> dict[str, Callable[[], object]]:
     one = newest.experiment, newest.run_id
     followed = read.series(db, EXPERIMENTS[0])
     some = followed[0]
-    facts = read.points(db, some.id, some.measurement)[-1].fact_set
+    points = read.points(db, some.id, some.measurement)
+    facts, runs = points[-1].fact_set, made_of.newest_beside_earlier(points, 10)
     week = read.weeks(db, 1)[0].run_id
     load = _a_run_more(weeks)
     return {
@@ -187,6 +189,7 @@ def _questions(db: Database, weeks: int) -> dict[str, Callable[[], object]]:
         "points of all series of an experiment": lambda: [
             len(points) for _, points in read.points_of_many(db, followed)
         ],
+        "statements that a difference is made of": lambda: made_of.parts_of(db, some.id, runs, newest.started_at),
         "facts of a platform": lambda: read.side(db, facts),
         "weekly runs": lambda: (read.weeks(db), read.week(db, week)),
         "loading a run": lambda: _load_and_forget(db, load),

@@ -23,6 +23,8 @@ HOSTS_MANY = 636
 NOISE_RUNS, NOISE_REPETITIONS = 0.02, 0.01
 """Standard deviations, as shares of the value: from week to week, and within a run."""
 SHIFT = 1.08
+STATEMENT_CELLS = 15
+"""Of the first experiment on either platform: as many as TPC-DS has, where each of its statements is a result."""
 INVALID_EVERY, FAILED_EVERY = 40, 97
 """Weeks, whose runs are invalid; trials, of which one fails."""
 MEASUREMENTS = (
@@ -73,6 +75,8 @@ class Synthetic:
     weeks: int
     trials: int
     seed: int
+    statements: int = 0
+    """That have times of their own in ``STATEMENT_CELLS``."""
 
     @cached_property
     def count(self) -> int:
@@ -225,7 +229,7 @@ def result_lines(made: Synthetic, week: int, experiment: int, run: int, series: 
         lost = int(failed[platform, cell.number])
         outcomes = json.dumps({"completed": REPETITIONS - lost} | ({"failed": lost} if lost else {}))
         reasons = '["connection refused by the server"]' if lost else "[]"
-        line = (position, cell.cell, cell.label, REPETITIONS, REPETITIONS - lost, outcomes, reasons)
+        line = (position, cell.cell, cell.label, REPETITIONS, REPETITIONS - lost, outcomes, reasons, "\\N")
         yield "\t".join(map(str, (run, series[position], *line))) + "\n"
 
 
@@ -241,6 +245,15 @@ def measurement_lines(made: Synthetic, week: int, experiment: int, run: int, ser
             bounds = f"{least[0]:.6g}\t{least[-1]:.6g}" if len(given) >= REPETITIONS else "\\N\t\\N"
             said = f"{len(given)}\t{middle:.6g}\t{best:.6g}\t{bounds}\t{{{','.join(f'{v:.6g}' for v in given)}}}"
             yield f"{run}\t{series[position]}\t{kind[0]}\t{kind[1]}\t{kind[2]}\t{kind[3]}\t{said}\n"
+        if experiment == 0 and cell.number < STATEMENT_CELLS:
+            yield from _statement_lines(made, week, position, f"{run}\t{series[position]}")
+
+
+def _statement_lines(made: Synthetic, week: int, position: int, of: str) -> Iterator[str]:
+    chance = np.random.default_rng([made.seed, week, position])
+    for number, noise in enumerate(chance.normal(1, NOISE_RUNS, made.statements), 1):
+        value = f"{number / 10 * noise:.6g}"
+        yield f"{of}\tq{number:02d}_s\ts\tlower\tf\t1\t{value}\t{value}\t\\N\t\\N\t{{{value}}}\n"
 
 
 KINDS = [(name, unit, better, "t" if n < PLOTTED else "f") for n, (name, unit, better, _) in enumerate(MEASUREMENTS)]

@@ -236,9 +236,9 @@ class TinyEngine:
     def set_session(self, settings: Mapping[str, str]) -> None:
         pass
 
-    def explain(self, query: str, *, before: str = "") -> str:
-        self.explained.append((query, before))
-        return "Index Scan"
+    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+        self.explained += [(query, before) for query in queries.values()]
+        return dict.fromkeys(queries, "Index Scan")
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
         return Endpoint("db", 16432 if pooled else 5432, "bench", "data")
@@ -421,8 +421,9 @@ class OneWithOrca(TinyEngine):
     unavailable: ClassVar[dict[str, str]] = {}
     planned_by = "Pivotal Optimizer (GPORCA)"
 
-    def explain(self, query: str, *, before: str = "") -> str:
-        return f"{super().explain(query, before=before)}\nOptimizer: {self.planned_by}"
+    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+        found = super().explain(queries, before=before)
+        return {name: f"{plan}\nOptimizer: {self.planned_by}" for name, plan in found.items()}
 
 
 def test_a_plan_of_orca_stands_and_one_of_the_planner_is_not_measured_in_its_place() -> None:

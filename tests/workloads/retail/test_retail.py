@@ -69,9 +69,9 @@ class TinyEngine:
     def set_session(self, settings: Mapping[str, str]) -> None:
         self.settings.append(settings)
 
-    def explain(self, query: str, *, before: str = "") -> str:
-        self.explained.append(query)
-        return "Seq Scan\nOptimizer: GPORCA"
+    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+        self.explained += queries.values()
+        return dict.fromkeys(queries, "Seq Scan\nOptimizer: GPORCA")
 
     def endpoint(self, *, pooled: bool) -> Endpoint:
         assert not pooled

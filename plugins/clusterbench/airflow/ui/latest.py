@@ -16,10 +16,11 @@ from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.report.time_series import Figure, line_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.week import SeriesVerdict, Week
+from clusterbench.report.week.why import why
 
 SHOWN_MAX = 5
 """Changed results of each kind that stand one by one: the page is read at a glance. The weekly report has more."""
-FACTS_SHOWN = 2
+WHY_SHOWN = 2
 SPARK_RUNS = 30
 
 
@@ -34,8 +35,8 @@ class ShownChange:
     since: str
     interval: str
     certainty: str
-    facts: list[str]
-    """That changed with it."""
+    why: list[str]
+    """The first of the evidence that the weekly report has, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def shown_change(one: SeriesVerdict) -> ShownChange:
         said.since(one),
         said.interval(one),
         said.certainty(one),
-        said.facts(one.facts, more=FACTS_SHOWN),
+        why(one)[:WHY_SHOWN],
     )
 
 

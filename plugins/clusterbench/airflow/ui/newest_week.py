@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import asdict
 
 from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.history import overview, read
-from clusterbench.history.change_test import Change
 from clusterbench.history.database import Database
 from clusterbench.history.model import WeekRow
-from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
-from clusterbench.results.facts_compared import Difference
+from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.week.gather import verdict_of
+from clusterbench.report.week.week import ExperimentRun, Week
 
 
 def newest(db: Database) -> WeekRow | None:
@@ -20,12 +21,7 @@ def newest(db: Database) -> WeekRow | None:
 def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
     """Of these experiments."""
     judged = [
-        SeriesVerdict(
-            found.series,
-            title_of(found.series),
-            Change.from_json(found.entry["change"]),
-            tuple(Difference(**one) for one in found.entry.get("differences") or ()),
-        )
+        verdict_of(SeriesChange.from_json({**found.entry, "series": asdict(found.series)}), title_of(found.series))
         for found in overview.week_changes(db, row.run_id, experiments)
     ]
     ran = [

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
 from clusterbench.airflow.ui.page_request import NotShown
+from clusterbench.base.plans import PlanChange, changes
 from clusterbench.history import made_of, overview, read
 from clusterbench.history.change_test import (
     CHANGED,
@@ -33,6 +34,8 @@ RUNS = (26, 52, 104, 260)
 """Half a year, a year, two, five, where there is a run a week."""
 EARLIER = 10
 """Runs that the newest is compared with statement by statement, where no change says which."""
+PLANS_MAX = 10
+"""Times that plans changed, the newest."""
 FACTS_MAX = 40
 """Changes of facts that are shown: the newest. Where they change at each run, nobody reads them all."""
 
@@ -61,6 +64,16 @@ class MadeOf:
 
 
 @dataclass(frozen=True)
+class PlansChanged:
+    """``point``: the first run with them. ``before`` and ``after``: the whole plans, by statement."""
+
+    point: Point
+    changes: list[PlanChange]
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Page:
     """``change`` is the verdict of the weekly run, where the newest run belongs to one, which
     judged all results together. Else this result is judged alone, and ``weekly`` is None."""
@@ -76,7 +89,9 @@ class Page:
     baselines: list[Baseline]
     figure: Figure | None
     policy: Policy
-    made_of: MadeOf | None = None
+    made_of: MadeOf | None
+    plans: list[PlansChanged]
+    has_plans: bool
 
 
 @dataclass(frozen=True)
@@ -115,7 +130,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     shown = {point.run_id for point in points}
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
     weekly = _weekly_verdict(db, series, judged, accepted)
-    facts = _facts_changed(db, points)
+    facts, plans = _facts_changed(db, points), read.plans_of_cell(db, series.id)
     change = Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline)
     return Page(
         series,
@@ -136,6 +151,8 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         ),
         policy,
         _made_of(db, series, judged, change),
+        _plans_changed(db, points, plans),
+        bool(plans),
     )
 
 
@@ -150,6 +167,20 @@ def _made_of(db: Database, series: Series, points: Sequence[Point], change: Chan
         return None
     links = made_of.series_by_measurement(db, series.id)
     return MadeOf(found, links, (len(runs[0]), len(runs[1])), is_of_change, explanation(found))
+
+
+def _plans_changed(db: Database, points: Sequence[Point], plans: Mapping[str, Mapping[str, str]]) -> list[PlansChanged]:
+    """Those between a run and the last one before it that noted any, the newest first."""
+    noted = [point for point in points if point.run_id in plans]
+    pairs = [(a, b) for a, b in pairwise(noted) if plans[a.run_id] != plans[b.run_id]][-PLANS_MAX:]
+    texts = read.plan_texts(db, {known for pair in pairs for one in pair for known in plans[one.run_id].values()})
+    found = []
+    for a, b in pairs:
+        sides = plans[a.run_id], plans[b.run_id]
+        changed = changes(*sides, texts)
+        before, after = ({one.statement: texts.get(side[one.statement], "") for one in changed} for side in sides)
+        found.append(PlansChanged(b, changed, before, after))
+    return found[::-1]
 
 
 def _policy(db: Database, series: Series, judged: Sequence[Point]) -> Policy:

@@ -194,8 +194,8 @@ class Postgres(Server):
     def end_driver(self) -> None:
         sessions.end_driver(self)
 
-    def explain(self, query: str, *, before: str = "") -> str:
-        return sessions.explain(self, query, before)
+    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+        return sessions.explain(self, queries, before)
 
     def start_pooler(self, mode: str, size: int) -> None:
         pooler.start(self, mode, size)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import psycopg
 from psycopg import sql
 
 from clusterbench.base import driver_session, libpq, scripts
-from clusterbench.base.postgres_session import OWN
+from clusterbench.base.plans import NO_PLAN
+from clusterbench.base.postgres_session import OWN, first_line
 from clusterbench.base.sql import statement
 from clusterbench.engines import DRIVER, Endpoint
 from clusterbench.engines.postgres import pooler
@@ -113,10 +116,20 @@ def of_others(server: Server) -> Sequence[str]:
     return [f"{row['login']} ({row['sessions']} on {row['database']})" for row in rows]
 
 
-def explain(server: Server, query: str, before: str) -> str:
-    """The plan as text, with the drivers' settings. ``before`` runs first, in the same session."""
+def explain(server: Server, queries: Mapping[str, str], before: str) -> dict[str, str]:
+    """Each plan as text, with the drivers' settings. ``before`` runs first, in the same session."""
     with server.connect(options=as_options(server.session_settings)) as session:
         if before:
             session.execute(before.encode())
+        return {name: _plan(session, query) for name, query in queries.items()}
+
+
+def _plan(session: psycopg.Connection[dict[str, Any]], query: str) -> str:
+    """One that the server refuses does not cost the others theirs; when the query is measured, its error is told."""
+    try:
         rows = session.execute(f"EXPLAIN {query}".encode()).fetchall()
-        return "\n".join(row["QUERY PLAN"] for row in rows)
+    except psycopg.Error as error:
+        if session.broken:
+            raise
+        return NO_PLAN + first_line(error)
+    return "\n".join(row["QUERY PLAN"] for row in rows)

@@ -23,6 +23,7 @@ from clusterbench.workloads import measurement_title
 
 if TYPE_CHECKING:
     from clusterbench.history.database import Database
+    from clusterbench.history.series_changes import SeriesChange
 
 AIRFLOW_URLS = ("CLUSTERBENCH_AIRFLOW_URL", "AIRFLOW__API__BASE_URL")
 """In which it is looked up where the links of the page lead: the first that is set; before them, ``week.json``."""
@@ -120,12 +121,19 @@ def _judged(
     run = next((run for ran, run in runs if run and ran.experiment == series.experiment), None)
     cell = (series.platform, series.sweep, dict(series.levels))
     found = next((r for r in (run.results if run else []) if (r.platform, r.sweep, r.levels) == cell), None)
+    title = measurement_title(known.get(series.experiment), series.sweep, series.measurement)
+    return verdict_of(told, title, found.reasons[0] if found and found.reasons else "")
+
+
+def verdict_of(told: SeriesChange, title: str, why: str = "") -> SeriesVerdict:
+    """``why``: of a number that is missing."""
     return SeriesVerdict(
-        series,
-        measurement_title(known.get(series.experiment), series.sweep, series.measurement),
+        told.series,
+        title,
         told.change,
         told.differences,
         told.facts_run_id,
         made_of=told.explanation,
-        why=found.reasons[0] if found and found.reasons else "",
+        plans=told.plans,
+        why=why,
     )

@@ -12,6 +12,7 @@ from clusterbench.report.time_series import change_figure
 from clusterbench.report.week import sentences as said
 from clusterbench.report.week.gather import gather_week, week_of
 from clusterbench.report.week.week import SHOWN_MAX, ExperimentRun, SeriesVerdict, Week
+from clusterbench.report.week.why import why
 
 __all__ = ["gather_week", "render_week", "text_of_week", "week_of"]
 
@@ -74,8 +75,7 @@ def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
         "certainty": said.certainty(one),
         "interval": said.interval(one),
         "chance": said.chance(one),
-        "made_of": said.made_of(one),
-        "facts": said.facts_changed(one),
+        "why": why(one),
         "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),

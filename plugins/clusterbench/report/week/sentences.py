@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import date
 from typing import TypeVar
 
 from clusterbench.base.run_ids import asked_at
 from clusterbench.base.words import THIN_SPACE, number, percent, plural, quantity
 from clusterbench.history.change_test import State
-from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
-from clusterbench.results.facts_compared import Difference
+from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week, day
+from clusterbench.report.week.why import why
 
 T = TypeVar("T")
 
-FACTS_SHOWN = 4
 MAIL_WORSE, MAIL_OTHERS = 5, 3
 """Results, or experiments, of a kind in the mail; its attachment has more."""
 COMMON_MIN = 3
@@ -28,10 +26,6 @@ NOT_FOLLOWED = (
     "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
 )
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
-
-
-def day(when: date) -> str:
-    return f"{when.day} {when:%B %Y}"
 
 
 def title(week: Week) -> str:
@@ -164,33 +158,6 @@ def _round(value: float) -> str:
     return number(float(f"{value:.2g}"), 2)
 
 
-def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
-    """ "kernel of client, segment: 6.1.0-25 → 6.1.0-28"; those that decide first."""
-    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
-    return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
-
-
-def made_of(one: SeriesVerdict) -> str:
-    """ "Query 64 is 71 % of the difference." Empty where nobody knows."""
-    return f"{one.made_of[:1].upper()}{one.made_of[1:]}." if one.made_of else ""
-
-
-def facts_changed(one: SeriesVerdict) -> str:
-    """Which facts changed where the level did, or near to it: the run of a change is known to a run or two."""
-    if not one.facts:
-        return "No fact of hosts or engine changed there."
-    said = "; ".join(facts(one.facts))
-    if one.facts_run_id in (None, one.change.at_run_id):
-        return f"Facts that changed there: {said}."
-    when = asked_at(one.facts_run_id or "")
-    return f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."
-
-
-def _fact(name: str) -> str:
-    """An engine's setting by its own name, any other fact in words."""
-    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
-
-
 def counted(rest: Sequence[SeriesVerdict]) -> str:
     """Those that are not told one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
     counts = Counter((one.series.experiment, one.series.platform) for one in rest)
@@ -303,8 +270,8 @@ def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -
 
 
 def _line(one: SeriesVerdict) -> str:
-    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one), one.made_of]
-    return f"{place(one)}: {', '.join(filter(None, lines))}"
+    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
+    return f"{place(one)}: {', '.join(filter(None, lines))}. {why(one)[0]}"
 
 
 def place(one: SeriesVerdict) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 
+from clusterbench.base.plans import PlanChange
 from clusterbench.history.change_test import Change, State
 from clusterbench.history.model import Point, Series
 from clusterbench.report import addresses
@@ -18,6 +19,10 @@ SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
 RESULTS = "/bench"
 """Below Airflow's address: where the UI plugin has the pages of results."""
+
+
+def day(when: date) -> str:
+    return f"{when.day} {when:%B %Y}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class SeriesVerdict:
     """Whether last week's report told of it, too: it has not been mended, nor accepted, since."""
     made_of: str = ""
     """Which statements the change is made of, in words; empty where it has one."""
+    plans: tuple[PlanChange, ...] | None = None
+    """That changed with it; None where none are known."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 

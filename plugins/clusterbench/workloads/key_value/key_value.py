@@ -65,6 +65,8 @@ LOOKUPS_PER_S_MAX = 100_000
 SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
 INDEX = {"enable_seqscan": "off"}
 """A path is chosen by forbidding the other, so that both run on one table, which never changes."""
+LOOKUP = "lookup"
+"""The only statement."""
 UNPREPARED = ("plain", "protocol_parse")
 """Statement modes that leave nothing behind in their session."""
 PROTOCOLS: Mapping[str, Literal["extended", "prepared"]] = {
@@ -272,16 +274,15 @@ class KeyValue(KeyValueData):
         settings |= optimizer_setting(trial.levels, engine.unavailable)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
-        plan = self._plan(trial, engine)
-        fallen_back(trial.levels, {"lookup": plan})
-        return {"session_settings": settings, "plan": plan}
+        fallen_back(trial.levels, plans := self.plans(trial, engine))
+        return {"session_settings": settings, "plan": plans[LOOKUP]}
 
-    def _plan(self, trial: Trial, engine: Database) -> str:
+    def plans(self, trial: Trial, engine: Database) -> dict[str, str]:
         """Of the statement that is measured: of EXECUTE where there is a PREPARE, by SQL or by the protocol."""
         key = str(_keys(trial, 1)[0])
         if trial.levels["statement"] in UNPREPARED:
-            return engine.explain(self._lookup(trial, key))
-        return engine.explain(f"EXECUTE lookup({key})", before=self._prepare(trial))
+            return engine.explain({LOOKUP: self._lookup(trial, key)})
+        return engine.explain({LOOKUP: f"EXECUTE lookup({key})"}, before=self._prepare(trial))
 
     def _prepare(self, trial: Trial) -> str:
         return f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')}"

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Database, Engine
 
+SCAN = "scan"
+"""The only statement."""
 SCAN_BYTES_PER_S, PAPER_SCAN_BYTES_PER_S = 500e6, 6e9
 """From disk, for estimates only: the lab's one, and the paper's 64 (6 TB in 991 s)."""
 
@@ -159,9 +161,11 @@ class RetailScan:
         settings = dict(trial.settings) | optimizer_setting(trial.levels, engine.unavailable)
         settings |= settings_chosen(self.factors, trial.levels)
         engine.set_session(settings)
-        plan = engine.explain(self._query(trial))
-        fallen_back(trial.levels, {"scan": plan})
-        return {"session_settings": settings, "plan": plan}
+        fallen_back(trial.levels, plans := self.plans(trial, engine))
+        return {"session_settings": settings, "plan": plans[SCAN]}
+
+    def plans(self, trial: Trial, engine: Database) -> dict[str, str]:
+        return engine.explain({SCAN: self._query(trial)})
 
     def job(self, trial: Trial, engine: Database) -> Job:
         each = [f"COPY ({self._query(trial)}) TO STDOUT"]

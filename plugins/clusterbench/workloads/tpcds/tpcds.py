@@ -55,6 +55,10 @@ def _time_of(query: int) -> str:
     return f"q{query:02d}_s"
 
 
+def _statement(query: int) -> str:
+    return f"query {query}"
+
+
 class Tpcds:
     """N streams run all queries of a test, each stream in an order of its own; think time is none."""
 
@@ -68,7 +72,7 @@ class Tpcds:
         "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
         **node_spread.MEASUREMENTS,
         **{
-            _time_of(query): MeasurementKind("s", f"Mean time of query {query}", statement=f"query {query}")
+            _time_of(query): MeasurementKind("s", f"Mean time of query {query}", statement=_statement(query))
             for query in selection.queries_of("full")
         },
     }
@@ -176,17 +180,18 @@ class Tpcds:
         }
         settings |= optimizer_setting(trial.levels, engine.unavailable)
         engine.set_session(settings)
-        plans = self._plans(trial, engine) if trial.levels["optimizer"] == "orca" else {}
+        plans = self.plans(trial, engine) if trial.levels["optimizer"] == "orca" else {}
         return {"session_settings": settings, "planned_by_planner": fallen_back(trial.levels, plans)}
 
     @staticmethod
-    def _plans(trial: Trial, engine: Database) -> dict[str, str]:
+    def plans(trial: Trial, engine: Database) -> dict[str, str]:
         """Of each query once, as the first stream asks it: whether ORCA can plan one does not depend on parameters."""
         (first, *_) = _streams(trial)
-        return {
-            f"q{query:02d}": engine.explain(queries.text(query, _values(trial, query, first), engine.dialect))
-            for query in sorted(selection.queries_of(str(trial.levels["test"])))
+        asked = sorted(selection.queries_of(str(trial.levels["test"])))
+        texts = {
+            _statement(query): queries.text(query, _values(trial, query, first), engine.dialect) for query in asked
         }
+        return engine.explain(texts)
 
     def job(self, trial: Trial, engine: Database) -> Job:
         asked: list[list[str]] = [

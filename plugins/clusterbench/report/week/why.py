@@ -1,0 +1,63 @@
+"""Why a result changed: what was recorded of it, what explains most first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clusterbench.base.run_ids import asked_at
+from clusterbench.base.words import plural
+from clusterbench.report.week.week import SeriesVerdict, day
+from clusterbench.results.facts_compared import Difference
+
+FACTS_SHOWN = 4
+PLANS_SHOWN = 2
+NOTHING = "Nothing that was recorded changed there: no fact of hosts or engine, no setting{plans}."
+
+
+def why(one: SeriesVerdict) -> list[str]:
+    """Sentences. Facts and settings that changed in that very run come first, as plans may follow from them.
+
+    Then plans, and which statements the change is made of. Facts that changed a run or two apart come last.
+    """
+    facts_said, of_statements = _facts(one), [_sentence(one.made_of)] if one.made_of else []
+    first, last = (facts_said, []) if _is_at_once(one) else ([], facts_said)
+    if one.plans or one.facts:
+        return [*first, *_plans(one), *of_statements, *last]
+    return [*of_statements, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+
+
+def _is_at_once(one: SeriesVerdict) -> bool:
+    return one.facts_run_id in (None, one.change.at_run_id)
+
+
+def _plans(one: SeriesVerdict) -> list[str]:
+    plans = one.plans or ()
+    said = [_sentence(str(change)) for change in plans[:PLANS_SHOWN]]
+    more = len(plans) - len(said)
+    return [*said, *([f"So did {plural(more, 'other plan')}."] if more > 0 else [])]
+
+
+def _facts(one: SeriesVerdict) -> list[str]:
+    """Which changed where the level did, or near to it: the run of a change is known to a run or two."""
+    if not one.facts:
+        return []
+    said = "; ".join(facts(one.facts))
+    if _is_at_once(one):
+        return [f"Facts that changed there: {said}."]
+    when = asked_at(one.facts_run_id or "")
+    return [f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."]
+
+
+def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
+    """ "kernel of client, segment: 6.1.0-25 \u2192 6.1.0-28"; those that decide first."""
+    said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
+    return [*said, *([f"and {plural(len(found) - more, 'other fact')}"] if len(found) > more else [])]
+
+
+def _fact(name: str) -> str:
+    """An engine's setting by its own name, any other fact in words."""
+    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

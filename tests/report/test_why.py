@@ -1,0 +1,46 @@
+"""Why a result changed: which evidence comes first, and in which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusterbench.base.plans import PlanChange
+from clusterbench.report.week.why import why
+from tests import weeks
+
+PLAN = PlanChange("query 64", "Index Scan using item_key on item", "Seq Scan on item")
+OTHERS = [replace(PLAN, statement=f"query {number}") for number in (4, 11)]
+MADE_OF = "query 64 is 71 % of the difference"
+
+
+def test_a_plan_that_changed_is_said_first_then_what_it_is_of_the_difference() -> None:
+    one = replace(weeks.judged(facts=()), plans=(PLAN,), made_of=MADE_OF)
+    assert why(one) == [
+        "The plan of query 64 changed: Index Scan using item_key on item -> Seq Scan on item.",
+        "Query 64 is 71 % of the difference.",
+    ]
+
+
+def test_a_setting_of_that_very_run_comes_before_the_plans_that_follow_from_it() -> None:
+    one = replace(weeks.judged(facts=(weeks.BUFFERS,)), plans=(PLAN, *OTHERS))
+    assert why(one) == [
+        "Facts that changed there: shared_buffers (engine): 4GB \u2192 1GB.",
+        "The plan of query 64 changed: Index Scan using item_key on item -> Seq Scan on item.",
+        "The plan of query 4 changed: Index Scan using item_key on item -> Seq Scan on item.",
+        "So did 1 other plan.",
+    ]
+
+
+def test_facts_that_changed_a_run_apart_come_last() -> None:
+    one = replace(weeks.judged(), plans=(PLAN,), facts_run_id=weeks.run_id(4))
+    first, last = why(one)
+    assert first.startswith("The plan of query 64 changed")
+    assert last.startswith("Facts that changed near to it, in the run of ")
+
+
+def test_nothing_is_said_to_be_nothing_also_where_a_statement_stands_out() -> None:
+    one = replace(weeks.judged(facts=()), made_of=MADE_OF, plans=())
+    assert why(one) == [
+        "Query 64 is 71 % of the difference.",
+        "Nothing that was recorded changed there: no fact of hosts or engine, no setting, and no plan.",
+    ]
