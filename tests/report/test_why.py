@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange
 from clusterbench.report.week.why import why
 from tests import weeks
@@ -36,6 +37,15 @@ def test_facts_that_changed_a_run_apart_come_last() -> None:
     first, last = why(one)
     assert first.startswith("The plan of query 64 changed")
     assert last.startswith("Facts that changed near to it, in the run of ")
+
+
+def test_what_the_database_did_otherwise_stands_after_statements() -> None:
+    work = (WorkChange("temporary_mb", 0.0, 812.0),)
+    one = replace(weeks.judged(facts=()), plans=(PLAN,), made_of=MADE_OF, work=work)
+    assert why(one)[1:] == [
+        "Query 64 is 71 % of the difference.",
+        "Written to temporary files: 0\u202fMB before, 812\u202fMB after.",
+    ]
 
 
 def test_nothing_is_said_to_be_nothing_also_where_a_statement_stands_out() -> None:

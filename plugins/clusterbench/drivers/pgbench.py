@@ -249,7 +249,8 @@ def work_per_transaction(output: Path, transactions: int) -> dict[str, float]:
     before, after = (json_of(output / name).get("counters") or {} for name in ("before.json", "after.json"))
     if transactions < COUNTED_FROM_TRANSACTIONS:
         return {}
-    return {f"{name}_per_transaction": (after[name] - before[name]) / transactions for name in before if name in after}
+    counted = [name for name in before if name in after and name.endswith("_transactions")]
+    return {f"{name}_per_transaction": (after[name] - before[name]) / transactions for name in counted}
 
 
 def driver_cpu(text: str) -> float | None:

@@ -186,7 +186,7 @@ class Engine(Protocol):
         """Empty every cache, as far as there is leave, and look; one entry a cache. What cannot be done is told."""
 
     def counters(self) -> dict[str, int]:
-        """Running totals of work that a client does not see, such as transactions on segments."""
+        """Running totals of work that a client does not see: see ``database_work``, and transactions on segments."""
 
 
 class Database(Engine, Protocol):

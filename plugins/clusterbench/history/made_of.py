@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from clusterbench.base import database_work
+from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange, changes
 from clusterbench.history import read
 from clusterbench.history.change_test import Change
@@ -37,12 +39,7 @@ def parts_of(db: Database, cell: int, runs: RUNS, until: datetime) -> list[Part]
     ``cell`` is a series' id; ``until``: as ``read.points_of_many`` has it.
     """
     followed = [one for one in read.measured_in(db, cell) if is_statement(one.measurement)]
-    sides: tuple[dict[str, float], dict[str, float]] = {}, {}
-    for series, points in read.points_of_many(db, followed, until):
-        for side, ids in zip(sides, runs, strict=True):
-            if values := _medians(points, ids):
-                side[series.measurement] = sum(values) / len(values)
-    return parts(*sides) if len(followed) > 1 else []
+    return parts(*_means(db, followed, runs, until)) if len(followed) > 1 else []
 
 
 def plan_changes(db: Database, cell: int, runs: RUNS) -> list[PlanChange] | None:
@@ -52,6 +49,24 @@ def plan_changes(db: Database, cell: int, runs: RUNS) -> list[PlanChange] | None
     if before is None or after is None:
         return None
     return changes(before, after, read.plan_texts(db, {*before.values(), *after.values()}))
+
+
+def work_changes(db: Database, cell: int, runs: RUNS, until: datetime) -> list[WorkChange]:
+    """What the database did more of, or less, at the second level: means over the medians of either side's runs."""
+    followed = [one for one in read.measured_in(db, cell) if one.measurement in database_work.MEASUREMENTS]
+    return database_work.changes(*_means(db, followed, runs, until))
+
+
+def _means(
+    db: Database, followed: Sequence[Series], runs: RUNS, until: datetime
+) -> tuple[dict[str, float], dict[str, float]]:
+    """By measurement, of either side's runs."""
+    sides: tuple[dict[str, float], dict[str, float]] = {}, {}
+    for series, points in read.points_of_many(db, followed, until):
+        for side, ids in zip(sides, runs, strict=True):
+            if values := _medians(points, ids):
+                side[series.measurement] = sum(values) / len(values)
+    return sides
 
 
 def _medians(points: Sequence[Point], run_ids: Collection[str]) -> list[float]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from clusterbench.base.database_work import WorkChange
 from clusterbench.base.errors import SpecError
 from clusterbench.base.plans import PlanChange
 from clusterbench.history import drift, made_of, read
@@ -42,7 +43,7 @@ class SeriesChange:
 
     ``parts``: the statements that explain most of the change; ``explanation`` is of all of them, in words.
     ``plans``: those that are others in the first run of the new level than in the last one before; None where one of
-    the two noted none.
+    the two noted none. ``work``: what the database did more of, or less.
     """
 
     series: Series
@@ -52,6 +53,7 @@ class SeriesChange:
     parts: tuple[Part, ...] = ()
     explanation: str = ""
     plans: tuple[PlanChange, ...] | None = None
+    work: tuple[WorkChange, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -61,6 +63,7 @@ class SeriesChange:
             "facts_run_id": self.facts_run_id,
             "parts": [part.as_json() for part in self.parts],
             "explanation": self.explanation,
+            "work": [asdict(one) for one in self.work],
             "plans": None if self.plans is None else [asdict(one) for one in self.plans],
         }
 
@@ -71,8 +74,9 @@ class SeriesChange:
         said = str(data.get("explanation") or "")
         noted = data.get("plans")
         plans = None if noted is None else tuple(PlanChange(**one) for one in noted)
+        work = tuple(WorkChange(**one) for one in data.get("work") or ())
         change = Change.from_json(data["change"])
-        return cls(Series(**data["series"]), change, found, data.get("facts_run_id"), parts, said, plans)
+        return cls(Series(**data["series"]), change, found, data.get("facts_run_id"), parts, said, plans, work)
 
 
 def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[SeriesChange]:
@@ -131,6 +135,7 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         tuple(parts[:TOLD_MAX]) if is_whole else (),
         explanation(parts) if is_whole else "",
         _plans(db, one, [part.statement for part in parts]),
+        tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
     )
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from clusterbench.base import database_work
 from clusterbench.base.errors import (
     AwayError,
     ClusterbenchError,
@@ -207,7 +208,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
         trial,
         outcome,
         reason,
-        measurements=_measured(workload, reading, after, observed) if outcome not in FINDINGS else {},
+        measurements=_measured(workload, reading, before, after, observed) if outcome not in FINDINGS else {},
         samples=reading.samples,
         errors=reading.errors,
         window_start_s=reading.window_start_s,
@@ -228,10 +229,15 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
 
 
 def _measured(
-    workload: Workload, reading: Reading, after: Mapping[str, Any], observed: Mapping[str, float]
+    workload: Workload,
+    reading: Reading,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    observed: Mapping[str, float],
 ) -> dict[str, float]:
-    """What the driver measured, and of what the engine logged and the hosts did that which the workload declares."""
-    beside = {**observed, **(after.get("logged") or {})}
+    """What the driver measured, and of what engine and hosts did and logged that which the workload declares."""
+    work = database_work.of_trial(before.get("counters") or {}, after.get("counters") or {})
+    beside = {**observed, **work, **(after.get("logged") or {})}
     return {**reading.measurements, **{name: float(n) for name, n in beside.items() if name in workload.measurements}}
 
 

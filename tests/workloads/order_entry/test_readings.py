@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clusterbench.base import database_work
 from clusterbench.base.records import Trial
 from clusterbench.drivers import pgbench_log
 from clusterbench.drivers.pgbench import OPEN_LOOP
@@ -83,7 +84,8 @@ def test_percentiles_rise_and_overall_ones_lie_among_those_of_the_types(case: st
 
 def test_every_measurement_is_declared_and_the_other_way_round(output: Path) -> None:
     read = set(WORKLOAD.read(output, trial(clients=8), {}).measurements)
-    assert read | set(resource_use.MEASUREMENTS) | set(OPEN_LOOP) == set(WORKLOAD.measurements)
+    of_others = {*resource_use.MEASUREMENTS, *OPEN_LOOP, *database_work.MEASUREMENTS}
+    assert read | of_others == set(WORKLOAD.measurements)
     with_rate = readings.measurements(captured("rate"), 200.0)
     assert set(OPEN_LOOP) <= set(with_rate)
     assert not set(OPEN_LOOP) & set(readings.measurements(captured("rate")))

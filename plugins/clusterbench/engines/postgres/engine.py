@@ -24,6 +24,7 @@ from clusterbench.engines.postgres import (
     settings,
     space,
     tables,
+    work,
 )
 from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.unavailable import without_hosts
@@ -138,8 +139,7 @@ class Postgres(Server):
         return 1
 
     def counters(self) -> dict[str, int]:
-        """What the segments count of their own work; a single server has none."""
-        return {}
+        return work.totals(self)
 
     # Tables and their rows.
 

@@ -135,5 +135,6 @@ def verdict_of(told: SeriesChange, title: str, why: str = "") -> SeriesVerdict:
         told.facts_run_id,
         made_of=told.explanation,
         plans=told.plans,
+        work=told.work,
         why=why,
     )

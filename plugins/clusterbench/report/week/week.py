@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 
+from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange
 from clusterbench.history.change_test import Change, State
 from clusterbench.history.model import Point, Series
@@ -47,6 +48,8 @@ class SeriesVerdict:
     """Which statements the change is made of, in words; empty where it has one."""
     plans: tuple[PlanChange, ...] | None = None
     """That changed with it; None where none are known."""
+    work: tuple[WorkChange, ...] = ()
+    """What the database did more of, or less."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 

@@ -17,13 +17,15 @@ NOTHING = "Nothing that was recorded changed there: no fact of hosts or engine, 
 def why(one: SeriesVerdict) -> list[str]:
     """Sentences. Facts and settings that changed in that very run come first, as plans may follow from them.
 
-    Then plans, and which statements the change is made of. Facts that changed a run or two apart come last.
+    Then plans, which statements the change is made of, and what the database did otherwise. Facts that changed a run or
+    two apart come last.
     """
-    facts_said, of_statements = _facts(one), [_sentence(one.made_of)] if one.made_of else []
-    first, last = (facts_said, []) if _is_at_once(one) else ([], facts_said)
+    of_statements = [_sentence(one.made_of)] if one.made_of else []
+    beside = [*of_statements, *([_sentence("; ".join(map(str, one.work)))] if one.work else [])]
+    first, last = (_facts(one), []) if _is_at_once(one) else ([], _facts(one))
     if one.plans or one.facts:
-        return [*first, *_plans(one), *of_statements, *last]
-    return [*of_statements, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+        return [*first, *_plans(one), *beside, *last]
+    return [*beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
 
 
 def _is_at_once(one: SeriesVerdict) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psycopg.sql import Composable
 
+from clusterbench.base import database_work
 from clusterbench.base.capabilities import ALONE
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
@@ -37,6 +38,7 @@ class IndexBuild(KeyValueData):
         "response_time_s": MeasurementKind("s", "Time to build the index"),
         "throughput_rows_per_s": MeasurementKind("1/s", "Rows indexed per second", "higher"),
         "driver_cpu_share": pgbench.MEASUREMENTS["driver_cpu_share"],
+        **database_work.MEASUREMENTS,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,

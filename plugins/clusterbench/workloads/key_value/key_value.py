@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset, Shares, row_skew_max, stored_as, stored_bytes
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
@@ -151,7 +152,11 @@ class KeyValue(KeyValueData):
 
     title = "Key-value lookups"
     outputs = pgbench.OUTPUTS
-    measurements: ClassVar[Mapping[str, MeasurementKind]] = {**pgbench.MEASUREMENTS, **pgbench.OPEN_LOOP}
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        **pgbench.MEASUREMENTS,
+        **pgbench.OPEN_LOOP,
+        **database_work.MEASUREMENTS,
+    }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": KeyValueData.rows,
         "storage": STORAGE,

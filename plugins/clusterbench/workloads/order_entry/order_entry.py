@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.driver_session import session
 from clusterbench.base.errors import EngineError
@@ -48,7 +49,11 @@ class OrderEntry:
     title = "Order-Entry transactions"
     runs_on: Literal["client", "etl"] = "client"
     outputs = pgbench.MIX_OUTPUTS
-    measurements: ClassVar[Mapping[str, MeasurementKind]] = {**readings.MEASUREMENTS, **resource_use.MEASUREMENTS}
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        **readings.MEASUREMENTS,
+        **resource_use.MEASUREMENTS,
+        **database_work.MEASUREMENTS,
+    }
     factors: ClassVar[Mapping[str, Factor]] = {
         "warehouses": Factor(
             1,

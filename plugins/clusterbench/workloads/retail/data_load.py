@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from clusterbench.base import database_work
 from clusterbench.base.capabilities import ALONE
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
@@ -38,6 +39,7 @@ class DataLoad:
         "throughput_mb_per_s": MeasurementKind("MB/s", "Bytes of the files loaded per second", "higher"),
         "throughput_rows_per_s": MeasurementKind("1/s", "Rows loaded per second", "higher"),
         "driver_cpu_share": psql_streams.MEASUREMENTS["driver_cpu_share"],
+        **database_work.MEASUREMENTS,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": order_lineitems.ROWS,

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset, Partition
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
@@ -59,6 +60,7 @@ class RetailScan:
         "response_time_s": psql_streams.MEASUREMENTS["response_time_s"],
         "throughput_rows_per_s": MeasurementKind("1/s", "Rows scanned per second", "higher"),
         **psql_streams.MEASUREMENTS,
+        **database_work.MEASUREMENTS,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": order_lineitems.ROWS,

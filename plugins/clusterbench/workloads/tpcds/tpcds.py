@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
@@ -71,6 +72,7 @@ class Tpcds:
         "driver_cores": MeasurementKind("1", "Processors that the driver took", "neither"),
         "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
         **node_spread.MEASUREMENTS,
+        **database_work.MEASUREMENTS,
         **{
             _time_of(query): MeasurementKind("s", f"Mean time of query {query}", statement=_statement(query))
             for query in selection.queries_of("full")

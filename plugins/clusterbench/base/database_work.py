@@ -1,0 +1,64 @@
+"""What a database did during a trial that a client does not see: from its own totals before and after. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clusterbench.base.measurements import MeasurementKind
+from clusterbench.base.words import quantity
+
+MEASUREMENTS: Mapping[str, MeasurementKind] = {
+    "temporary_mb": MeasurementKind("MB", "Written to temporary files", "neither"),
+    "read_mb": MeasurementKind("MB", "Read from outside of the database's cache", "neither"),
+    "wal_mb": MeasurementKind("MB", "Written to the write-ahead log", "neither"),
+    "checkpoints": MeasurementKind("1", "Checkpoints", "neither"),
+    "deadlocks": MeasurementKind("1", "Deadlocks", "neither"),
+}
+"""From just before the driver until just after it, so with the checking of answers. An engine tells those that it
+counts: Greenplum those of its segments, without log and checkpoints."""
+BYTES_PER_MB = 1e6
+CHANGED_MIN = 1.5
+"""Times as much, or a part as little, from which on it is told as a change."""
+FLOORS = {"temporary_mb": 1.0, "read_mb": 10.0, "wal_mb": 10.0, "checkpoints": 1.0, "deadlocks": 1.0}
+"""Differences that are smaller are none: statistics and checks of our own cost as much."""
+
+
+@dataclass(frozen=True)
+class WorkChange:
+    """Means of the runs of either level."""
+
+    measurement: str
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        kind = MEASUREMENTS[self.measurement]
+        sides = (quantity(value, kind.unit) for value in (self.before, self.after))
+        return f"{kind.title.lower()}: {' before, '.join(sides)} after"
+
+
+def of_trial(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Differences of an engine's totals; none of what was reset meanwhile, as when a server was started anew."""
+    found = {}
+    for name in MEASUREMENTS:
+        total = f"{name.removesuffix('_mb')}_bytes" if name.endswith("_mb") else name
+        if total in before and total in after and after[total] >= before[total]:
+            difference = float(after[total] - before[total])
+            found[name] = difference / BYTES_PER_MB if name.endswith("_mb") else difference
+    return found
+
+
+def changes(before: Mapping[str, float], after: Mapping[str, float]) -> list[WorkChange]:
+    """By measurement; the largest in proportion first."""
+    found = [WorkChange(name, before[name], after[name]) for name in MEASUREMENTS if name in before and name in after]
+    return sorted(filter(_counts, found), key=_proportion, reverse=True)
+
+
+def _counts(one: WorkChange) -> bool:
+    return abs(one.after - one.before) >= FLOORS[one.measurement] and _proportion(one) >= CHANGED_MIN
+
+
+def _proportion(one: WorkChange) -> float:
+    low, high = sorted((one.before, one.after))
+    return high / max(low, FLOORS[one.measurement])

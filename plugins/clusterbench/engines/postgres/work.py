@@ -1,0 +1,16 @@
+"""Totals of what a server did that its clients do not see: ``base.database_work``."""
+
+from __future__ import annotations
+
+from clusterbench.base.sql import statement
+from clusterbench.engines.postgres.server import ASK_S, Server
+
+CHECKPOINTER_FROM = 17_00_00
+"""The version from which on checkpoints are counted by a view of their own."""
+
+
+def totals(server: Server) -> dict[str, int]:
+    with server.connect() as session:
+        is_newer = session.info.server_version >= CHECKPOINTER_FROM
+    (found,) = server.ask(statement("postgres", "work_17" if is_newer else "work"), ASK_S)
+    return {name: int(value) for name, value in found.items()}
