@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterbench.base.database_work import MEASUREMENTS, WorkChange, changes, of_trial
+from clusterbench.base.database_work import TOTALS, WorkChange, changes, of_trial
 
 BEFORE = {"temporary_bytes": 5_000_000, "read_bytes": 0, "wal_bytes": 70_000_000, "checkpoints": 3, "deadlocks": 0}
 
@@ -18,7 +18,7 @@ def test_totals_become_differences_in_megabytes() -> None:
         "checkpoints": 1.0,
         "deadlocks": 0.0,
     }
-    assert of_trial(BEFORE, after).keys() == MEASUREMENTS.keys()
+    assert of_trial(BEFORE, after).keys() == TOTALS.keys()
 
 
 @pytest.mark.parametrize("sides", [({}, BEFORE), (BEFORE, {}), (BEFORE, BEFORE | {"wal_bytes": 0})])

@@ -8,19 +8,39 @@ from dataclasses import dataclass
 from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.words import quantity
 
-MEASUREMENTS: Mapping[str, MeasurementKind] = {
+WAITS: Mapping[str, str] = {
+    "CPU": "sessions_on_cpu",
+    "Lock": "sessions_waiting_for_locks",
+    "LWLock": "sessions_waiting_for_latches",
+    "IO": "sessions_waiting_for_io",
+    "Client": "sessions_waiting_for_clients",
+    "": "sessions_waiting_for_others",
+}
+"""PostgreSQL's type of a wait -> the measurement that counts it; "": all other types."""
+TOTALS: Mapping[str, MeasurementKind] = {
     "temporary_mb": MeasurementKind("MB", "Written to temporary files", "neither"),
     "read_mb": MeasurementKind("MB", "Read from outside of the database's cache", "neither"),
     "wal_mb": MeasurementKind("MB", "Written to the write-ahead log", "neither"),
     "checkpoints": MeasurementKind("1", "Checkpoints", "neither"),
     "deadlocks": MeasurementKind("1", "Deadlocks", "neither"),
 }
+SESSIONS: Mapping[str, MeasurementKind] = {
+    "sessions_on_cpu": MeasurementKind("1", "Sessions that waited for nothing but a processor", "neither"),
+    "sessions_waiting_for_locks": MeasurementKind("1", "Sessions that waited for locks", "neither"),
+    "sessions_waiting_for_latches": MeasurementKind("1", "Sessions that waited for latches of the server", "neither"),
+    "sessions_waiting_for_io": MeasurementKind("1", "Sessions that waited for disks", "neither"),
+    "sessions_waiting_for_clients": MeasurementKind("1", "Sessions that waited for their clients", "neither"),
+    "sessions_waiting_for_others": MeasurementKind("1", "Sessions that waited for something else", "neither"),
+}
+MEASUREMENTS: Mapping[str, MeasurementKind] = {**TOTALS, **SESSIONS}
 """From just before the driver until just after it, so with the checking of answers. An engine tells those that it
-counts: Greenplum those of its segments, without log and checkpoints."""
+counts: Greenplum those of its segments, without log and checkpoints. Sessions are means over the measured window, where
+they were looked at (``trial/waits.py``)."""
 BYTES_PER_MB = 1e6
 CHANGED_MIN = 1.5
 """Times as much, or a part as little, from which on it is told as a change."""
 FLOORS = {"temporary_mb": 1.0, "read_mb": 10.0, "wal_mb": 10.0, "checkpoints": 1.0, "deadlocks": 1.0}
+FLOORS |= dict.fromkeys(WAITS.values(), 0.2)
 """Differences that are smaller are none: statistics and checks of our own cost as much."""
 
 
@@ -41,7 +61,7 @@ class WorkChange:
 def of_trial(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
     """Differences of an engine's totals; none of what was reset meanwhile, as when a server was started anew."""
     found = {}
-    for name in MEASUREMENTS:
+    for name in TOTALS:
         total = f"{name.removesuffix('_mb')}_bytes" if name.endswith("_mb") else name
         if total in before and total in after and after[total] >= before[total]:
             difference = float(after[total] - before[total])

@@ -96,6 +96,15 @@ class BulkLoad:
     """SQL that undoes ``create``; it must not mind that nothing is there."""
 
 
+@dataclass(frozen=True)
+class Watch:
+    """A question about the drivers' sessions, and how psql asks it, from the host that has ``secrets`` as files."""
+
+    query: str
+    where: Sequence[str]
+    secrets: Mapping[str, str] = field(repr=False)
+
+
 class Engine(Protocol):
     """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
 
@@ -266,6 +275,9 @@ class Database(Engine, Protocol):
 
         ``before`` runs first, in the same session.
         """
+
+    def watch(self) -> Watch | None:
+        """How to look at the drivers' sessions from the driver's host; None where it cannot be."""
 
     def stop(self) -> None: ...
 

@@ -161,6 +161,8 @@ class Platform(Strict):
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
+    watch_sessions: bool = False
+    """Look ten times a second at what the drivers' sessions wait for, by one more session."""
     load_dirs: list[Folder] = []
     """A folder on each data disk of the ETL host, for load files; empty: one below the work folder."""
     hadoop: Hadoop | None = None

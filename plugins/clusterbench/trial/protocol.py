@@ -34,7 +34,7 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, plans, server_settings, utilisation
+from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, plans, server_settings, utilisation, waits
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
@@ -163,7 +163,8 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         before["cluster"] = testbed.engine.state()
         testbed.engine.mark_logs(name)
         before["clocks_ahead_s"] = telemetry.clocks_ahead(testbed.fleet, job.host)
-        telemetry.start(testbed.fleet, name)
+        before["watched"] = next(iter(testbed.platform.hosts_with("coordinator")), "")
+        telemetry.start(testbed.fleet, name, {job.host: waits.watching(testbed.engine, testbed.platform)})
         time.sleep(telemetry.SETTLE_S)
         before["counters"] = testbed.engine.counters()
     evidence = json.dumps(before, default=str)
@@ -186,15 +187,17 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
     began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
+    ahead_s = telemetry.clocks_meanwhile(before.get("clocks_ahead_s") or {}, after.get("clocks_ahead_s"))
     hosts = telemetry.read_each(
         output / "telemetry",
         reading,
         drawn,
         before_s=began_s,
-        ahead_s=telemetry.clocks_meanwhile(before.get("clocks_ahead_s") or {}, after.get("clocks_ahead_s")),
+        ahead_s=ahead_s,
     )
+    waited, sessions = waits.read(output / "telemetry", reading, ahead_s=ahead_s.get(before.get("watched", ""), 0.0))
     observed = resource_use.measure(hosts, database_hosts, reading.measurements.get("throughput_per_s"))
-    observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases)
+    observed |= resource_use.measure_phases(hosts, database_hosts, reading.phases) | sessions
     outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
     off = load.check(before.get("load"), observed, reading.measurements)
@@ -219,6 +222,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
             **({"neighbours": beside, "neighbours_problem": problem} if beside else {}),
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
+            **({"waits": waited} if waited else {}),
             "telemetry_missing": missing_telemetry,
             **({"last_telemetry": aftermath.last_telemetry(output / "telemetry")} if outcome in FINDINGS else {}),
         },

@@ -12,7 +12,7 @@ from typing import Any
 from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
 from clusterbench.base.sql import Dialect, statement
-from clusterbench.engines import BulkLoad, instances
+from clusterbench.engines import BulkLoad, Watch, instances
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.greenplum import (
     caches,
@@ -166,6 +166,14 @@ class Greenplum(Postgres):
 
     def logged_since(self, name: str) -> dict[str, int]:
         return logs.counted_since(self, name)
+
+    def watch(self) -> Watch | None:
+        """Greenplum 6 is of PostgreSQL 9.4, which does not say what a session waits for."""
+        return super().watch() if self._tells_waits() else None
+
+    def _tells_waits(self) -> bool:
+        query = "SELECT count(*) AS n FROM pg_attribute WHERE attrelid = 'pg_stat_activity'::regclass AND attname = "
+        return bool(self.ask(f"{query}'wait_event_type'")[0]["n"])
 
     def counters(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.ask(statement("greenplum", "counters"))[0].items()}

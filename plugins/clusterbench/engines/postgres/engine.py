@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
-from clusterbench.engines import BulkLoad, Endpoint, Residency
+from clusterbench.engines import BulkLoad, Endpoint, Residency, Watch
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
 from clusterbench.engines.postgres import (
@@ -196,6 +196,9 @@ class Postgres(Server):
 
     def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
         return sessions.explain(self, queries, before)
+
+    def watch(self) -> Watch | None:
+        return sessions.watch(self)
 
     def start_pooler(self, mode: str, size: int) -> None:
         pooler.start(self, mode, size)

@@ -19,7 +19,7 @@ from clusterbench.base import driver_session, libpq, scripts
 from clusterbench.base.plans import NO_PLAN
 from clusterbench.base.postgres_session import OWN, first_line
 from clusterbench.base.sql import statement
-from clusterbench.engines import DRIVER, Endpoint
+from clusterbench.engines import DRIVER, Endpoint, Watch
 from clusterbench.engines.postgres import pooler
 from clusterbench.engines.postgres.server import Server
 
@@ -114,6 +114,11 @@ def of_others(server: Server) -> Sequence[str]:
     """Who else has sessions on the server, in any of its databases: ``ada (2 on sales)``."""
     rows = server.ask(statement("postgres", "sessions_of_others", driver=DRIVER, own=OWN))
     return [f"{row['login']} ({row['sessions']} on {row['database']})" for row in rows]
+
+
+def watch(server: Server) -> Watch:
+    at = endpoint(server, pooled=False)
+    return Watch(statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets)
 
 
 def explain(server: Server, queries: Mapping[str, str], before: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.charts import draw, draw_course
 from clusterbench.report.run.concurrency_series import series_courses
 from clusterbench.report.run.concurrency_series_chart import draw_series
+from clusterbench.report.run.database import database_table
 from clusterbench.report.run.density import density_table
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
@@ -139,6 +140,7 @@ def _sweep(run: Gathered, view: SweepView) -> dict[str, Any]:
         "queries": query_tables(run, view),
         "types": type_table(view),
         "searches": searches(run, view),
+        "database": database_table(run, view),
     }
 
 

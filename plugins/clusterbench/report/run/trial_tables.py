@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clusterbench.base import database_work
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import ABSENT, share, size, without_sweep
 from clusterbench.hosts.resource_use import MEASUREMENTS
@@ -76,7 +77,7 @@ def _caches(record: TrialRecord) -> str:
 
 def has_own_section(workload: Workload | None, measurement: str) -> bool:
     """What the report shows by type or as the system's side; in a line of everything it would be far too wide."""
-    if types_of(workload) and measurement in MEASUREMENTS:
+    if measurement in database_work.MEASUREMENTS or (types_of(workload) and measurement in MEASUREMENTS):
         return True
     return is_of_a_type(workload, measurement) or is_of_a_query(workload, measurement)
 

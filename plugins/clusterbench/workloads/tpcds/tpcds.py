@@ -196,13 +196,13 @@ class Tpcds:
         return engine.explain(texts)
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        asked: list[list[str]] = [
-            [
-                f"COPY ({queries.text(query, _values(trial, query, stream), engine.dialect)}) TO STDOUT"
-                for query in order(trial, stream)
-            ]
-            for stream in _streams(trial)
-        ]
+        """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
+
+        def copy(query: int, stream: int) -> str:
+            text = queries.text(query, _values(trial, query, stream), engine.dialect)
+            return f"COPY (/* {_statement(query)} */ {text}) TO STDOUT"
+
+        asked = [[copy(query, stream) for query in order(trial, stream)] for stream in _streams(trial)]
         load = psql_streams.Streams(asked, goes_on=True, keeps_answers=True)
         return psql_streams.job(load, engine.endpoint(pooled=False))
 

@@ -1,0 +1,79 @@
+"""What the database did while a sweep was measured: its own totals, and what its sessions waited for. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clusterbench.base.database_work import MEASUREMENTS
+from clusterbench.base.records import TrialRecord
+from clusterbench.base.words import number, without_sweep
+from clusterbench.report.run.sweeps import SweepView
+from clusterbench.results.gather import Gathered
+
+WAITS_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class DatabaseRow:
+    """Medians of a cell, and its longest waits in words."""
+
+    cell: str
+    platform: str
+    values: list[float | None]
+    waits: str
+
+
+@dataclass(frozen=True)
+class DatabaseTable:
+    """``problem``: why sessions were not looked at, where they were to be."""
+
+    columns: list[str]
+    rows: list[DatabaseRow]
+    problem: str = ""
+
+    @property
+    def has_waits(self) -> bool:
+        return any(row.waits for row in self.rows)
+
+
+def database_table(run: Gathered, view: SweepView) -> DatabaseTable | None:
+    """None where the engine counts nothing of it."""
+    names = [name for name in view.measured if name in MEASUREMENTS]
+    if not names:
+        return None
+    of_cell: dict[tuple[str, str], list[TrialRecord]] = {}
+    for record in run.trials:
+        of_cell.setdefault((record.trial.platform, record.trial.cell), []).append(record)
+    kinds = [MEASUREMENTS[name] for name in names]
+    return DatabaseTable(
+        [kind.title + ("" if kind.unit == "1" else f", {kind.unit}") for kind in kinds],
+        [
+            DatabaseRow(
+                without_sweep(result.label),
+                result.platform,
+                [summary.median if (summary := result.measurements.get(name)) else None for name in names],
+                _waits(of_cell.get((result.platform, result.cell), [])),
+            )
+            for result in view.results
+            if result.measurements
+        ],
+        next(filter(None, (_told(record).get("problem", "") for record in run.trials)), ""),
+    )
+
+
+def _told(record: TrialRecord) -> dict[str, str]:
+    return dict(record.evidence.get("waits") or {})
+
+
+def _waits(records: Sequence[TrialRecord]) -> str:
+    """Those of the most sessions, in the mean of the trials that looked: "Lock relation of query 64: 2.1"."""
+    looked = [found for record in records if (found := (record.evidence.get("waits") or {}).get("waits")) is not None]
+    summed: Counter[str] = Counter()
+    for waits in looked:
+        for wait in waits:
+            event = "" if wait["event"] == "-" else f" {wait['event']}"
+            statement = "" if wait["statement"] == "-" else f" of {wait['statement']}"
+            summed[f"{wait['type']}{event}{statement}"] += wait["sessions"]
+    return "; ".join(f"{name}: {number(count / len(looked), 2)}" for name, count in summed.most_common(WAITS_SHOWN))

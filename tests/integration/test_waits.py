@@ -1,0 +1,64 @@
+"""What sessions wait for, on a real PostgreSQL: a lock that somebody holds is named, and nothing is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from clusterbench.base.connections import Connections
+from clusterbench.trial.protocol import run_trial
+from clusterbench.trial.testbed import Testbed
+from clusterbench.workloads import load_workload
+from tests.integration.helpers import dataset, new_run, on_testbed, trial, wait_for
+
+pytestmark = pytest.mark.lab
+HELD_S = 2.0
+ACTIVE = (
+    "SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'clusterbench_driver' AND state = 'active'"
+)
+OF_WATCH = (
+    "SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE '%pg_stat_activity%' AND pid <> pg_backend_pid()"
+)
+
+
+@pytest.fixture
+def testbed(connections: Connections) -> Iterator[Testbed]:
+    with on_testbed(new_run(connections), watch_sessions=True) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+        testbed.engine.facts()
+        yield testbed
+
+
+def hold_a_lock(testbed: Testbed) -> None:
+    """From the time on when drivers work."""
+    wait_for(lambda: testbed.engine.query(ACTIVE)[0]["n"] > 1, "the driver's sessions")
+    with testbed.engine.connect() as session, session.transaction():  # type: ignore[attr-defined]
+        session.execute(f"LOCK TABLE {dataset().table} IN ACCESS EXCLUSIVE MODE")
+        time.sleep(HELD_S)
+
+
+def test_a_lock_that_somebody_holds_is_what_sessions_waited_for(testbed: Testbed) -> None:
+    locker = threading.Thread(target=hold_a_lock, args=[testbed])
+    locker.start()
+    record = run_trial(trial(clients=4, window_s=5), testbed)
+    locker.join()
+    assert record.outcome == "completed", record.reason
+    waits = record.evidence["waits"]
+    assert waits["looks"] >= 10
+    locked = sum(wait["sessions"] for wait in waits["waits"] if (wait["type"], wait["event"]) == ("Lock", "relation"))
+    assert 0.5 < locked <= 4
+    assert record.measurements["sessions_waiting_for_locks"] == pytest.approx(locked, abs=0.01)
+    assert record.measurements["wal_mb"] >= 0 and record.measurements["temporary_mb"] == 0
+    wait_for(lambda: testbed.engine.query(OF_WATCH)[0]["n"] == 0, "the end of the session that looked")
+
+
+def test_nobody_looks_where_the_platform_s_file_does_not_ask_for_it(connections: Connections) -> None:
+    with on_testbed(new_run(connections)) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+        testbed.engine.facts()
+        record = run_trial(trial(clients=2, window_s=1), testbed)
+    assert record.outcome == "completed" and "waits" not in record.evidence
+    assert "sessions_on_cpu" not in record.measurements and "checkpoints" in record.measurements

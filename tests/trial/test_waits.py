@@ -1,0 +1,79 @@
+"""What sessions waited for: read from looks at them, within the window by the client's clock."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from clusterbench.base.measurements import Reading
+from clusterbench.trial import waits
+
+WINDOW = Reading({}, window_start_s=100.0, window_end_s=101.0)
+
+
+def look(time_s: float, *lines: tuple[str, str, str, int]) -> str:
+    rows = [*lines, ("look", "-", "-", 0)]
+    return "".join(f"{time_s:.3f}\t{kind}\t{event}\t{statement}\t{count}\n" for kind, event, statement, count in rows)
+
+
+def noted(folder: Path, *looks: str, errors: str = "") -> Path:
+    (folder / "client").mkdir()
+    with gzip.open(folder / "client" / "telemetry.watch.gz", "wt") as file:
+        file.write("".join(looks))
+    (folder / "client" / "telemetry.watch_errors").write_text(errors)
+    return folder
+
+
+def test_sessions_are_means_over_all_looks_of_the_window(tmp_path: Path) -> None:
+    found, measured = waits.read(
+        noted(
+            tmp_path,
+            look(99.9, ("Lock", "relation", "query 1", 8)),
+            look(100.0, ("CPU", "-", "query 1", 2), ("Lock", "relation", "query 2", 2)),
+            look(100.5, ("CPU", "-", "query 1", 4)),
+            look(101.0),
+            look(101.1, ("IO", "DataFileRead", "query 1", 8)),
+        ),
+        WINDOW,
+    )
+    assert found == {
+        "looks": 3,
+        "waits": [
+            {"type": "CPU", "event": "-", "statement": "query 1", "sessions": 2.0},
+            {"type": "Lock", "event": "relation", "statement": "query 2", "sessions": 0.6667},
+        ],
+    }
+    assert {name: round(value, 3) for name, value in measured.items()} == {
+        "sessions_on_cpu": 2.0,
+        "sessions_waiting_for_locks": 0.667,
+        "sessions_waiting_for_latches": 0.0,
+        "sessions_waiting_for_io": 0.0,
+        "sessions_waiting_for_clients": 0.0,
+        "sessions_waiting_for_others": 0.0,
+    }
+
+
+def test_looks_are_told_by_the_server_s_clock(tmp_path: Path) -> None:
+    folder = noted(tmp_path, look(107.5, ("IPC", "BgWorkerShutdown", "-", 1)))
+    assert waits.read(folder, WINDOW) == ({}, {})
+    found, measured = waits.read(folder, WINDOW, ahead_s=7.0)
+    assert (found["looks"], measured["sessions_waiting_for_others"]) == (1, 1.0)
+
+
+def test_a_last_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
+    folder = noted(tmp_path, look(100.2, ("CPU", "-", "-", 1)), "100.300\tCPU\t-\tque")
+    assert waits.read(folder, WINDOW)[0]["looks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ("", {}),
+        ("psql: error: too many clients\n", {"problem": "sessions were not looked at: psql: error: too many clients"}),
+    ],
+)
+def test_why_nothing_was_looked_at_is_told(tmp_path: Path, errors: str, said: dict[str, str]) -> None:
+    assert waits.read(noted(tmp_path, errors=errors), WINDOW) == (said, {})
+    assert waits.read(tmp_path / "nowhere", WINDOW) == ({}, {})
