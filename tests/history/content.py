@@ -11,6 +11,8 @@ OF_RUN = "runs.experiment, run_id"
 QUERIES = {
     "runs": "SELECT to_jsonb(runs) - 'run' FROM runs",
     "fact_sets": "SELECT fact_set, facts::text FROM fact_sets",
+    "plans": "SELECT * FROM plans",
+    "plan_sets": "SELECT plan_set, fingerprints::text FROM plan_sets",
     "run_platforms": f"SELECT {OF_RUN}, to_jsonb(p) - 'run' FROM run_platforms p JOIN runs USING (run)",
     "trials": f"SELECT {OF_RUN}, to_jsonb(t) - 'run' FROM trials t JOIN runs USING (run)",
     "series": f"SELECT {SERIES} FROM series",

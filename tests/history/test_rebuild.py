@@ -10,6 +10,7 @@ import pytest
 
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import HistoryError
+from clusterbench.base.plans import fingerprint
 from clusterbench.cli import main
 from clusterbench.history import database, load, read, rebuild
 from clusterbench.run import steps
@@ -20,6 +21,7 @@ from tests.history.content import content
 
 BROKEN, UNFINISHED = "20261104T000000Z-bbbbbb", "20261105T000000Z-cccccc"
 WEEK = "20261106T000000Z-dddddd"
+PLAN = "Seq Scan on order_lineitems  (cost=0.00..15441.00 rows=1 width=8)"
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +29,20 @@ def whole(lab: Lab) -> History:
     """Two runs, a week with a change, and a level that was accepted; a run that is spoilt, and one that goes on."""
     history = made(lab, "history_rebuilt")
     history.put_sealed("key_value", KEY_VALUE, "key_value/s1")
-    history.put_sealed("retail", RETAIL, "retail/l1")
+    history.put_sealed("retail", RETAIL, "retail/l1", with_plan)
     history.put("key_value", UNFINISHED, "key_value/s1")
     history.overwrite(history.put_sealed("key_value", BROKEN, "key_value/s1"), "results.json", b"{}")
     _put_week(history)
     return history
+
+
+def with_plan(objects: dict[str, bytes]) -> None:
+    """As runs have it since plans are archived: of its first cell."""
+    found = json.loads(objects["results.json"])
+    first = found["results"][0]
+    first["plans"] = {"scan": fingerprint(PLAN)}
+    objects["results.json"] = json.dumps(found).encode()
+    objects[f"plans/{first['platform']}/{first['cell']}.json"] = json.dumps({"statements": {"scan": PLAN}}).encode()
 
 
 def _put_week(history: History) -> None:
@@ -74,6 +85,36 @@ def test_what_is_missing_is_loaded_and_a_rebuild_gives_the_same(whole: History) 
         assert all(before[table] for table in before)
         schemas = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'history%'"
         assert db.execute(schemas).fetchall() == [("history",)]
+
+
+def test_plans_come_back_as_they_were_archived(whole: History) -> None:
+    with database.for_loading(whole.connection) as db:
+        load.catch_up(db, whole.store, whole.catalog)
+        run = read.one_run(db, "retail", RETAIL)
+        noted = [result for result in run.results if result.plans]
+        assert [result.plans for result in noted] == [{"scan": fingerprint(PLAN)}]
+        assert run.plans == {fingerprint(PLAN): PLAN}
+        lines = db.execute("SELECT run_id, statement, fingerprint, plan FROM plans_over_time").fetchall()
+        assert lines == [(RETAIL, "scan", fingerprint(PLAN), PLAN)]
+
+
+def test_the_tables_of_the_version_before_are_upgraded(whole: History) -> None:
+    schema = "history_upgraded"
+    with whole.connect() as db:
+        db.execute(f"CREATE SCHEMA {schema}".encode())
+    try:
+        with database.opened(whole.connection, schema) as db:
+            for name in ("0001_tables", "0001_views"):
+                database.run_file(db, name)
+            db.execute("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
+            db.execute("INSERT INTO alembic_version VALUES ('0001')")
+        database.migrate(whole.connection, schema)
+        with database.opened(whole.connection, schema) as db:
+            assert database.version(db) == database.NEWEST
+            assert db.execute("SELECT count(*) FROM plans_over_time").fetchone() == (0,)
+    finally:
+        with whole.connect() as db:
+            db.execute(f"DROP SCHEMA {schema} CASCADE".encode())
 
 
 def test_a_week_and_what_was_accepted_in_it_are_told(whole: History) -> None:

@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from clusterbench.airflow.ui import over_time
+from clusterbench.airflow.ui import over_time, template
+from clusterbench.base.plans import PlanChange, fingerprint
 from clusterbench.cli import main, regressions
 from clusterbench.history import database, series_changes
 from clusterbench.history.change_test import Change
 from clusterbench.history.changes import ReportedChange
 from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.week.gather import verdict_of
+from clusterbench.report.week.why import why
 from clusterbench.spec import Experiment, Regression
 from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab
@@ -178,11 +181,11 @@ def test_how_many_runs_a_page_shows_changes_no_verdict(db: database.Database, fi
 
 STATEMENTS = """
 INSERT INTO result_measurements
-SELECT series, format('q%%s_s', lpad(n::text, 2, '0')), run, 's', 'lower', false, 3,
-    median * (1 + sin(run * 7 + n) / 200) / 5
-        * (CASE WHEN n = %(slower)s AND started_at >= %(since)s THEN %(times)s ELSE 1 END),
+SELECT series, format('q%%s_s', lpad(number::text, 2, '0')), run, 's', 'lower', false, 3,
+    median * (1 + sin(run * 7 + number) / 200) / 5
+        * (CASE WHEN number = %(slower)s AND started_at >= %(since)s THEN %(times)s ELSE 1 END),
     1, NULL, NULL, '{}'
-FROM result_measurements JOIN runs USING (run), generate_series(1, 5) AS n
+FROM result_measurements JOIN runs USING (run), generate_series(1, 5) AS number
 WHERE series = %(series)s AND measurement = 'latency_ms_mean'"""
 FOLLOWED = """
 INSERT INTO series_measurements
@@ -231,3 +234,76 @@ def test_changes_of_weeks_before_there_were_statements_are_read(db: database.Dat
     old = {name: value for name, value in entry.items() if name not in {"parts", "explanation"}}
     assert SeriesChange.from_json(old).as_json() == entry
     assert ReportedChange.of(old) == ReportedChange.of(entry)
+
+
+# Plans.
+
+INDEX, SEQ = "Index Scan using t_key on t  (cost=0.42..8.44 rows=1)", "Seq Scan on t  (cost=0.00..15441.00 rows=1)"
+
+
+def with_plans(db: database.Database, series: int, statement: str, weeks: int) -> None:
+    """The plan of one statement is another one in the last so many weeks."""
+    for plan in (INDEX, SEQ):
+        db.execute("INSERT INTO plans VALUES (%s, %s)", [fingerprint(plan), plan])
+        noted = json.dumps({statement: fingerprint(plan), "query 2": fingerprint(INDEX)})
+        db.execute("INSERT INTO plan_sets VALUES (%s, %s)", [plan, noted])
+    query = """
+        UPDATE results SET plan_set = CASE WHEN started_at >= %s THEN %s ELSE %s END
+        FROM runs WHERE runs.run = results.run AND series = %s"""
+    db.execute(query, [SYNTHETIC.started_at(WEEKS - weeks, 0), SEQ, INDEX, series])
+
+
+def test_a_plan_that_changed_with_the_level_is_told_first(db: database.Database, filled: History) -> None:
+    cell = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    assert cell.plans is None, "nobody noted any"
+    began = next(week for week in range(WEEKS) if SYNTHETIC.run_id(week, KEY_VALUE) == cell.change.at_run_id)
+    with_statements(db, cell.series.id, slower=5, times=1.5, weeks=WEEKS - began)
+    with_plans(db, cell.series.id, "query 5", weeks=WEEKS - began)
+    told = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    assert told.plans == (PlanChange("query 5", "Index Scan using t_key on t", "Seq Scan on t"),)
+    assert SeriesChange.from_json(json.loads(json.dumps(told.as_json()))) == told
+    line = ReportedChange.of(told.as_json()).line
+    assert line.endswith("The plan of query 5 changed: Index Scan using t_key on t -> Seq Scan on t.")
+    assert why(verdict_of(told, "Mean latency"))[0].startswith("The plan of query 5 changed: Index Scan")
+
+
+def test_plans_that_are_as_they_were_are_said_to_be(db: database.Database, filled: History) -> None:
+    cell = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    with_plans(db, cell.series.id, "query 5", weeks=0)
+    told = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    assert told.plans == ()
+    assert why(verdict_of(told, "Mean latency"))[-1].endswith("no setting, and no plan.")
+
+
+def test_the_page_of_a_result_has_its_statements_and_both_plans(db: database.Database, filled: History) -> None:
+    cell = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    with_statements(db, cell.series.id, slower=5, times=1.5, weeks=WEEKS // 4)
+    with_plans(db, cell.series.id, "query 5", weeks=3)
+    page = over_time.gather(db, cell.series, 52)
+    assert page.made_of and page.made_of.is_of_change
+    assert page.made_of.parts[0].statement == "query 5"
+    assert page.made_of.links["q05_s"].id == cell.series.id
+    (changed,) = page.plans
+    assert changed.point.run_id == SYNTHETIC.run_id(WEEKS - 3, KEY_VALUE)
+    assert (changed.before, changed.after) == ({"query 5": INDEX}, {"query 5": SEQ})
+    shown = template.render("series.html.j2", "/bench", "", page=page, offered=over_time.RUNS, experiments=[])
+    assert "Query 5 is" in shown and "Seq Scan on t  (cost=" in shown
+
+    calm = over_time.gather(db, of(db, filled.catalog)["lab_db1", 1, "latency_ms_mean"].series, 52)
+    assert (calm.made_of, calm.plans, calm.has_plans) == (None, [], False)
+
+
+def test_what_the_database_did_more_of_is_told(db: database.Database, filled: History) -> None:
+    cell = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    query = """
+        INSERT INTO result_measurements
+        SELECT series, 'temporary_mb', run, 'MB', 'neither', false, 3, %(mb)s, %(mb)s, NULL, NULL, '{}'
+        FROM results JOIN runs USING (run) WHERE series = %(series)s AND run_id = ANY(%(runs)s)"""
+    ids = [SYNTHETIC.run_id(week, KEY_VALUE) for week in range(WEEKS)]
+    at = ids.index(cell.change.at_run_id or "")
+    for runs, mb in ((ids[:at], 0.0), (ids[at:], 812.0)):
+        db.execute(query, {"mb": mb, "series": cell.series.id, "runs": runs})
+    followed = "INSERT INTO series_measurements VALUES (%s, 'temporary_mb', 'MB', 'neither', false, 'x', now(), 'x')"
+    db.execute(followed, [cell.series.id])
+    told = of(db, filled.catalog)["lab_db1", 2, "latency_ms_mean"]
+    assert [str(one) for one in told.work] == ["written to temporary files: 0\u202fMB before, 812\u202fMB after"]
