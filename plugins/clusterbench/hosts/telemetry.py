@@ -108,6 +108,11 @@ def collect(fleet: Fleet, name: str, into: Path, failed: Mapping[str, str]) -> l
     return [*failed.values(), *missing.values(), *(f"host {host!r}: no telemetry was collected" for host in absent)]
 
 
+def stop_and_collect(fleet: Fleet, name: str, into: Path) -> list[str]:
+    """Both; returns what is missing, as ``collect``."""
+    return collect(fleet, name, into, stop(fleet, name))
+
+
 def clean_up(fleet: Fleet, name: str) -> None:
     """End collectors that a lost worker left behind below ``name``, and remove what was collected and archived."""
     scripts = {

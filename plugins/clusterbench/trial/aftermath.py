@@ -58,7 +58,7 @@ def examine(engine: Engine, before: Mapping[str, Any], name: str, driver: str, *
 
 def of_one_that_broke_off(fleet: Fleet, engine: Engine, name: str, into: Path) -> dict[str, Any]:
     """Evidence of a trial that could not be followed to its end, because a host or the server was lost."""
-    missing = telemetry.collect(fleet, name, into / "telemetry", telemetry.stop(fleet, name))
+    missing = telemetry.stop_and_collect(fleet, name, into / "telemetry")
     try:
         said = engine.log_excerpt([])
     except (EngineError, HostError) as error:

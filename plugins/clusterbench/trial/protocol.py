@@ -10,6 +10,7 @@ import logging
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,14 +126,14 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
     with testbed.phase("driver"):
         state = job.wait()
-    with testbed.phase("collect"):
+    with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
         neighbours.stop(testbed, job, output)
+        collected = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
-        without = telemetry.stop(testbed.fleet, name)
         before = json.loads((output / "before.json").read_text())
         after = aftermath.examine(testbed.engine, before, name, job.host, ended_well=state.exit_status == 0)
         (output / "after.json").write_text(json.dumps(after, default=str))
-        missing = telemetry.collect(testbed.fleet, name, output / "telemetry", without)
+        missing = collected.result()
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
     record = _record_of(trial, workload, state, output, expected, missing, drawn)
