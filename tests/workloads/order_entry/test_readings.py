@@ -220,5 +220,11 @@ def test_driver_that_ended_no_transaction_is_an_error_with_its_own_words(tmp_pat
 
 
 def test_mix_is_judged_by_what_chance_does_to_so_many_draws() -> None:
-    assert readings.facts(captured("retries"))["mix_off_by"] < 5
-    assert readings.facts(made([1000]))["mix_off_by"] > 5, "as many of each is not the mix"
+    assert readings.facts(captured("retries"), clients=8)["mix_off_by"] < 5
+    assert readings.facts(made([1000]), clients=8)["mix_off_by"] > 5, "as many of each is not the mix"
+
+
+def test_what_clients_have_under_way_at_the_edges_of_a_window_is_no_other_mix() -> None:
+    assert readings.off_by(560, 5200, 0.04) > 5
+    assert readings.off_by(560, 5200, 0.04, clients=1024) == 0
+    assert readings.off_by(26_000, 520_000, 0.04, clients=1024) > 5, "in a long window they do not count"

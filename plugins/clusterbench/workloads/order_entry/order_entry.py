@@ -276,7 +276,7 @@ class OrderEntry:
             invalid.append(f"after the trial: {found['problem']}")
         cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
         measured = {**readings.measurements(log, float(trial.levels["rate_per_s"])), "clients_used": float(clients)}
-        facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log), **found}
+        facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log, clients=clients), **found}
         return Reading(
             measured | ({} if cpu is None else {"driver_cpu_share": cpu}),
             errors=log.failed_before_end(),
