@@ -52,7 +52,7 @@ WHERE weeks.run_id = %s AND s.experiment = ANY(%s) ORDER BY c.position"""
 
 
 WEEKLY_VERDICT = """
-SELECT weeks.run_id, weeks.started_at, change -> 'change',
+SELECT weeks.run_id, weeks.started_at, change -> 'change', CAST(change ->> 'alike' AS double precision),
     (SELECT count(*) FROM changes j WHERE j.week = weeks.week AND state <> ALL(%(unjudged)s))
 FROM week_runs JOIN weeks USING (week) JOIN changes USING (week)
 WHERE experiment = %(experiment)s AND week_runs.run_id = %(run_id)s
@@ -67,6 +67,8 @@ class WeeklyVerdict:
     run_id: str
     started_at: datetime
     change: Mapping[str, Any]
+    alike: float | None
+    """As it was taken then; weeks before did not note it."""
     judged: int
 
 

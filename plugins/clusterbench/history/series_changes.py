@@ -54,6 +54,8 @@ class SeriesChange:
     explanation: str = ""
     plans: tuple[PlanChange, ...] | None = None
     work: tuple[WorkChange, ...] = ()
+    alike: float | None = None
+    """How much runs of the platform were taken to be like those before them (``drift.alikeness``)."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -63,20 +65,26 @@ class SeriesChange:
             "facts_run_id": self.facts_run_id,
             "parts": [part.as_json() for part in self.parts],
             "explanation": self.explanation,
+            "alike": self.alike,
             "work": [asdict(one) for one in self.work],
             "plans": None if self.plans is None else [asdict(one) for one in self.plans],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SeriesChange:
-        found = tuple(Difference(**one) for one in data.get("differences") or ())
-        parts = tuple(Part(**one) for one in data.get("parts") or ())  # weeks before had none
-        said = str(data.get("explanation") or "")
-        noted = data.get("plans")
-        plans = None if noted is None else tuple(PlanChange(**one) for one in noted)
-        work = tuple(WorkChange(**one) for one in data.get("work") or ())
-        change = Change.from_json(data["change"])
-        return cls(Series(**data["series"]), change, found, data.get("facts_run_id"), parts, said, plans, work)
+        """Weeks before had fewer of these."""
+        plans = data.get("plans")
+        return cls(
+            Series(**data["series"]),
+            Change.from_json(data["change"]),
+            tuple(Difference(**one) for one in data.get("differences") or ()),
+            data.get("facts_run_id"),
+            tuple(Part(**one) for one in data.get("parts") or ()),
+            str(data.get("explanation") or ""),
+            None if plans is None else tuple(PlanChange(**one) for one in plans),
+            tuple(WorkChange(**one) for one in data.get("work") or ()),
+            data.get("alike"),
+        )
 
 
 def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[SeriesChange]:
@@ -106,6 +114,7 @@ class _Judged:
     until: datetime
     levels: made_of.RUNS
     facts: tuple[Point, Point] | None
+    alike: float
 
 
 def _controlled(found: Sequence[_Judged]) -> list[_Judged]:
@@ -123,7 +132,7 @@ def _news(of_statements: Sequence[_Judged], whole: Sequence[_Judged]) -> Iterato
 
 def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
     if one.change.state not in (*CHANGED, "no_number"):
-        return SeriesChange(one.series, one.change)
+        return SeriesChange(one.series, one.change, alike=one.alike)
     differing = facts.differences(one.facts[0].fact_set, one.facts[1].fact_set) if one.facts else ()
     parts = made_of.parts_of(db, one.series.id, one.levels, one.until) if all(one.levels) else []
     is_whole = not is_statement(one.series.measurement)
@@ -136,6 +145,7 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         explanation(parts) if is_whole else "",
         _plans(db, one, [part.statement for part in parts]),
         tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
+        one.alike,
     )
 
 
@@ -169,7 +179,8 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
             policy = Policy.of(policy_of(series.sweep), alike[series.platform])
             change = detect_change(points, series.better, policy, baseline)
             levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
-            yield _Judged(series, change, number < len(drawn), at, levels, _nearest_facts(points, change.at_run_id))
+            facts = _nearest_facts(points, change.at_run_id)
+            yield _Judged(series, change, number < len(drawn), at, levels, facts, policy.alike)
 
 
 def alikeness(db: Database, experiment: str, scale: str, platform: str, until: datetime) -> float:

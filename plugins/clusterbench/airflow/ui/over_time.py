@@ -126,10 +126,10 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     known = read.points(db, series.id, series.measurement, limit=max(runs, POINTS))
     judged, points = known[-POINTS:], known[-runs:]  # what is shown changes no verdict
     accepted = read.baselines(db, series.id, series.measurement)
-    policy, baseline = _policy(db, series, judged), baseline_of(accepted, judged)
+    weekly = _weekly_verdict(db, series, judged, accepted)
+    policy, baseline = _policy(db, series, judged, weekly), baseline_of(accepted, judged)
     shown = {point.run_id for point in points}
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
-    weekly = _weekly_verdict(db, series, judged, accepted)
     facts, plans = _facts_changed(db, points), read.plans_of_cell(db, series.id)
     change = Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline)
     return Page(
@@ -183,12 +183,14 @@ def _plans_changed(db: Database, points: Sequence[Point], plans: Mapping[str, Ma
     return found[::-1]
 
 
-def _policy(db: Database, series: Series, judged: Sequence[Point]) -> Policy:
-    """As the weekly run has it."""
+def _policy(db: Database, series: Series, judged: Sequence[Point], weekly: overview.WeeklyVerdict | None) -> Policy:
+    """As the weekly run has it. Where none has noted it, many other series of the platform are asked."""
     if not judged:
         return policy_of(series)
-    until = judged[-1].started_at
-    return replace(policy_of(series), alike=alikeness(db, series.experiment, series.scale, series.platform, until))
+    alike = weekly.alike if weekly else None
+    if alike is None:
+        alike = alikeness(db, series.experiment, series.scale, series.platform, judged[-1].started_at)
+    return replace(policy_of(series), alike=alike)
 
 
 def _weekly_verdict(
