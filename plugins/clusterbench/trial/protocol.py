@@ -165,7 +165,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         testbed.engine.mark_logs(name)
         before["clocks_ahead_s"] = telemetry.clocks_ahead(testbed.fleet, job.host)
         before["watched"] = next(iter(testbed.platform.hosts_with("coordinator")), "")
-        telemetry.start(testbed.fleet, name, {job.host: waits.watching(testbed.engine, testbed.platform)})
+        telemetry.start(testbed.fleet, name, {job.host: waits.watching(testbed.engine, testbed.platform, trial)})
         time.sleep(telemetry.SETTLE_S)
         before["counters"] = testbed.engine.counters()
     evidence = json.dumps(before, default=str)

@@ -14,6 +14,7 @@ from typing import Any
 
 from clusterbench.base.database_work import WAITS
 from clusterbench.base.measurements import Reading
+from clusterbench.base.records import Trial
 from clusterbench.base.scripts import script
 from clusterbench.engines import Engine
 from clusterbench.spec import Platform
@@ -21,13 +22,15 @@ from clusterbench.spec import Platform
 FILE = "telemetry.watch.gz"
 ERRORS = "telemetry.watch_errors"
 EVERY_S = 0.1
+LONGER_S = 600
+"""It ends by itself so much later than the driver may take, if the worker is lost."""
 LOOK = "look"
 NAMED_MAX = 20
 """Waits that a record keeps: those of the most sessions."""
 DIGITS = 4
 
 
-def watching(engine: Engine, platform: Platform) -> str:
+def watching(engine: Engine, platform: Platform, trial: Trial) -> str:
     """Bash for the driver's host, after the collector was started; empty where the platform's file wants none of it."""
     watch = engine.watch() if platform.watch_sessions and hasattr(engine, "watch") else None
     if watch is None:
@@ -39,6 +42,7 @@ def watching(engine: Engine, platform: Platform) -> str:
         where=watch.where,
         query=watch.query,
         every_s=EVERY_S,
+        limit_s=trial.timeout_s + LONGER_S,
     )
 
 
