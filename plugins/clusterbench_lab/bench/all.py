@@ -136,8 +136,7 @@ def _by_hand(trial: Trial, testbed: Testbed) -> float:
 
 
 def _own_time_per_trial(api: AirflowApi, store: Store) -> bool:
-    """Wall time of a run's trials in Airflow, less what was measured and prepared: windows, the quiet second before each,
-    and the making of cache states."""
+    """Wall time of a run's trials in Airflow, less windows, the second before each, and cache states."""
     dag_run_id = api.trigger("smoke", {"scale": "laptop"})
     follow(api, "smoke", dag_run_id, out=sys.stderr)
     asked = datetime.fromisoformat(api.dag_run("smoke", dag_run_id)["run_after"])

@@ -1,4 +1,4 @@
-"""What looking at the drivers' sessions costs: the same trial with it and without, in pairs, taking turns to be first."""
+"""What looking at the drivers' sessions costs: the same trial with it and without, in pairs that take turns."""
 
 from __future__ import annotations
 
