@@ -25,6 +25,8 @@ from clusterbench.engines.postgres.server import Server
 
 BEFORE = "clusterbench.before"
 """The setting that holds what the role had before, as JSON."""
+LOCK_TIMEOUT = "30s"
+"""Of planning: a table that somebody has locked for longer has no plan."""
 LISTS = {"search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"}
 """Settings whose value is a list of names: quotes around all of it would make one name of it."""
 
@@ -123,7 +125,8 @@ def watch(server: Server) -> Watch:
 
 def explain(server: Server, queries: Mapping[str, str], before: str) -> dict[str, str]:
     """Each plan as text, with the drivers' settings. ``before`` runs first, in the same session."""
-    with server.connect(options=as_options(server.session_settings)) as session:
+    settings = {**server.session_settings, "lock_timeout": LOCK_TIMEOUT}
+    with server.connect(options=as_options(settings)) as session:
         if before:
             session.execute(before.encode())
         return {name: _plan(session, query) for name, query in queries.items()}
