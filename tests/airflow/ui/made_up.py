@@ -133,6 +133,7 @@ def _run(one: Measured, started: datetime, back: int, scale: str) -> RunRows:
                     completed,
                     json.dumps(outcomes),
                     json.dumps([reason] * bool(reason)),
+                    None,
                 )
             )
             measurements.append(list(_measured(one, platform, position, back, completed, chance)))
