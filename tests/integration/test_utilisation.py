@@ -55,6 +55,9 @@ class Computing(KeyValue):
     def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
         return {}
 
+    def plans(self, trial: Trial, engine: Database) -> dict[str, str]:
+        return {}
+
     def not_applicable(self, levels: Any, unavailable: Any) -> None:
         return None
 
