@@ -20,7 +20,7 @@ RUNS = tuple[Sequence[str], Sequence[str]]
 
 def levels_of(points: Sequence[Point], change: Change) -> RUNS:
     """The runs on both sides of a change: valid ones with a number."""
-    counted = [point.run_id for point in points if point.is_valid and point.median is not None]
+    counted = _counted(points)
     if change.at_run_id not in counted:
         return (), ()
     at = counted.index(change.at_run_id)
@@ -29,8 +29,12 @@ def levels_of(points: Sequence[Point], change: Change) -> RUNS:
 
 def newest_beside_earlier(points: Sequence[Point], most: int) -> RUNS:
     """The newest run that has a number, and so many at most before it."""
-    counted = [point.run_id for point in points if point.is_valid and point.median is not None]
+    counted = _counted(points)
     return counted[-most - 1 : -1], counted[-1:]
+
+
+def _counted(points: Sequence[Point]) -> list[str]:
+    return [point.run_id for point in points if point.is_valid and point.median is not None]
 
 
 def parts_of(db: Database, cell: int, runs: RUNS, until: datetime) -> list[Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.base.sql import statement
+from clusterbench.engines.postgres import connection
 from clusterbench.engines.postgres.server import ASK_S, Server
 
 CHECKPOINTER_FROM = 17_00_00
@@ -10,7 +11,7 @@ CHECKPOINTER_FROM = 17_00_00
 
 
 def totals(server: Server) -> dict[str, int]:
-    with server.connect() as session:
-        is_newer = session.info.server_version >= CHECKPOINTER_FROM
-    (found,) = server.ask(statement("postgres", "work_17" if is_newer else "work"), ASK_S)
+    with server.connect() as session, connection.shut_after(ASK_S, session):
+        name = "work_17" if session.info.server_version >= CHECKPOINTER_FROM else "work"
+        (found,) = session.execute(statement("postgres", name).encode()).fetchall()
     return {name: int(value) for name, value in found.items()}
