@@ -32,7 +32,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
 EXPERIMENTS = [file.stem for file in CATALOG.experiment_files]
-OTHERS = ["baselines", "weekly"]
+OTHERS = ["baselines", "remarks", "weekly"]
 TOUCHES_CLUSTER = ("set_up_cluster", "flush_caches", "generate_data", "validate_data", "trials", "release_cluster")
 MORE_THAN_A_STEP = ("open_run", "take_cluster", "validate_data", "summarise", "seal_archive", "load_history")
 SLOW = ("great_expectations", "asyncssh", "boto3", "pandas", "numpy", "duckdb", "matplotlib", "scipy")
@@ -90,7 +90,7 @@ def test_parameter_is_explained_and_bounded(dag: Any) -> None:
         assert len(param.description) > 20, name
         bounded = param.schema["items"] if param.schema["type"] == "array" else param.schema
         assert bounded["type"] in ("string", "integer"), name
-        assert bounded.get("enum") or bounded.get("pattern") or {"minimum", "maximum"} <= set(bounded), name
+        assert {"enum", "pattern", "maxLength"} & set(bounded) or {"minimum", "maximum"} <= set(bounded), name
         assert param.resolve() == param.value, name
 
 

@@ -57,6 +57,13 @@ class History:
         store = archive.store
         store.client.put_object(Bucket=store.bucket, Key=store.prefix + archive.prefix + key, Body=body)
 
+    def connections(self, name: str) -> Connection:
+        """This folder of the archive, and this database."""
+        if name == database.CONNECTION_ID:
+            return self.connection
+        known = from_file(self.lab.lab_dir / "connections.json")(name)
+        return replace(known, extra={**known.extra, "prefix": self.store.prefix})
+
     def connect(self) -> database.Database:
         return database.connect(self.connection)
 

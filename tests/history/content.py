@@ -29,6 +29,7 @@ QUERIES = {
     "changes": f"SELECT run_id, {SERIES.replace('scale', 'series.scale')}, to_jsonb(c) - 'week' - 'series' "
     "FROM changes c JOIN weeks USING (week) JOIN series USING (series)",
     "baselines": f"SELECT {SERIES}, to_jsonb(b) - 'series' FROM baselines b JOIN series USING (series)",
+    "remarks": "SELECT to_jsonb(remarks) FROM remarks",
 }
 
 

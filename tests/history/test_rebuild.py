@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
+from clusterbench.base import remark_store
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import HistoryError
 from clusterbench.base.plans import fingerprint
+from clusterbench.base.remarks import Remark
 from clusterbench.cli import main
 from clusterbench.history import database, load, read, rebuild
 from clusterbench.run import steps
@@ -67,6 +70,8 @@ def _put_week(history: History) -> None:
     }
     baseline = cell | {"measurement": "response_time_s"} | said
     history.store.put_new("_baselines/retail/0123.json", json.dumps(baseline).encode())
+    now = datetime.now(UTC)
+    remark_store.write(history.store, Remark("event", "storage rebuilt", "ada", now, happened_at=now))
 
 
 def test_what_is_missing_is_loaded_and_a_rebuild_gives_the_same(whole: History) -> None:

@@ -58,7 +58,7 @@ def test_a_run_that_is_not_valid_is_drawn_and_not_counted() -> None:
     found = history_figure(series, "ms")
     assert found is not None
     assert found.levels[0].says == "median of these runs: 100.0 ms"
-    assert not found.dots[2].is_valid and "not valid" in found.dots[2].says
+    assert not found.dots[2].counts and "not valid" in found.dots[2].says
 
 
 def test_what_has_no_number_has_no_place() -> None:
@@ -106,7 +106,7 @@ def test_the_figure_of_a_change_shows_each_run_both_levels_and_where_facts_chang
     found = change_figure(drawn, change(drawn[-3].run_id, 100.0, 120.0, 27), "s", "lower")
     assert found is not None
     assert len(found.dots) == len(drawn) == 30
-    assert [dot.is_valid for dot in found.dots].count(False) == 1
+    assert [dot.counts for dot in found.dots if dot.y is not None].count(False) == 1
     (changed,) = found.breaks
     assert found.dots[-4].x < changed.x < found.dots[-3].x
     assert len(found.facts) == 2

@@ -37,7 +37,7 @@ from clusterbench.base.records import NOT_MEASURED
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
-from clusterbench.spec.experiment import Scale
+from clusterbench.spec.experiment import TAG, Scale
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 
 if TYPE_CHECKING:
@@ -397,6 +397,30 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             maximum=2**31 - 1,
             title="Seed",
             description="Fixes data, keys and order of trials. Another seed generates other data first.",
+        ),
+        **words_form(),
+    }
+
+
+WORDS = ("note", "tags")
+
+
+def words_form() -> dict[str, Param]:
+    """What a person says of the run that they start."""
+    return {
+        "note": Param(
+            "",
+            type="string",
+            maxLength=2000,
+            title="Note",
+            description="Why this run is made; it stands beside the run in report, lists and pages.",
+        ),
+        "tags": Param(
+            [],
+            type="array",
+            items={"type": "string", "pattern": TAG, "maxLength": 64},
+            title="Tags",
+            description='Words to find runs by, such as ["before_upgrade"].',
         ),
     }
 

@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from clusterbench.airflow.gone_runs import installation
 from clusterbench.airflow.standing import WAITING, Unmoved
-from clusterbench.airflow.tasks import current_run, run_step, skip_without_history
+from clusterbench.airflow.tasks import WORDS, current_run, run_step, skip_without_history, words_form
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.patience import Outage
@@ -153,7 +153,8 @@ def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
 
     if experiment not in params["experiments"]:
         return {}, "was not chosen"
-    chosen = choices_of(Catalog(project_root()).experiment(experiment), params["scale"], params["extent"])
+    words = {name: params.get(name) for name in WORDS}
+    chosen = choices_of(Catalog(project_root()).experiment(experiment), params["scale"], params["extent"], words)
     return chosen or {}, "" if chosen else "declares no part"
 
 
@@ -339,6 +340,7 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             title="Experiments",
             description="Which to run. None: nothing is measured; the newest runs at this scale are judged again.",
         ),
+        **words_form(),
     }
 
 

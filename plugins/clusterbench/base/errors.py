@@ -80,6 +80,10 @@ class HistoryError(ClusterbenchError):
     """The history database is away, refuses, or is asked for what it does not have. Archives are none the worse."""
 
 
+class RemarkError(ClusterbenchError):
+    """A person's remark says nothing, or is of what is not there; nothing was kept unless the message says so."""
+
+
 class LeaseError(ClusterbenchError):
     """The cluster is held by another run.
 

@@ -56,6 +56,13 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         help="full scale with every size divided by N, shorter trials, and all else untouched",
     )
     parser.add_argument("--seed", type=int, metavar="N")
+    add_words(parser)
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """What a person says of the run that they start."""
+    parser.add_argument("--note", metavar="TEXT", help="why this run is made: beside it in report, lists and pages")
+    parser.add_argument("--tag", action="append", metavar="TAG", help="may be given several times")
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
@@ -68,5 +75,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "repetitions": options.repetitions,
         "rehearse": options.rehearse,
         "seed": options.seed,
+        "note": options.note,
+        "tags": options.tag,
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -19,12 +19,14 @@ from clusterbench.results.run_list import ListedRun, newest_runs
 from clusterbench.spec.catalog import Catalog
 
 LIMIT = 20
+NOTE_CHARACTERS = 60
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     runs = commands.add_parser("list", help="runs of the archive, the newest first, finished or not")
     runs.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only of this one; 'weekly' for weekly runs")
     runs.add_argument("--platform", metavar="NAME", help="only runs on this platform")
+    runs.add_argument("--tag", metavar="TAG", help="only runs with this tag")
     runs.add_argument("--limit", type=_count, default=LIMIT, metavar="N", help=f"how many; {LIMIT} unless given")
     runs.add_argument("--json", action="store_true", help="everything, as JSON")
     runs.set_defaults(command=_list)
@@ -41,15 +43,16 @@ def _list(options: argparse.Namespace) -> int:
     if options.experiment:
         _check_experiment(archive, options.experiment)
     runs = runs_in(archive, options.experiment)
-    found = newest_runs(runs, options.limit, options.platform)
+    found = newest_runs(runs, options.limit, options.platform, options.tag)
     if options.json:
         print(json.dumps([one.as_json() for one in found], indent=1, sort_keys=True))
     elif not found:
         asked = [options.experiment and f"of {options.experiment}", options.platform and f"on {options.platform}"]
+        asked.append(options.tag and f"with tag {options.tag!r}")
         print(" ".join(["no run", *filter(None, asked), f"in {archive.url}"]))
     else:
         _print_table(found)
-        if options.platform is None and len(found) < len(runs):
+        if options.platform is None and options.tag is None and len(found) < len(runs):
             print(f"the newest {len(found)} of {len(runs)} runs; --limit N shows more")
     return OK
 
@@ -61,12 +64,19 @@ def _check_experiment(archive: Store, name: str) -> None:
         raise ArchiveError(f"list: unknown experiment {name!r}{suggest(name, known)}")
 
 
+def _words(one: ListedRun) -> str:
+    note = one.note if len(one.note) <= NOTE_CHARACTERS else f"{one.note[: NOTE_CHARACTERS - 1]}…"
+    return " ".join(filter(None, [note, *(f"#{tag}" for tag in one.tags)]))
+
+
 def _print_table(found: Sequence[ListedRun]) -> None:
     table = Table()
     table.add_column("run", no_wrap=True)
-    for column in ("platform", "scale", "validity", "started by"):
+    for column in ("platform", "scale", "validity", "started by", "note and tags"):
         table.add_column(column, overflow="fold")
     for one in found:
         platforms = ", ".join(one.platforms) or ABSENT
-        table.add_row(one.run, platforms, one.scale or ABSENT, one.validity, escape(one.started_by))
+        table.add_row(
+            one.run, platforms, one.scale or ABSENT, one.validity, escape(one.started_by), escape(_words(one))
+        )
     wide_console().print(table, highlight=False)

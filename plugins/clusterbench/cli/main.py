@@ -24,6 +24,7 @@ from clusterbench.cli import (
     plans,
     pools,
     regressions,
+    remark,
     report,
     results,
     run,
@@ -33,7 +34,7 @@ from clusterbench.cli import (
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
-    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, regressions),
+    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, regressions, remark),
     *(discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""

@@ -54,7 +54,13 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
     for name in options.only or []:
         if name not in known:
             raise SpecError([f"--only: unknown experiment {name!r}{suggest(name, known)}"])
-    given = {"scale": options.scale, "extent": "part" if options.part else None, "experiments": options.only}
+    given = {
+        "note": options.note,
+        "tags": options.tag,
+        "scale": options.scale,
+        "extent": "part" if options.part else None,
+        "experiments": options.only,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -157,15 +157,16 @@ class _LevelTest:
 def detect_change(points: Sequence[Point], better: Better, policy: Policy, baseline: Baseline | None = None) -> Change:
     """``points`` in order of time; the last is the run that is judged."""
     since = _since(points, baseline)
-    counted = [point for point in since if _counts(point)][-WINDOW:]
-    if counted and since[-1].median is None:
+    counted = [point for point in since if point.counts][-WINDOW:]
+    last = since[-1] if since else None
+    if counted and last and last.median is None and not last.withdrawn:
         return _no_number(since)
     if len(counted) < policy.runs_min:
         return Change("too_few", _too_few(counted, policy, baseline), runs_after=len(counted))
     values = logs_of(counted)
     steps = _steps(values, policy)
     step = next((one for one in steps if one.counts(policy)), None)
-    invalid = "" if since[-1].is_valid else " The last run is not valid and not counted."
+    invalid = _not_counted(since[-1])
     if step is None:
         steps = steps or [_test(values[:-3], values[-3:], len(values) - 3, policy.alike)]
         seen = min(steps, key=lambda one: one.p)
@@ -177,9 +178,15 @@ def detect_change(points: Sequence[Point], better: Better, policy: Policy, basel
     return _change(state, step, counted, says + invalid)
 
 
+def _not_counted(last: Point) -> str:
+    if last.withdrawn:
+        return f" The last run is not counted: {last.withdrawn.rstrip('.')}."
+    return "" if last.is_valid else " The last run is not valid and not counted."
+
+
 def change_points(points: Sequence[Point], policy: Policy, baseline: Baseline | None = None) -> list[ChangePoint]:
     """All levels of the series as of its last run, for charts; ``judge`` tells of the last of them."""
-    counted = [point for point in _since(points, baseline) if _counts(point)][-WINDOW:]
+    counted = [point for point in _since(points, baseline) if point.counts][-WINDOW:]
     if len(counted) < policy.runs_min:
         return []
     values = logs_of(counted)
@@ -239,15 +246,11 @@ def _since(points: Sequence[Point], baseline: Baseline | None) -> Sequence[Point
     return points
 
 
-def _counts(point: Point) -> bool:
-    return point.is_valid and point.median is not None
-
-
 def logs_of(points: Sequence[Point]) -> NDArray[Any]:
     """Of the last ``WINDOW`` valid runs with a number, the logarithms of their medians."""
     import numpy as np  # noqa: PLC0415
 
-    values = np.array([point.median for point in points if _counts(point)][-WINDOW:], dtype=float)
+    values = np.array([point.median for point in points if point.counts][-WINDOW:], dtype=float)
     if not len(values):
         return values
     smallest = SMALLEST * float(np.median(np.abs(values))) or SMALLEST

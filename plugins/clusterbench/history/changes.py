@@ -14,6 +14,7 @@ from typing import Any
 
 from clusterbench.base.factors import Level
 from clusterbench.base.plans import PlanChange
+from clusterbench.base.remarks import Remark
 
 WORSE = ("regression", "no_number")
 """A number that got worse, and one that is no longer there."""
@@ -44,6 +45,8 @@ class ReportedChange:
     """Which statements the change is made of."""
     plans: tuple[str, ...] = ()
     """That changed with it, a line each."""
+    events: tuple[str, ...] = ()
+    """That people told of, a line each."""
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> ReportedChange:
@@ -57,6 +60,7 @@ class ReportedChange:
             facts=tuple(f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}" for one in entry["differences"]),
             explanation=str(entry.get("explanation") or ""),
             plans=tuple(str(PlanChange(**one)) for one in entry.get("plans") or ()),
+            events=tuple(Remark.of(one).line for one in entry.get("events") or ()),
         )
 
     @property
@@ -66,7 +70,7 @@ class ReportedChange:
 
     @property
     def line(self) -> str:
-        why = [self.explanation, *self.plans[:PLANS_SHOWN]]
+        why = [*self.events, self.explanation, *self.plans[:PLANS_SHOWN]]
         return " ".join([f"{self.where}: {self.says}", *(f"{said[0].upper()}{said[1:]}." for said in why if said)])
 
     @property

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from clusterbench.base.archive import MANIFEST, RunArchive, Store, runs_in
+from clusterbench.base import remark_store
+from clusterbench.base.archive import MANIFEST, RunArchive, Store, in_parallel, runs_in
 from clusterbench.base.errors import ArchiveError, HistoryError, SpecError
+from clusterbench.base.remarks import FOLDER
 from clusterbench.base.run_ids import BASELINES, WEEKLY, asked_at
 from clusterbench.base.words import plural
 from clusterbench.history import write
@@ -141,6 +143,11 @@ def _series_of(db: Database, said: Mapping[str, Any]) -> int:
 # What belongs to no run.
 
 
+def load_what_people_said(db: Database, store: Store) -> None:
+    load_baselines(db, store)
+    load_remarks(db, store)
+
+
 def load_baselines(db: Database, store: Store) -> int:
     """How many were new: levels that people accepted as the new normal."""
     known = {key for (key,) in db.execute("SELECT object FROM baselines")}
@@ -152,6 +159,22 @@ def load_baselines(db: Database, store: Store) -> int:
             db.execute(ADD_BASELINE, {**row, "series": _series_of(db, said), "object": key})
     return len(new)
 
+
+def load_remarks(db: Database, store: Store) -> int:
+    """How many were new: what people said of runs and days."""
+    known = {key for (key,) in db.execute("SELECT object FROM remarks")}
+    new = [key for key in store.keys(FOLDER) if key not in known]
+    found = in_parallel(lambda key: {"object": key, **vars(remark_store.read_one(store, key))}, new)
+    with writing(db), db.cursor() as cursor:
+        cursor.executemany(ADD_REMARK, [{**row, "tags": list(row["tags"])} for row in found])
+    return len(new)
+
+
+ADD_REMARK = """
+INSERT INTO remarks (object, kind, text, said_by, said_at, experiment, run_id, platform, cell, tags, happened_at)
+VALUES (%(object)s, %(kind)s, %(text)s, %(said_by)s, %(said_at)s, %(experiment)s, %(run_id)s, %(platform)s, %(cell)s,
+    %(tags)s, %(happened_at)s)
+ON CONFLICT DO NOTHING"""
 
 ADD_BASELINE = """
 INSERT INTO baselines (series, measurement, from_run_id, accepted_by, accepted_at, note, object)
@@ -211,7 +234,7 @@ def catch_up(db: Database, store: Store, catalog: Catalog) -> Counted:
     One that cannot be read is told in the log and does not keep the others out.
     """
     load_published(db, catalog)
-    load_baselines(db, store)
+    load_what_people_said(db, store)
     counted = Counted()
     for archive in missing(db, store):
         load_counted(db, archive, catalog, counted)

@@ -34,7 +34,7 @@ def newest_beside_earlier(points: Sequence[Point], most: int) -> RUNS:
 
 
 def _counted(points: Sequence[Point]) -> list[str]:
-    return [point.run_id for point in points if point.is_valid and point.median is not None]
+    return [point.run_id for point in points if point.counts]
 
 
 def parts_of(db: Database, cell: int, runs: RUNS, until: datetime) -> list[Part]:

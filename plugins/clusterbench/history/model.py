@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
+from clusterbench.base.remarks import Remark, tags_of, withdrawals, withdrawn
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,17 @@ class RunRow:
     started_by: Mapping[str, Any]
     choices: Mapping[str, Any]
     url: str
+    remarks: tuple[Remark, ...] = ()
+    """What people said of it, in the order in which they did."""
+
+    @property
+    def withdrawn(self) -> str:
+        """Who withdrew the whole run, when and why; empty where nobody did."""
+        return withdrawn(withdrawals(self.remarks))
+
+    @property
+    def tags(self) -> list[str]:
+        return tags_of(self.choices.get("tags") or (), self.remarks)
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,13 @@ class Point:
     interval_95: tuple[float, float] | None
     fact_set: str
     """Of the platform: where it differs from the point before, facts had changed."""
+    withdrawn: str = ""
+    """Who withdrew it, its platform or its run, when and why; empty where nobody did."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether others are judged by it."""
+        return self.is_valid and not self.withdrawn and self.median is not None
 
 
 @dataclass(frozen=True)

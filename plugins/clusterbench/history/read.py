@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from clusterbench.base.errors import ArchiveError
+from clusterbench.base.remarks import Remark, withdrawals
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
 from clusterbench.history.rows import side_of
@@ -27,7 +28,9 @@ SERIES_AT_ONCE = 100
 RUN = """
 SELECT experiment, run_id, title, scale, is_valid, started_at, ended_at,
     ARRAY(SELECT platform FROM run_platforms WHERE run_platforms.run = runs.run ORDER BY position),
-    planned, completed, dag_run_id, opened, url
+    planned, completed, dag_run_id, opened, url,
+    ARRAY(SELECT to_jsonb(remarks) FROM remarks
+        WHERE remarks.experiment = runs.experiment AND remarks.run_id = runs.run_id ORDER BY said_at, object)
 FROM runs"""
 NEWEST = """
 WHERE run IN (
@@ -40,7 +43,7 @@ WHERE run IN (
 def _run_row(row: tuple[Any, ...]) -> RunRow:
     opened = row[11]
     said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
-    return RunRow(*said)
+    return RunRow(*[*said, tuple(map(Remark.of, row[13]))])
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
@@ -85,7 +88,8 @@ def one_run(db: Database, experiment: str, run_id: str) -> OneRun:
     names = dict.fromkeys(result.platform for result in listed)
     sides, declared = {name: platforms[name][0] for name in names}, {name: platforms[name][1] for name in names}
     plans = plan_texts(db, {known for result in listed for known in result.plans.values()})
-    return OneRun(f"{experiment}/{run_id}", opened, sides, declared, listed, Durability(**durability), plans)
+    kept, holding = Durability(**durability), tuple(withdrawals(remarks_of(db, experiment, run_id)))
+    return OneRun(f"{experiment}/{run_id}", opened, sides, declared, listed, kept, plans, holding)
 
 
 def results(db: Database, experiment: str, run_id: str) -> list[Result]:
@@ -125,6 +129,23 @@ def failed_trials(db: Database, experiment: str, run_id: str, limit: int = 200) 
         WHERE experiment = %s AND run_id = %s AND outcome NOT IN ('completed', 'not_applicable', 'not_needed')
         ORDER BY position, map_index LIMIT %s"""
     return [FailedTrial(*row) for row in db.execute(query, [experiment, run_id, limit])]
+
+
+def remarks_of(db: Database, experiment: str, run_id: str) -> list[Remark]:
+    """In the order in which they were said."""
+    query = """
+        SELECT to_jsonb(remarks) FROM remarks WHERE experiment = %s AND run_id = %s ORDER BY said_at, object"""
+    return [Remark.of(said) for (said,) in db.execute(query, [experiment, run_id])]
+
+
+def events(db: Database, experiment: str, platform: str, after: datetime, until: datetime) -> list[Remark]:
+    """What people told of that happened to these results between two moments, in order of time."""
+    query = """
+        SELECT to_jsonb(remarks) FROM remarks
+        WHERE kind = 'event' AND experiment IN ('', %s) AND platform IN ('', %s)
+            AND happened_at > %s AND happened_at < %s
+        ORDER BY happened_at, object"""
+    return [Remark.of(said) for (said,) in db.execute(query, [experiment, platform, after, until])]
 
 
 def verdicts(db: Database, experiment: str, run_id: str) -> list[Verdict]:
@@ -171,6 +192,7 @@ WITH compared AS (
 )
 SELECT platform, sweep, levels, measurement, array_agg(median ORDER BY started_at, run_id)
 FROM newest JOIN results USING (run) JOIN series USING (series) JOIN result_measurements m USING (run, series)
+WHERE NOT EXISTS (SELECT FROM withdrawn_results w WHERE w.run = newest.run AND w.series = series.series)
 GROUP BY platform, sweep, levels, measurement HAVING count(*) >= %(at_least)s"""
 
 
@@ -274,13 +296,22 @@ def _points(
     names = {"series": [series for series, _ in asked], "measurements": [name for _, name in asked]}
     rows = db.execute(POINTS, names, binary=True).fetchall()
     _learn(db, {row[1] for row in rows} - {run for run, _ in known}, known)
+    withdrawn = _withdrawn(db, [series for series, _ in asked])
     found: list[list[Point]] = [[] for _ in asked]
     for number, in_run, platform, planned, n, median, low, high in rows:
         run_id, at, is_valid, fact_set = known[in_run, platform]
         bounds = None if low is None else (low, high)
         if until is None or at <= until:
-            found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set))
+            why = withdrawn.get((in_run, asked[number - 1][0]), "")
+            found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set, why))
     return [sorted(of_one, key=lambda point: (point.started_at, point.run_id))[-limit:] for of_one in found]
+
+
+def _withdrawn(db: Database, series: Sequence[int]) -> dict[tuple[int, int], str]:
+    """(run, series) -> who withdrew the result, when and why."""
+    query = "SELECT run, series, said_by, said_at, text FROM withdrawn_results WHERE series = ANY(%s)"
+    rows = db.execute(query, [list(series)]).fetchall()
+    return {(run, one): f"withdrawn by {by} on {at:%-d %b %Y}: {why}" for run, one, by, at, why in rows}
 
 
 def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:

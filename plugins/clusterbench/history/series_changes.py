@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from clusterbench.base.database_work import WorkChange
 from clusterbench.base.errors import SpecError
 from clusterbench.base.plans import PlanChange
+from clusterbench.base.remarks import Remark
 from clusterbench.history import drift, made_of, read
 from clusterbench.history.change_test import (
     CHANGED,
@@ -56,6 +57,8 @@ class SeriesChange:
     work: tuple[WorkChange, ...] = ()
     alike: float | None = None
     """How much runs of the platform were taken to be like those before them (``drift.alikeness``)."""
+    events: tuple[Remark, ...] = ()
+    """That people told of, between the last run before and the day of the first of the new level."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -67,6 +70,7 @@ class SeriesChange:
             "explanation": self.explanation,
             "alike": self.alike,
             "work": [asdict(one) for one in self.work],
+            "events": [one.as_json() for one in self.events],
             "plans": None if self.plans is None else [asdict(one) for one in self.plans],
         }
 
@@ -84,6 +88,7 @@ class SeriesChange:
             None if plans is None else tuple(PlanChange(**one) for one in plans),
             tuple(WorkChange(**one) for one in data.get("work") or ()),
             data.get("alike"),
+            tuple(map(Remark.of, data.get("events") or ())),
         )
 
 
@@ -106,7 +111,10 @@ def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[Seri
 
 @dataclass(frozen=True)
 class _Judged:
-    """``levels``: of a change the runs on both sides; ``facts``: the two points between which facts changed."""
+    """``levels``: of a change the runs on both sides; ``facts``: the two points between which facts changed.
+
+    ``between``: the moments between which what happened may be its cause.
+    """
 
     series: Series
     change: Change
@@ -115,6 +123,7 @@ class _Judged:
     levels: made_of.RUNS
     facts: tuple[Point, Point] | None
     alike: float
+    between: tuple[datetime, datetime] | None
 
 
 def _controlled(found: Sequence[_Judged]) -> list[_Judged]:
@@ -146,6 +155,7 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         _plans(db, one, [part.statement for part in parts]),
         tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
         one.alike,
+        tuple(read.events(db, one.series.experiment, one.series.platform, *one.between)) if one.between else (),
     )
 
 
@@ -180,7 +190,8 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
             change = detect_change(points, series.better, policy, baseline)
             levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
             facts = _nearest_facts(points, change.at_run_id)
-            yield _Judged(series, change, number < len(drawn), at, levels, facts, policy.alike)
+            between = _between(points, change.at_run_id)
+            yield _Judged(series, change, number < len(drawn), at, levels, facts, policy.alike, between)
 
 
 def alikeness(db: Database, experiment: str, scale: str, platform: str, until: datetime) -> float:
@@ -203,6 +214,19 @@ def _followed(db: Database, run: RunRow, policy_of: Callable[[str], Regression])
         elif not named[one.sweep] and is_statement(one.measurement):
             statements.append(one)
     return drawn, statements
+
+
+def _between(points: Sequence[Point], at_run_id: str | None) -> tuple[datetime, datetime] | None:
+    """From the start of the last run before that counts to the end of the day of the first run of the new level.
+
+    People say the day of an event more often than its hour.
+    """
+    at = next((number for number, point in enumerate(points) if point.run_id == at_run_id), None)
+    before = [point for point in points[:at] if point.counts]
+    if at is None or not before:
+        return None
+    midnight = points[at].started_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    return before[-1].started_at, midnight + timedelta(days=1)
 
 
 def _nearest_facts(points: Sequence[Point], at_run_id: str | None) -> tuple[Point, Point] | None:

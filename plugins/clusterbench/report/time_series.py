@@ -75,7 +75,8 @@ class Dot:
     y: float | None
     low: float | None
     high: float | None
-    is_valid: bool
+    counts: bool
+    """Whether others are judged by it: its run is valid, and nobody withdrew it."""
     says: str
 
 
@@ -123,22 +124,26 @@ class Figure:
     breaks: tuple[Event, ...] = ()
     facts: tuple[Event, ...] = ()
     baselines: tuple[Event, ...] = ()
+    told: tuple[Event, ...] = ()
+    """Events that people told of, by their numbers in the table."""
     x_ticks: tuple[Tick, ...] = ()
     y_ticks: tuple[Tick, ...] = ()
     captions: tuple[Caption, ...] = ()
     begins_at_zero: bool = False
 
 
-def history_figure(
+def history_figure(  # noqa: PLR0917  (all but the first two are given by name)
     points: Sequence[Point],
     unit: str,
     breaks: Sequence[Break] = (),
     facts: Mapping[str, int] | None = None,
     baselines: Mapping[str, str] | None = None,
+    told: Sequence[datetime] = (),
 ) -> Figure | None:
     """The large one, by time: a month without runs is a gap. None where no run has a number.
 
     ``facts``: run with other facts than the one before -> its number in the table; ``baselines``: run -> by whom.
+    ``told``: when events happened, of which those before the first run or after the last are left out.
     """
     if not any(point.median is not None for point in points):
         return None
@@ -155,6 +160,14 @@ def history_figure(
         breaks=_events([(_before(xs, at[each.run_id]), _up_or_down(each.change_percent)) for each in known]),
         facts=_events([(_before(xs, at[run]), str(number)) for run, number in (facts or {}).items() if run in at], 20),
         baselines=_events([(xs[at[run]], by) for run, by in (baselines or {}).items() if run in at]),
+        told=_events(
+            [
+                (HISTORY.x((at - first).total_seconds() / whole), letter(place))
+                for place, at in enumerate(told)
+                if first <= at <= points[-1].started_at
+            ],
+            20,
+        ),
         x_ticks=tuple(_dates(points, xs)),
         y_ticks=tuple(Tick(scale.y(value), number(value, scale.digits)) for value in scale.ticks),
         begins_at_zero=scale.low == 0,
@@ -268,16 +281,22 @@ def _before(xs: Sequence[float], place: int) -> float:
 
 def _dot(x: float, point: Point, scale: _Scale, unit: str) -> Dot:
     when = f"{point.started_at:%-d %b %Y}"
+    not_valid = "" if point.is_valid else "the run is not valid"
+    beside = "".join(f"; {said}" for said in (not_valid, point.withdrawn) if said)
     if point.median is None:
-        return Dot(x, None, None, None, point.is_valid, f"{when}: {point.n} of {point.planned} completed")
+        return Dot(x, None, None, None, point.counts, f"{when}: {point.n} of {point.planned} completed{beside}")
     low, high = map(scale.y, point.interval_95) if point.interval_95 else (None, None)
-    says = f"{when}: {_value(point.median, unit)}, {point.n} of {point.planned}"
-    says += "" if point.is_valid else "; the run is not valid"
-    return Dot(x, scale.y(point.median), low, high, point.is_valid, says)
+    says = f"{when}: {_value(point.median, unit)}, {point.n} of {point.planned}{beside}"
+    return Dot(x, scale.y(point.median), low, high, point.counts, says)
 
 
 def _value(value: float, unit: str) -> str:
     return f"{number(value, 4)}{'' if unit == '1' else ' ' + unit}"
+
+
+def letter(place: int) -> str:
+    """Of the first 26 events that people told of."""
+    return chr(ord("A") + place)
 
 
 def _up_or_down(change: float) -> str:
@@ -299,7 +318,7 @@ def _levels(
     bounds = [0, *(start for start in sorted(starts) if start), len(points)]
     found = []
     for first, end in pairwise(bounds):
-        values = [each.median for each in points[first:end] if each.is_valid and each.median is not None]
+        values = [each.median for each in points[first:end] if each.median is not None and each.counts]
         if values:
             middle = median(values)
             x1 = _before(xs, first) if first else xs[0]

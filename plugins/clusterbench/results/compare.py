@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.base.plans import PlanChange, first_difference
+from clusterbench.base.remarks import Remark, withdrawn
 from clusterbench.results.between_runs import HISTORY_MIN
 from clusterbench.results.compare_cells import (
     Asked,
@@ -40,6 +41,15 @@ class OneRun:
     kept: Durability = field(default_factory=Durability)
     plans: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Fingerprint -> plan, of the plans that results name."""
+    withdrawals: Sequence[Remark] = ()
+    """By people, and not put back."""
+
+    def withdrawn(self, platform: str) -> dict[str, str]:
+        """By sweep and levels (``cell_key``) the cells of a platform that were withdrawn: by whom, when and why."""
+        if not self.withdrawals:
+            return {}
+        cells = ((one, withdrawn(self.withdrawals, platform, one.cell)) for one in self.results_on(platform))
+        return {cell_key(one.sweep, one.levels): why for one, why in cells if why}
 
     def results_on(self, platform: str) -> list[Result]:
         return [result for result in self.results if result.platform == platform]
@@ -225,7 +235,8 @@ def _pair(
     names = ("A", "B") if a is not b else (name_a, name_b)
     kept = (_kept(runs_a, name_a), _kept(runs_b, name_b))
     refused = next(filter(None, (_other_choices(a, run) for run in (*runs_a[1:], *runs_b))), "")
-    asked = Asked((name_a, name_b), names, refused or _not_durable(kept, names), histories)
+    out = _withdrawn(runs_a, name_a, names[0]) | _withdrawn(runs_b, name_b, names[1])
+    asked = Asked((name_a, name_b), names, refused or _not_durable(kept, names), histories, out)
     cells = cells_of([run.results_on(name_a) for run in runs_a], [run.results_on(name_b) for run in runs_b], asked)
     return Pair(
         name_a,
@@ -255,6 +266,10 @@ def _plans(a: OneRun, b: OneRun, name_a: str, name_b: str) -> list[PlanDifferenc
         PlanDifference(tuple(labels), PlanChange(key[0], *first_difference(*texts[key])), *texts[key])
         for key, labels in found.items()
     ]
+
+
+def _withdrawn(runs: Sequence[OneRun], platform: str, name: str) -> dict[str, str]:
+    return {key: f"{name}: {why}" for run in runs for key, why in run.withdrawn(platform).items()}
 
 
 def _kept(runs: Sequence[OneRun], platform: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,8 @@ class Asked:
     names: tuple[str, str]
     refused: str = ""
     histories: Histories | None = None
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
+    """By ``cell_key`` why a cell of either side is not to be judged by."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def _of_cell(key: str, a: Sequence[Result], b: Sequence[Result], asked: Asked, *
     of_runs = asked.histories is not None
     bare = ComparedCell(known.sweep, label, "", "", (), (), said_a, said_b, names=asked.names, is_of_runs=of_runs)
     measured = dict.fromkeys(name for result in (*a, *b) for name in result.measurements)
-    why = asked.refused or _utilisation(a, b, asked.names)
+    why = asked.refused or asked.withdrawn.get(key) or _utilisation(a, b, asked.names)
     cells = [replace(_with(bare, name, a, b, why), history=_history(key, name, asked)) for name in measured]
     return cells or [replace(bare, refused=_lacking(bare))]
 

@@ -12,10 +12,12 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from clusterbench.base import remark_store
 from clusterbench.base.archive import RunArchive, in_parallel
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.plans import fingerprint
 from clusterbench.base.records import TrialRecord
+from clusterbench.base.remarks import folder_of, withdrawals
 from clusterbench.hosts.conformance import Row, archived
 from clusterbench.results.compare import OneRun
 from clusterbench.results.durability import Durability, of_run
@@ -219,7 +221,8 @@ def read_run(archive: RunArchive) -> OneRun:
     declared = {name: _declared_of(found) for name, found in rows.items()}
     kept = archived_durability(found, {name: known or {} for name, known in facts.items()})
     name, opened = f"{archive.experiment}/{archive.run_id}", archive.need_json("run.json")
-    return OneRun(name, opened, sides, declared, kept.labelled(results), kept, plans_of(archive, results))
+    said = tuple(withdrawals(remark_store.read(archive.store, folder_of(archive.experiment, archive.run_id))))
+    return OneRun(name, opened, sides, declared, kept.labelled(results), kept, plans_of(archive, results), said)
 
 
 def plans_of(archive: RunArchive, results: Sequence[Result]) -> dict[str, str]:

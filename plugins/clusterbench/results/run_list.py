@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from clusterbench.base import remark_store, remarks
 from clusterbench.base.archive import AT_ONCE, MANIFEST, RunArchive, in_parallel
 from clusterbench.base.words import said_by
 from clusterbench.trial.rehearsal import scale_of
 
 VALID, WARNINGS, INVALID, UNFINISHED = "valid", "valid with warnings", "not valid", "not finished"
-"""As the badge of a run's report; a run without a manifest is going on, or ended before its archive was sealed."""
+WITHDRAWN = "withdrawn"
+"""As the badge of a run's report, unless a person withdrew the run.
+
+A run without a manifest is going on, or ended before its archive was sealed.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,35 +30,53 @@ class ListedRun:
     scale: str | None
     validity: str
     started_by: str
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def newest_runs(runs: Sequence[RunArchive], limit: int, platform: str | None = None) -> list[ListedRun]:
-    """The first ``limit`` of ``runs``, or of those that have the platform.
+def newest_runs(
+    runs: Sequence[RunArchive], limit: int, platform: str | None = None, tag: str | None = None
+) -> list[ListedRun]:
+    """The first ``limit`` of ``runs``, or of those that have the platform and the tag.
 
     A few objects of each are read, of several runs at once, and no more runs than it takes.
     """
     found: list[ListedRun] = []
-    step = limit if platform is None else max(limit, AT_ONCE)
+    step = limit if platform is None and tag is None else max(limit, AT_ONCE)
     for start in range(0, len(runs), step):
-        read = in_parallel(lambda run: read_line(run, platform), runs[start : start + step])
+        read = in_parallel(lambda run: read_line(run, platform, tag), runs[start : start + step])
         found += [line for line in read if line]
         if len(found) >= limit:
             break
     return found[:limit]
 
 
-def read_line(run: RunArchive, platform: str | None = None) -> ListedRun | None:
-    """None where the run does not have the platform that is asked for."""
+def read_line(run: RunArchive, platform: str | None = None, tag: str | None = None) -> ListedRun | None:
+    """None where the run does not have the platform or the tag that is asked for."""
     opened = run.get_json("run.json") or {}
     choices = opened.get("choices") or {}
     platforms = tuple(choices.get("platforms") or ())
     if platform is not None and platform not in platforms:
         return None
-    said = said_by(opened.get("started_by") or {})
-    return ListedRun(run.name, run.experiment, run.run_id, platforms, scale_of(choices) or None, _validity(run), said)
+    said = remark_store.read(run.store, remarks.folder_of(run.experiment, run.run_id))
+    tags = remarks.tags_of(choices.get("tags") or (), said)
+    if tag is not None and tag not in tags:
+        return None
+    is_withdrawn = bool(remarks.withdrawn(remarks.withdrawals(said)))
+    return ListedRun(
+        run.name,
+        run.experiment,
+        run.run_id,
+        platforms,
+        scale_of(choices) or None,
+        WITHDRAWN if is_withdrawn else _validity(run),
+        said_by(opened.get("started_by") or {}),
+        str(choices.get("note") or ""),
+        tuple(tags),
+    )
 
 
 def _validity(run: RunArchive) -> str:

@@ -41,10 +41,16 @@ class RegressionError(ClusterbenchError):
 # What an experiment is asked for.
 
 
-def choices_of(experiment: Experiment, scale: Scale, extent: str) -> dict[str, Any] | None:
-    """What its form is sent; None where a part was asked for and it declares none."""
+def choices_of(
+    experiment: Experiment, scale: Scale, extent: str, words: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """What its form is sent; None where a part was asked for and it declares none.
+
+    ``words``: the week's note and tags.
+    """
+    said = {name: value for name, value in (words or {}).items() if value}
     if extent == "whole":
-        return {"scale": scale}
+        return {"scale": scale, **said}
     part = experiment.part
     if part is None:
         return None
@@ -56,7 +62,7 @@ def choices_of(experiment: Experiment, scale: Scale, extent: str) -> dict[str, A
         "concurrency": [level for level in part.concurrency if level in levels],
         "repetitions": part.repetitions,
     }
-    return {"scale": scale, **{name: value for name, value in chosen.items() if value}}
+    return {"scale": scale, **{name: value for name, value in chosen.items() if value}, **said}
 
 
 # What became of it.

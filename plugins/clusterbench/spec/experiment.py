@@ -15,6 +15,10 @@ Scale = Literal["smoke", "laptop", "full"]
 EXTENTS = ("whole", "part")
 """Of the weekly run: all of every experiment, or what each declares as its ``part``."""
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+NAME_OR_NONE = r"^([a-z][a-z0-9_]{0,39})?$"
+TAG = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*$"
+Tag = Annotated[str, Field(pattern=TAG, max_length=64)]
+"""A word that a person finds runs by."""
 Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 

@@ -18,7 +18,7 @@ from clusterbench.base.factors import SERVER, Factor, Level, factor_of
 from clusterbench.base.records import Trial, Until
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
-from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep
+from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep, Tag
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
 from clusterbench.trial import concurrency_series, lead_ins, rehearsal, server_settings, warmth
@@ -37,6 +37,9 @@ class Choices(Strict):
     rehearse: Annotated[int, Field(ge=1, le=REHEARSE_MAX)] = 1
     """By what every size of full scale is divided; 1: no rehearsal."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    note: Annotated[str, Field(max_length=2000)] = ""
+    """A person's words on why this run is made; like the tags it changes nothing that is measured."""
+    tags: list[Tag] = []
 
 
 @dataclass(frozen=True)

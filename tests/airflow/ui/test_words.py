@@ -60,9 +60,9 @@ def test_a_sentence_begins_large_and_an_address_stays() -> None:
 def test_csv_has_every_run_and_no_number_where_there_is_none() -> None:
     points = [
         Point("run1", WHEN, True, 3, 3, 12.25, (12.0, 12.5), "f"),
-        Point("run2", WHEN, False, 0, 3, None, None, "f"),
+        Point("run2", WHEN, False, 0, 3, None, None, "f", "withdrawn by ann on 1 Dec 2026: no disk"),
     ]
     lines = as_csv(SERIES, points).splitlines()
-    assert lines[0] == "run,started_at,valid,completed,planned,median_ms,low_95,high_95"
-    assert lines[1] == "run1,2026-11-21T20:00:00+00:00,True,3,3,12.25,12.0,12.5"
-    assert lines[2] == "run2,2026-11-21T20:00:00+00:00,False,0,3,,,"
+    assert lines[0] == "run,started_at,valid,withdrawn,completed,planned,median_ms,low_95,high_95"
+    assert lines[1] == "run1,2026-11-21T20:00:00+00:00,True,,3,3,12.25,12.0,12.5"
+    assert lines[2] == "run2,2026-11-21T20:00:00+00:00,False,withdrawn by ann on 1 Dec 2026: no disk,0,3,,,"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.page_request import NotShown
+from clusterbench.base.remarks import Remark, withdrawals
 from clusterbench.base.words import said_by
 from clusterbench.history import overview, read
 from clusterbench.history.database import Database
@@ -55,6 +56,11 @@ class Page:
     total: int
     number: int
     pages: int
+
+    @property
+    def withdrawals(self) -> list[Remark]:
+        """Those that hold: of the run, of a platform, of cells."""
+        return withdrawals(self.run.remarks)
 
 
 def found_run(db: Database, experiment: str, run_id: str) -> RunRow:
@@ -116,6 +122,8 @@ def _head(run: RunRow) -> list[tuple[str, str]]:
         "seed": choices.get("seed"),
         "sweeps": ", ".join(choices.get("sweeps") or []),
         "started by": said_by(run.started_by),
+        "note": choices.get("note"),
+        "tags": ", ".join(run.tags),
         "trials": f"{run.completed} of {run.planned} completed",
     }
     return [(word, str(what)) for word, what in chosen.items() if what not in (None, "")]

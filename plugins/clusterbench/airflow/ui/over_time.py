@@ -12,6 +12,7 @@ from itertools import pairwise
 from clusterbench.airflow.ui.declarations import experiments, policy_of, title_of
 from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.base.plans import PlanChange, changes
+from clusterbench.base.remarks import Remark
 from clusterbench.history import made_of, overview, read
 from clusterbench.history.change_test import (
     CHANGED,
@@ -26,7 +27,7 @@ from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, Point, Series
 from clusterbench.history.series_changes import POINTS, alikeness
 from clusterbench.report import addresses
-from clusterbench.report.time_series import Break, Figure, history_figure
+from clusterbench.report.time_series import Break, Figure, history_figure, letter
 from clusterbench.results.facts_compared import Difference, Side, differences
 from clusterbench.results.statements import Part, explanation
 
@@ -36,6 +37,8 @@ EARLIER = 10
 """Runs that the newest is compared with statement by statement, where no change says which."""
 PLANS_MAX = 10
 """Times that plans changed, the newest."""
+EVENTS_MAX = 26
+"""Events that are shown: the newest. Each has a letter."""
 FACTS_MAX = 40
 """Changes of facts that are shown: the newest. Where they change at each run, nobody reads them all."""
 
@@ -92,6 +95,12 @@ class Page:
     made_of: MadeOf | None
     plans: list[PlansChanged]
     has_plans: bool
+    events: list[Remark]
+    """That people told of, from the first of these runs on."""
+
+    def letter_of(self, event: Remark) -> str:
+        """As the figure has it."""
+        return letter(self.events.index(event))
 
 
 @dataclass(frozen=True)
@@ -131,6 +140,7 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     shown = {point.run_id for point in points}
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
     facts, plans = _facts_changed(db, points), read.plans_of_cell(db, series.id)
+    events = _events(db, series, points)
     change = Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline)
     return Page(
         series,
@@ -145,15 +155,24 @@ def gather(db: Database, series: Series, runs: int) -> Page:
         history_figure(
             points,
             series.unit,
-            [Break(one.run_id, one.change_percent) for one in found],
-            {one.point.run_id: one.number for one in facts},
-            {one.from_run_id: one.accepted_by for one in accepted},
+            breaks=[Break(one.run_id, one.change_percent) for one in found],
+            facts={one.point.run_id: one.number for one in facts},
+            baselines={one.from_run_id: one.accepted_by for one in accepted},
+            told=[event.happened_at for event in events if event.happened_at],
         ),
         policy,
         _made_of(db, series, judged, change),
         _plans_changed(db, points, plans),
         bool(plans),
+        events,
     )
+
+
+def _events(db: Database, series: Series, points: Sequence[Point]) -> list[Remark]:
+    if not points:
+        return []
+    found = read.events(db, series.experiment, series.platform, points[0].started_at, datetime.now(UTC))
+    return found[-EVENTS_MAX:]
 
 
 def _made_of(db: Database, series: Series, points: Sequence[Point], change: Change) -> MadeOf | None:
@@ -226,9 +245,23 @@ def as_csv(series: Series, points: Sequence[Point]) -> str:
     """One line a run, numbers as they are."""
     text = io.StringIO()
     lines = csv.writer(text)
-    lines.writerow(["run", "started_at", "valid", "completed", "planned", f"median_{series.unit}", "low_95", "high_95"])
+    lines.writerow(
+        [
+            "run",
+            "started_at",
+            "valid",
+            "withdrawn",
+            "completed",
+            "planned",
+            f"median_{series.unit}",
+            "low_95",
+            "high_95",
+        ]
+    )
     for one in points:
         low, high = one.interval_95 or ("", "")
         median = "" if one.median is None else one.median
-        lines.writerow([one.run_id, one.started_at.isoformat(), one.is_valid, one.n, one.planned, median, low, high])
+        lines.writerow(
+            [one.run_id, one.started_at.isoformat(), one.is_valid, one.withdrawn, one.n, one.planned, median, low, high]
+        )
     return text.getvalue()

@@ -104,6 +104,8 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
         "seed": choices.get("seed"),
         "measured": _when(run),
         "started by": words.said_by(run.opened.get("started_by") or {}),
+        "note": choices.get("note"),
+        "tags": ", ".join(choices.get("tags") or ()),
         "clusterbench": run.opened.get("clusterbench"),
         "durability": durability_read(run),
     }

@@ -136,5 +136,6 @@ def verdict_of(told: SeriesChange, title: str, why: str = "") -> SeriesVerdict:
         made_of=told.explanation,
         plans=told.plans,
         work=told.work,
+        events=told.events,
         why=why,
     )

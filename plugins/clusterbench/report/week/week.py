@@ -9,6 +9,7 @@ from functools import cached_property
 
 from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange
+from clusterbench.base.remarks import Remark
 from clusterbench.history.change_test import Change, State
 from clusterbench.history.model import Point, Series
 from clusterbench.report import addresses
@@ -50,6 +51,8 @@ class SeriesVerdict:
     """That changed with it; None where none are known."""
     work: tuple[WorkChange, ...] = ()
     """What the database did more of, or less."""
+    events: tuple[Remark, ...] = ()
+    """That people told of, near to where the level changed."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 

@@ -15,17 +15,18 @@ NOTHING = "Nothing that was recorded changed there: no fact of hosts or engine, 
 
 
 def why(one: SeriesVerdict) -> list[str]:
-    """Sentences. Facts and settings that changed in that very run come first, as plans may follow from them.
+    """Sentences. What people said happened there comes first, then facts and settings that changed in that very run.
 
-    Then plans, which statements the change is made of, and what the database did otherwise. Facts that changed a run or
-    two apart come last.
+    Plans may follow from these, and come next; then which statements the change is made of, and what the database did
+    otherwise. Facts that changed a run or two apart come last.
     """
     of_statements = [_sentence(one.made_of)] if one.made_of else []
     beside = [*of_statements, *([_sentence("; ".join(map(str, one.work)))] if one.work else [])]
     first, last = (_facts(one), []) if _is_at_once(one) else ([], _facts(one))
+    events = [_sentence(event.line) for event in one.events]
     if one.plans or one.facts:
-        return [*first, *_plans(one), *beside, *last]
-    return [*beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+        return [*events, *first, *_plans(one), *beside, *last]
+    return [*events, *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
 
 
 def _is_at_once(one: SeriesVerdict) -> bool:

@@ -1,0 +1,109 @@
+"""The thin edge to Airflow of people's remarks. What they are and what they do: ``run/remarks.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Param, get_current_context, task
+
+from clusterbench.airflow.tasks import run_step, words_form
+from clusterbench.base.remarks import KINDS
+from clusterbench.spec.experiment import NAME_OR_NONE
+
+if TYPE_CHECKING:
+    from clusterbench.base.remarks import Remark
+    from clusterbench.run.run import Run
+
+SAYS = {
+    "note": "Note: words and tags beside a run",
+    "event": 'Event: what happened to platforms, such as "storage rebuilt"',
+    "withdrawn": "Withdraw a run, a platform of it or a cell: not to be judged by any more",
+    "put_back": "Put back what was withdrawn",
+}
+
+
+@task
+def keep() -> str:
+    """Check the remark, and keep it. Returns its key in the archive."""
+    context = get_current_context()
+    by = context["dag_run"].triggering_user_name or "the command line"
+    said = dict(context["params"])
+
+    def act(run: Run) -> str:
+        from clusterbench.run import remarks  # noqa: PLC0415  see the docstring of tasks.py
+
+        return remarks.keep(run.connections, _remark(run, said, by))
+
+    return str(run_step("keep", act))
+
+
+def _remark(run: Run, said: Mapping[str, Any], by: str) -> Remark:
+    from clusterbench.base.archive import find_run  # noqa: PLC0415
+    from clusterbench.run.remarks import event, remark_of_run  # noqa: PLC0415
+
+    if said["kind"] == "event":
+        at = datetime.fromisoformat(said["happened_at"]).replace(tzinfo=UTC) if said["happened_at"] else None
+        place = {"experiment": said["experiment"], "platform": said["platform"]}
+        return event(run.catalog, said["text"], by, at, **place)
+    archive = find_run(run.archive.store, said["run"])
+    place = {"platform": said["platform"], "cell": said["cell"]}
+    return remark_of_run(archive, said["kind"], said["text"], by, **place, tags=said["tags"])
+
+
+def form() -> dict[str, Param]:
+    return {
+        "kind": Param(
+            "note",
+            type="string",
+            enum=list(KINDS),
+            values_display=SAYS,
+            title="Kind",
+            description="What is said of a run, or of a day.",
+        ),
+        "text": Param(
+            "",
+            type="string",
+            format="multiline",
+            maxLength=2000,
+            title="Words",
+            description="The note; what happened; or why something is withdrawn or put back.",
+        ),
+        "run": Param(
+            "",
+            type="string",
+            pattern=r"^([a-z][a-z0-9_]*/)?\d{8}T\d{6}Z-[0-9a-f]{6}$|^$",
+            title="Run",
+            description="EXPERIMENT/RUN_ID, or the run id alone. Empty for an event.",
+        ),
+        "platform": Param(
+            "",
+            type="string",
+            pattern=NAME_OR_NONE,
+            title="Platform",
+            description="Only this platform; empty for all. A note is of a whole run.",
+        ),
+        "cell": Param(
+            "",
+            type="string",
+            maxLength=500,
+            title="Cell",
+            description="Only this cell of that platform, as results.json calls it; empty for all.",
+        ),
+        "experiment": Param(
+            "",
+            type="string",
+            pattern=NAME_OR_NONE,
+            title="Experiment",
+            description="Of an event: only this experiment; empty for all.",
+        ),
+        "happened_at": Param(
+            "",
+            type="string",
+            pattern=r"^(\d{4}-\d\d-\d\d(T\d\d:\d\d)?)?$",
+            title="When it happened",
+            description="Of an event, in UTC: 2026-05-12 or 2026-05-12T08:30; empty: now.",
+        ),
+        "tags": words_form()["tags"],
+    }
