@@ -123,6 +123,28 @@ def test_history_has_the_run_when_it_ends(smoke: tuple[str, RunArchive], there: 
         assert read.one_run(db, "smoke", archive.run_id).results == read_run(archive).results
 
 
+def test_a_run_is_withdrawn_by_a_form_and_put_back_from_the_command_line(
+    api: AirflowApi, lab_with_airflow: Lab, smoke: tuple[str, RunArchive], there: Connections
+) -> None:
+    _, archive = smoke
+    said = {"kind": "withdrawn", "text": "a backup ran", "run": archive.name}
+    assert follow(api, "remarks", api.trigger("remarks", said)) == "success"
+    with history.opened(there(HISTORY)) as db:
+        run = read.run(db, archive.experiment, archive.run_id)
+    assert run is not None
+    assert re.fullmatch(r"withdrawn by admin on \d+ \w+ 20\d\d: a backup ran", run.withdrawn)
+    assert follow(api, "remarks", api.trigger("remarks", said)) == "failed"  # as it is already
+    listed = clusterbench(lab_with_airflow, "list", "smoke").stdout
+    assert "withdrawn" in listed
+    back = clusterbench(lab_with_airflow, "remark", "put-back", archive.name, "of another cluster")
+    assert back.returncode == 0, back.stderr
+    with history.opened(there(HISTORY)) as db:
+        run = read.run(db, archive.experiment, archive.run_id)
+    assert run is not None
+    assert not run.withdrawn
+    assert archive.verify() == []
+
+
 def test_trials_ran_in_the_planned_order_one_at_a_time(smoke: tuple[str, RunArchive]) -> None:
     _, archive = smoke
     planned = [trial["id"] for trial in archive.need_json("plan.json")["trials"]["lab_db1"]]
