@@ -1,9 +1,9 @@
 """The weekly run: every experiment in turn, then what changed, the report, and people are told.
 
 By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI. An
-experiment that fails never stops the next. The run fails when an experiment failed, when a result got worse or is no
-longer there, or when somebody could not be told; whether a new level is the baseline from now on is asked in the DAG
-`baselines`. See docs/operate.md, The weekly run.
+experiment that fails never stops the next. What looks worse is measured again at once. The run fails when an
+experiment failed, when a result got worse or is no longer there, or when somebody could not be told; whether a new
+level is the baseline from now on is asked in the DAG `baselines`. See docs/operate.md, The weekly run.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ with DAG(
 
     loaded = weekly_tasks.load_history()
     week = weekly_tasks.note_week(names)
+    suspicious = weekly_tasks.suspicions()
+    again = weekly_tasks.MeasureAgain.partial(
+        task_id="measure_again", max_active_tis_per_dagrun=1, map_index_template="{{ task.said }}"
+    ).expand_kwargs(suspicious)
     changes = weekly_tasks.regressions()
     report = weekly_tasks.weekly_report()
     archived = weekly_tasks.archive_week()
@@ -62,4 +66,15 @@ with DAG(
         skip_when_already_exists=True,
         trigger_rule="all_done",
     )
-    previous >> loaded >> week >> changes >> report >> archived >> [told, asked] >> weekly_tasks.conclude()
+    (
+        previous
+        >> loaded
+        >> week
+        >> suspicious
+        >> again
+        >> changes
+        >> report
+        >> archived
+        >> [told, asked]
+        >> weekly_tasks.conclude()
+    )

@@ -253,7 +253,7 @@ def test_plan_refuses_with_number_and_remedy_and_says_so_by_its_status(project: 
         (["plan", "smoke", "--seed", "-1"], "seed: must be greater than or equal to 0, found -1"),
         (["run", "smok"], "unknown experiment 'smok'; did you mean 'smoke'?"),
         (["run", "smoke", "--concurrency", "7"], "concurrency: level 7 is not in the experiment at this scale"),
-        (["run", "smoke", "--part"], "--part and --only are choices of 'weekly', not of 'smoke'"),
+        (["run", "smoke", "--part"], "--part, --only and --confirm-hours are choices of 'weekly', not of 'smoke'"),
         (["run", "weekly", "--platform", "lab_db1"], "--platform is a choice of one experiment; a weekly run has --s"),
         (["run", "weekly", "--only", "smok"], "--only: unknown experiment 'smok'; did you mean 'smoke'?"),
         (["release", "lab_db", "smoke/x"], "unknown platform 'lab_db'; did you mean 'lab_db"),

@@ -25,7 +25,7 @@ from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.cli.pools import pool_names
-from clusterbench.run import steps, weekly
+from clusterbench.run import measure_again, steps, weekly
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
 
@@ -89,7 +89,7 @@ def test_parameter_is_explained_and_bounded(dag: Any) -> None:
         assert param.schema["title"], name
         assert len(param.description) > 20, name
         bounded = param.schema["items"] if param.schema["type"] == "array" else param.schema
-        assert bounded["type"] in ("string", "integer"), name
+        assert bounded["type"] in ("string", "integer", "number"), name
         assert {"enum", "pattern", "maxLength"} & set(bounded) or {"minimum", "maximum"} <= set(bounded), name
         assert param.resolve() == param.value, name
 
@@ -260,7 +260,7 @@ def test_form_takes_what_is_allowed(bag: DagBag, name: str, value: Any) -> None:
 # The weekly DAG. What its tasks do when something failed is in test_weekly_states.py.
 
 
-TAIL = ["load_history", "note_week", "regressions", "weekly_report", "archive_week"]
+TAIL = ["load_history", "note_week", "suspicions", "measure_again", "regressions", "weekly_report", "archive_week"]
 
 
 def test_weekly_run_starts_every_experiment_in_turn_whatever_the_one_before_did(bag: DagBag) -> None:
@@ -281,7 +281,8 @@ def test_what_follows_the_experiments_is_done_whatever_became_of_them(bag: DagBa
     for before, name in itertools.pairwise([f"{EXPERIMENTS[-1]}.finished", *TAIL]):
         assert weekly.get_task(name).upstream_task_ids == {before}
     for name in (*TAIL, "tell", "ask_about_baselines", "conclude"):
-        assert weekly.get_task(name).trigger_rule == "all_done", name
+        rule = "all_success" if name == "measure_again" else "all_done"  # it has nothing to do where nothing was found
+        assert weekly.get_task(name).trigger_rule == rule, name
 
 
 def test_state_of_the_weekly_run_is_that_of_its_last_task(bag: DagBag) -> None:
@@ -358,13 +359,14 @@ def test_regressions_are_looked_for_where_the_week_noted_a_history(monkeypatch: 
     looked: list[Any] = []
     monkeypatch.setattr(weekly_tasks, "run_step", lambda _, act: act("the run"))
     monkeypatch.setattr(weekly, "without_history", lambda run: why)
-    monkeypatch.setattr(weekly, "find_changes", looked.append)
+    monkeypatch.setattr(weekly, "find_changes", lambda run, again: looked.append((run, again)))
+    monkeypatch.setattr(measure_again, "found", lambda run: "what was measured again")
     if why:
         with pytest.raises(AirflowSkipException, match="nothing is followed over time"):
             weekly_tasks.regressions.function()
     else:
         weekly_tasks.regressions.function()
-    assert looked == ([] if why else ["the run"])
+    assert looked == ([] if why else [("the run", "what was measured again")])
 
 
 def test_question_is_one_mapped_task_whose_words_are_no_templates(bag: DagBag) -> None:

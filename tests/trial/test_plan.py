@@ -19,6 +19,7 @@ from clusterbench.engines import engine_class
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.plan import Choices, Plan, make_plan, read_choices
+from clusterbench.trial.rehearsal import scale_of
 from clusterbench.workloads import load_workload, why_not
 from tests import FIXTURES
 
@@ -313,7 +314,9 @@ def test_unknown_sweep_is_refused_with_a_suggestion(key_value: Experiment) -> No
 
 
 def test_unknown_choice_is_refused_with_a_suggestion(key_value: Experiment) -> None:
-    with pytest.raises(SpecError, match=r"'platform' is not a choice; did you mean 'platforms'\? Allowed: concurrency"):
+    with pytest.raises(
+        SpecError, match=r"'platform' is not a choice; did you mean 'platforms'\? Allowed: cells, concurrency"
+    ):
         read_choices(key_value, {"platform": "lab_db1"})
 
 
@@ -378,3 +381,27 @@ def test_every_wrong_choice_is_told_at_once(key_value: Experiment) -> None:
     with pytest.raises(SpecError) as caught:
         read_choices(key_value, {"seed": -1, "repetitions": -1})
     assert len(caught.value.problems) == 2
+
+
+def test_some_cells_are_planned_alone_and_an_unknown_one_is_refused(key_value: Experiment) -> None:
+    every = trials(key_value)
+    some = [every[0].cell, every[-1].cell]
+    assert {trial.cell for trial in trials(key_value, cells=some)} == set(some)
+    assert {trial.id for trial in trials(key_value, cells=some)} == {one.id for one in every if one.cell in some}
+    with pytest.raises(SpecError, match=rf"no chosen sweep has a cell '{some[0]}x'.*did you mean '{some[0]}'"):
+        planned(key_value, cells=[f"{some[0]}x"])
+
+
+def test_a_cell_of_a_series_is_planned_with_what_comes_before_it() -> None:
+    experiment = CATALOG.experiment("tpcds_density")
+    every = planned(experiment, platforms=["lab_ideal"]).trials["lab_ideal"]
+    step = next(trial for trial in every if trial.series)
+    found = planned(experiment, platforms=["lab_ideal"], cells=[step.cell]).trials["lab_ideal"]
+    steps = step.series.rpartition(".")[0]
+    assert {trial.id for trial in found} == {trial.id for trial in every if trial.series.startswith(f"{steps}.r")}
+
+
+def test_what_is_measured_again_for_a_week_is_a_scale_of_its_own(key_value: Experiment) -> None:
+    choices = read_choices(key_value, {"confirms": "20261121T200000Z-aaaaaa"})
+    assert scale_of(choices.model_dump()) == "laptop_again"
+    assert scale_of(read_choices(key_value, {}).model_dump()) == "laptop"

@@ -373,6 +373,13 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             title="Concurrency levels",
             description=f"Only these, where a sweep varies concurrency; empty for all. Declared: {concurrency}.",
         ),
+        "cells": Param(
+            [],
+            type="array",
+            items={"type": "string", "maxLength": 500},
+            title="Cells",
+            description='Only these, as results.json calls them, such as ["concurrency.clients_8"]; empty for all.',
+        ),
         "repetitions": Param(
             0,
             type="integer",

@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_S = 2.0
+CONFIRM_HOURS = 3
 ENDED = ("success", "failed")
 FAILED = ("failed", "upstream_failed")
 STANDSTILL_MINUTES = "CLUSTERBENCH_STANDSTILL_MINUTES"
@@ -71,7 +72,11 @@ def finished(experiment: str) -> None:
     seconds of a processor, beside what is being measured.
     """
     context = get_current_context()
-    run_id = run_started_by(context["dag_run"].run_id)
+    _wait_for(context, experiment, run_started_by(context["dag_run"].run_id))
+
+
+def _wait_for(context: Context, experiment: str, run_id: str) -> None:
+    """Until that run has ended; raises where it failed."""
     standstill = _Standstill(context, experiment, run_id)
     begun_s = time.monotonic()
     while (state := _state(context["ti"], experiment, run_id)) not in ENDED:
@@ -225,17 +230,70 @@ def _word(state: Any) -> str:
 
 
 @task(trigger_rule="all_done")
+def suspicions() -> list[dict[str, Any]]:
+    """suspicions.json: what looks worse, and may be measured again within the hours of the form. Returns the runs.
+
+    Skipped where nothing does, where no time is given or nothing was measured, and where there is no history database.
+    """
+    from clusterbench.run import measure_again, weekly  # noqa: PLC0415
+
+    params = get_current_context()["params"]
+    hours = float(params["confirm_hours"]) if params["experiments"] else 0.0
+
+    def look(run: Run) -> list[dict[str, Any]]:
+        if why := weekly.without_history(run):
+            raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
+        found = measure_again.look(run, hours)
+        print(found.summary)
+        return [
+            {"number": number, "place": place, "said": f"{asked.experiment} on {asked.platform}, {number}"}
+            for number in range(1, found.rounds + 1)
+            for place, asked in enumerate(found.asked)
+        ]
+
+    asked = list(run_step("suspicions", look))
+    if not asked:
+        raise AirflowSkipException("nothing is to be measured again")
+    return asked
+
+
+class MeasureAgain(TriggerDagRunOperator):
+    """Some cells of an experiment on a platform in a run of their own, and waits for it; one such run at a time."""
+
+    def __init__(self, *, place: int, number: int, said: str, **kwargs: Any) -> None:
+        super().__init__(trigger_dag_id="weekly", fail_when_dag_is_paused=True, wait_for_completion=True,
+                         poke_interval=10, **kwargs)  # fmt: skip
+        self.place, self.number, self.said = place, number, said
+
+    def execute(self, context: Context) -> None:
+        from clusterbench.run import measure_again  # noqa: PLC0415
+
+        week = current_run(context)
+        found = measure_again.look(week, 0)
+        asked = found.asked[self.place]
+        run_id = measure_again.run_name(context["dag_run"].run_id, asked, self.number)
+        if _state(context["ti"], asked.experiment, run_id):
+            _wait_for(context, asked.experiment, run_id)  # an earlier try has started it
+            return
+        if datetime.now(UTC) > datetime.fromisoformat(found.until):
+            raise AirflowSkipException(f"the {found.hours:g} hours for measuring again are over")
+        self.trigger_dag_id, self.trigger_run_id = asked.experiment, run_id
+        self.conf = measure_again.choices_of(week, asked)
+        super().execute(context)
+
+
+@task(trigger_rule="all_done")
 def regressions() -> None:
     """changes.json: the week's results against their history. Fails if one got worse or is no longer there.
 
     Skipped where ``note_week`` found no history database: then nothing is followed over time.
     """
-    from clusterbench.run import weekly  # noqa: PLC0415
+    from clusterbench.run import measure_again, weekly  # noqa: PLC0415
 
     def find(run: Run) -> None:
         if why := weekly.without_history(run):
             raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
-        weekly.find_changes(run)
+        weekly.find_changes(run, measure_again.found(run))
 
     run_step("regressions", find)
 
@@ -339,6 +397,15 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             examples=names,
             title="Experiments",
             description="Which to run. None: nothing is measured; the newest runs at this scale are judged again.",
+        ),
+        "confirm_hours": Param(
+            CONFIRM_HOURS,
+            type="number",
+            minimum=0,
+            maximum=72,
+            title="Hours for measuring again",
+            description="What looks worse is measured again at once, within so many hours; 0: not. A run that has "
+            "begun is not cut off.",
         ),
         **words_form(),
     }

@@ -47,6 +47,9 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", choices=SCALES)
     parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
     parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument(
+        "--cell", action="append", metavar="CELL", help="as results.json calls it; may be given several times"
+    )
     parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
     parser.add_argument("--repetitions", type=int, metavar="N")
     parser.add_argument(
@@ -71,6 +74,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "scale": options.scale,
         "platforms": options.platform,
         "sweeps": options.sweep,
+        "cells": options.cell,
         "concurrency": options.concurrency,
         "repetitions": options.repetitions,
         "rehearse": options.rehearse,

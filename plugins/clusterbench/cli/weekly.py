@@ -20,13 +20,16 @@ from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
 
-NOT_OF_A_WEEK = ("platform", "sweep", "concurrency", "repetitions", "rehearse", "seed")
+NOT_OF_A_WEEK = ("platform", "sweep", "cell", "concurrency", "repetitions", "rehearse", "seed")
 Show = Callable[[RunArchive], None]
 
 
 def add_to(run: argparse.ArgumentParser) -> None:
     """Options of ``run`` that only the weekly run has."""
     run.add_argument("--part", action="store_true", help="of 'weekly': what each experiment declares as its part")
+    run.add_argument(
+        "--confirm-hours", type=float, metavar="H", help="of 'weekly': for measuring again what looks worse; 0: not"
+    )
     run.add_argument("--only", action="append", metavar="NAME", help="of 'weekly': may be given several times")
 
 
@@ -44,8 +47,10 @@ def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bo
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """Of a weekly run. Raises SpecError for a choice of the one given to the other."""
     if options.experiment != WEEKLY:
-        if options.part or options.only:
-            raise SpecError([f"--part and --only are choices of 'weekly', not of {options.experiment!r}"])
+        if options.part or options.only or options.confirm_hours is not None:
+            raise SpecError([
+                f"--part, --only and --confirm-hours are choices of 'weekly', not of {options.experiment!r}"
+            ])  # fmt: skip
         return {}
     for name in NOT_OF_A_WEEK:
         if getattr(options, name) is not None:
@@ -60,6 +65,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "scale": options.scale,
         "extent": "part" if options.part else None,
         "experiments": options.only,
+        "confirm_hours": options.confirm_hours,
     }
     return {name: value for name, value in given.items() if value is not None}
 

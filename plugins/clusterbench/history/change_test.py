@@ -258,6 +258,17 @@ def logs_of(points: Sequence[Point]) -> NDArray[Any]:
     return logs
 
 
+def level_before(points: Sequence[Point], policy: Policy, baseline: Baseline | None, change: Change) -> NDArray[Any]:
+    """Logarithms of the runs that the newest are compared with: those before the change, or before the last run."""
+    counted = [point for point in _since(points, baseline) if point.counts][-WINDOW:]
+    values = logs_of(counted)
+    if change.state in CHANGED:
+        at = next(number for number, point in enumerate(counted) if point.run_id == change.at_run_id)
+        return values[max(0, at - change.runs_before) : at]
+    before = values[:-1]
+    return before[([0, *_levels(before, policy)])[-1] :] if len(before) > 1 else before
+
+
 # Levels and their test.
 
 

@@ -341,6 +341,43 @@ def baselines_of(db: Database, experiment: str) -> dict[tuple[int, str], list[Ba
     return found
 
 
+COSTS = """
+SELECT s.experiment, s.platform, s.series, r.cell,
+    sum(coalesce(window_end_s - extract(epoch FROM t.started_at), %(unknown_s)s) + %(more_s)s)
+FROM runs JOIN results r USING (run) JOIN series s USING (series)
+JOIN trials t ON t.run = r.run AND t.platform = s.platform AND t.cell = r.cell
+WHERE runs.experiment = %(experiment)s AND runs.run_id = %(run_id)s
+GROUP BY 1, 2, 3, 4"""
+TRIAL_UNKNOWN_S, TRIAL_MORE_S = 60, 2
+"""Of a trial without a window, and for what comes after a window."""
+
+
+def costs(db: Database, experiment: str, run_id: str) -> dict[tuple[str, str, int], tuple[str, float]]:
+    """(experiment, platform, series) -> the cell's name in that run, and the seconds that all its trials took."""
+    given = {"experiment": experiment, "run_id": run_id, "unknown_s": TRIAL_UNKNOWN_S, "more_s": TRIAL_MORE_S}
+    return {(*row[:3],): (row[3], float(row[4])) for row in db.execute(COSTS, given)}
+
+
+CONFIRMED = """
+SELECT DISTINCT ON (series, measurement) series, measurement, weeks.started_at, change -> 'change',
+    change -> 'confirmation' ->> 'word'
+FROM changes JOIN weeks USING (week) JOIN series USING (series)
+WHERE experiment = %(experiment)s AND weeks.started_at < %(until)s AND change ->> 'confirmation' IS NOT NULL
+    AND weeks.week IN (SELECT week FROM weeks WHERE started_at < %(until)s ORDER BY started_at DESC LIMIT %(weeks)s)
+ORDER BY series, measurement, weeks.started_at DESC"""
+
+
+def confirmed(
+    db: Database, experiment: str, until: datetime, weeks: int
+) -> dict[tuple[int, str], tuple[datetime, Mapping[str, Any]]]:
+    """What of an experiment's results was confirmed last, in so many weeks: series and measurement -> when, the change.
+
+    What was not confirmed since is none.
+    """
+    rows = db.execute(CONFIRMED, {"experiment": experiment, "until": until, "weeks": weeks})
+    return {(row[0], row[1]): (row[2], row[3]) for row in rows if row[4] == "confirmed"}
+
+
 # Weekly runs.
 
 WEEK = """

@@ -5,32 +5,40 @@ The time of one statement of many is a result, too. Where the whole changed alik
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.database_work import WorkChange
 from clusterbench.base.errors import SpecError
 from clusterbench.base.plans import PlanChange
 from clusterbench.base.remarks import Remark
 from clusterbench.history import drift, made_of, read
+from clusterbench.history.again import MeasuredAgain, Regarded, confirmations, settled, standing
 from clusterbench.history.change_test import (
     CHANGED,
+    P_MAX,
     WINDOW,
     Change,
     Policy,
     baseline_of,
     control_false_discoveries,
     detect_change,
+    level_before,
     logs_of,
 )
+from clusterbench.history.confirmation import Confirmation
 from clusterbench.history.database import Database
-from clusterbench.history.model import Point, RunRow, Series
+from clusterbench.history.model import Baseline, Point, RunRow, Series
 from clusterbench.results.facts_compared import Difference, Side, differences
 from clusterbench.results.statements import TOLD_MAX, Part, explanation, is_statement, statement_of
 from clusterbench.spec import Regression
 from clusterbench.spec.catalog import Catalog
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 POINTS = WINDOW + 26
 """Read of each series: half a year of them may be without a number, or of runs that are not valid."""
@@ -59,6 +67,8 @@ class SeriesChange:
     """How much runs of the platform were taken to be like those before them (``drift.alikeness``)."""
     events: tuple[Remark, ...] = ()
     """That people told of, between the last run before and the day of the first of the new level."""
+    confirmation: Confirmation | None = None
+    """What measuring it again at once has shown; None where it was not."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -71,6 +81,7 @@ class SeriesChange:
             "alike": self.alike,
             "work": [asdict(one) for one in self.work],
             "events": [one.as_json() for one in self.events],
+            "confirmation": self.confirmation.as_json() if self.confirmation else None,
             "plans": None if self.plans is None else [asdict(one) for one in self.plans],
         }
 
@@ -89,21 +100,36 @@ class SeriesChange:
             tuple(WorkChange(**one) for one in data.get("work") or ()),
             data.get("alike"),
             tuple(map(Remark.of, data.get("events") or ())),
+            Confirmation.from_json(data["confirmation"]) if data.get("confirmation") else None,
         )
 
 
-def of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[SeriesChange]:
+def of_week(
+    db: Database, catalog: Catalog, run_ids: Mapping[str, str], again: MeasuredAgain | None = None
+) -> list[SeriesChange]:
     """``run_ids``: of each experiment the run that is judged. One that is not in the history is left out."""
-    return of_runs(db, catalog, [run for name, one in run_ids.items() if (run := read.run(db, name, one))])
+    return of_runs(db, catalog, _runs(db, run_ids), again)
 
 
-def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[SeriesChange]:
+def _runs(db: Database, run_ids: Mapping[str, str]) -> list[RunRow]:
+    return [run for name, one in run_ids.items() if (run := read.run(db, name, one))]
+
+
+def regarded_of_week(db: Database, catalog: Catalog, run_ids: Mapping[str, str]) -> list[Regarded]:
+    """Of each result that is followed what tells whether it is to be measured again."""
+    judged = [one for run in _runs(db, run_ids) for one in _changes_of_run(db, catalog, run)]
+    return [one.regarded for one in _controlled([one for one in judged if one.is_drawn])]
+
+
+def of_runs(
+    db: Database, catalog: Catalog, runs: Sequence[RunRow], again: MeasuredAgain | None = None
+) -> list[SeriesChange]:
     """What was followed in any of these runs. A verdict is one among those on all their series (``among``).
 
     Statements are a family of their own: a hundred times as many would hide what changed of the whole.
     """
     judged = [one for run in runs for one in _changes_of_run(db, catalog, run)]
-    whole = _controlled([one for one in judged if one.is_drawn])
+    whole = _settled(_controlled([one for one in judged if one.is_drawn]), again)
     of_statements = _controlled([one for one in judged if not one.is_drawn])
     facts = _Facts(db, {}, {})
     return [_told(db, one, facts) for one in [*whole, *_news(of_statements, whole)]]
@@ -113,7 +139,7 @@ def of_runs(db: Database, catalog: Catalog, runs: Sequence[RunRow]) -> list[Seri
 class _Judged:
     """``levels``: of a change the runs on both sides; ``facts``: the two points between which facts changed.
 
-    ``between``: the moments between which what happened may be its cause.
+    ``points``: its runs, up to and with that one.
     """
 
     series: Series
@@ -123,7 +149,40 @@ class _Judged:
     levels: made_of.RUNS
     facts: tuple[Point, Point] | None
     alike: float
-    between: tuple[datetime, datetime] | None
+    points: Sequence[Point]
+    level: NDArray[Any]
+    """Logarithms of the runs that the newest are compared with."""
+    threshold_percent: float
+    stands: Change | None = None
+    """A change that measuring again has confirmed some weeks ago, where nothing else is told since."""
+    confirmation: Confirmation | None = None
+
+    @property
+    def between(self) -> tuple[datetime, datetime] | None:
+        return _between(self.points, self.change.at_run_id) if self.change.state in CHANGED else None
+
+    @property
+    def regarded(self) -> Regarded:
+        """More is worse in its logarithms."""
+        sign = -1 if self.series.better == "higher" else 1
+        last = self.points[-1]
+        value = last.median if last.counts and last.median and last.median > 0 else None
+        newest = None if value is None else sign * math.log(value)
+        return Regarded(self.series, self.change, sign * self.level, newest, self.threshold_percent, self.stands)
+
+
+def _settled(found: Sequence[_Judged], again: MeasuredAgain | None) -> list[_Judged]:
+    """With what measuring again says, this week or some weeks ago."""
+    said = confirmations([one.regarded for one in found], again.suspicions, again.medians) if again else {}
+    result = []
+    for one in found:
+        confirmation = said.get(one.regarded.key)
+        change = settled(one.regarded, confirmation, one.points[-1].run_id)
+        changed = change is not one.change and change.at_run_id != one.change.at_run_id
+        levels = made_of.levels_of(one.points, change) if changed and change.state in CHANGED else one.levels
+        facts = _nearest_facts(one.points, change.at_run_id) if changed else one.facts
+        result.append(replace(one, change=change, levels=levels, facts=facts, confirmation=confirmation))
+    return result
 
 
 def _controlled(found: Sequence[_Judged]) -> list[_Judged]:
@@ -141,7 +200,7 @@ def _news(of_statements: Sequence[_Judged], whole: Sequence[_Judged]) -> Iterato
 
 def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
     if one.change.state not in (*CHANGED, "no_number"):
-        return SeriesChange(one.series, one.change, alike=one.alike)
+        return SeriesChange(one.series, one.change, alike=one.alike, confirmation=one.confirmation)
     differing = facts.differences(one.facts[0].fact_set, one.facts[1].fact_set) if one.facts else ()
     parts = made_of.parts_of(db, one.series.id, one.levels, one.until) if all(one.levels) else []
     is_whole = not is_statement(one.series.measurement)
@@ -156,6 +215,7 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
         one.alike,
         tuple(read.events(db, one.series.experiment, one.series.platform, *one.between)) if one.between else (),
+        one.confirmation,
     )
 
 
@@ -180,6 +240,7 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
         return experiment.regression_of(sweep) if experiment else Regression()
 
     accepted = read.baselines_of(db, run.experiment)
+    confirmed = read.confirmed(db, run.experiment, run.started_at, max(P_MAX))
     drawn, statements = _followed(db, run, policy_of)
     followed, at = [*drawn, *statements], run.started_at
     alike = {name: alikeness(db, run.experiment, run.scale, name, at) for name in {one.platform for one in followed}}
@@ -190,8 +251,36 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
             change = detect_change(points, series.better, policy, baseline)
             levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
             facts = _nearest_facts(points, change.at_run_id)
-            between = _between(points, change.at_run_id)
-            yield _Judged(series, change, number < len(drawn), at, levels, facts, policy.alike, between)
+            is_drawn = number < len(drawn)
+            level = level_before(points, policy, baseline, change) if is_drawn else logs_of(())
+            yield _Judged(
+                series,
+                change,
+                is_drawn,
+                at,
+                levels,
+                facts,
+                policy.alike,
+                points,
+                level,
+                policy.threshold_percent,
+                _stands(confirmed.get((series.id, series.measurement)), points, baseline) if is_drawn else None,
+            )
+
+
+def _stands(
+    confirmed: tuple[datetime, Mapping[str, Any]] | None, points: Sequence[Point], baseline: Baseline | None
+) -> Change | None:
+    """Not where its first run does not count any more, or somebody accepted its level."""
+    if confirmed is None:
+        return None
+    change = Change.from_json(confirmed[1])
+    since = [point for point in points if point.counts and point.run_id >= (change.at_run_id or "")]
+    if not since or since[0].run_id != change.at_run_id:
+        return None
+    if baseline is not None and baseline.from_run_id >= since[0].run_id:
+        return None
+    return standing(change, confirmed[0], len(since))
 
 
 def alikeness(db: Database, experiment: str, scale: str, platform: str, until: datetime) -> float:

@@ -25,6 +25,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Scale
 
 if TYPE_CHECKING:
+    from clusterbench.history.again import MeasuredAgain
     from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
@@ -187,12 +188,15 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
     ]  # fmt: skip
 
 
-def find_changes(run: Run) -> list[ReportedChange]:
-    """changes.json: each series of the week's runs against its history. Raises RegressionError for what got worse."""
+def find_changes(run: Run, again: MeasuredAgain | None = None) -> list[ReportedChange]:
+    """changes.json: each series of the week's runs against its history. Raises RegressionError for what got worse.
+
+    ``again``: what was measured again, as it looked worse.
+    """
     kept = run.archive.get_json("changes.json")
     if kept is None:
         _check_open(run)
-        run.archive.put_json("changes.json", {"changes": _changes(run)})
+        run.archive.put_json("changes.json", {"changes": _changes(run, again)})
         kept = run.archive.need_json("changes.json")
     found = [ReportedChange.of(entry) for entry in kept["changes"]]
     if worse := broken(found):
@@ -200,12 +204,13 @@ def find_changes(run: Run) -> list[ReportedChange]:
     return found
 
 
-def _changes(run: Run) -> list[dict[str, Any]]:
+def _changes(run: Run, again: MeasuredAgain | None) -> list[dict[str, Any]]:
     from clusterbench.history import database, series_changes  # noqa: PLC0415  otava and numpy
 
     runs = runs_of(run.archive.need_json("week.json"))
     with database.opened(run.connections(HISTORY)) as db:
-        found = series_changes.of_week(db, run.catalog, {one.experiment: one.run_id for one in runs if one.run_id})
+        run_ids = {one.experiment: one.run_id for one in runs if one.run_id}
+        found = series_changes.of_week(db, run.catalog, run_ids, again)
     return [change.as_json() for change in found]
 
 

@@ -37,6 +37,10 @@ class Choices(Strict):
     rehearse: Annotated[int, Field(ge=1, le=REHEARSE_MAX)] = 1
     """By what every size of full scale is divided; 1: no rehearsal."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    cells: list[str] = []
+    """Only these, of all sweeps, as results.json calls them; empty for all."""
+    confirms: str = ""
+    """The weekly run whose verdicts this run is to confirm; empty for any other run."""
     note: Annotated[str, Field(max_length=2000)] = ""
     """A person's words on why this run is made; like the tags it changes nothing that is measured."""
     tags: list[Tag] = []
@@ -135,13 +139,31 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
     _check_concurrency(experiment, choices)
     rehearsal.check(experiment, choices.scale, choices.sweeps, choices.rehearse)
     trials, engines = {}, catalog.engines_of(experiment)
+    cells: dict[str, None] = {}
     for name in dict.fromkeys(choices.platforms):
         platform = catalog.platform(name)
         _check_engine(experiment, platform, engines)
         _check_is_for(experiment, platform)
         planned = list(_trials(experiment, choices, platform))
-        trials[name] = _in_random_order(planned, choices.seed)
+        cells |= dict.fromkeys(trial.cell for trial in planned)
+        trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
+    _check_cells(choices.cells, cells)
     return Plan(experiment.experiment, choices, trials)
+
+
+def _chosen(planned: list[Trial], cells: Collection[str]) -> list[Trial]:
+    """Of these cells; of a series of rising concurrency all, as what came before is a part of each."""
+    series = {trial.series for trial in planned if trial.cell in cells} - {""}
+    return [trial for trial in planned if not cells or trial.cell in cells or trial.series in series]
+
+
+def _check_cells(asked: Collection[str], known: Collection[str]) -> None:
+    for cell in asked:
+        if cell not in known:
+            raise SpecError([
+                f"cells: no chosen sweep has a cell {cell!r} on these platforms at this scale{suggest(cell, known)}; "
+                "'clusterbench plan' lists them"
+            ])  # fmt: skip
 
 
 def _check_engine(experiment: Experiment, platform: Platform, engines: Collection[str]) -> None:

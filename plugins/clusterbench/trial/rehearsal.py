@@ -19,6 +19,7 @@ from clusterbench.spec.experiment import Experiment, Scale, Sweep
 from clusterbench.workloads import load_workload
 
 REHEARSE_MAX = 1_000_000_000
+AGAIN = "_again"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,14 @@ def divisor(choices: Mapping[str, Any]) -> int:
 
 
 def scale_of(choices: Mapping[str, Any]) -> str:
-    """The scale that runs are listed, followed and compared by: ``full``, or ``rehearsal_1000``; empty if unknown."""
+    """The scale that runs are listed, followed and compared by: ``full``, or ``rehearsal_1000``; empty if unknown.
+
+    Runs that measure some cells again for a weekly run are series of their own, such as ``laptop_again``: they are not
+    whole runs, and there are more of them where something looked slow.
+    """
     by = divisor(choices)
-    return f"rehearsal_{by}" if by > 1 else str(choices.get("scale") or "")
+    scale = f"rehearsal_{by}" if by > 1 else str(choices.get("scale") or "")
+    return f"{scale}{AGAIN}" if choices.get("confirms") else scale
 
 
 def notice(choices: Mapping[str, Any]) -> str:
