@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from clusterbench.base.archive import RunArchive, Store
+from clusterbench.history.confirmation import Confirmation
 from clusterbench.history.series_changes import SeriesChange
 from clusterbench.report.week.page import gather_week, render_week, text_of_week
 from clusterbench.report.week.week import SHOWN_MAX, Week
@@ -108,6 +109,20 @@ def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> N
     assert (
         "6 results are not judged yet: too few for a verdict: 3 of 10 valid runs with a number (order_entry 6)." in page
     )
+
+
+def test_what_was_measured_again_is_told_on_page_and_mail() -> None:
+    week = weeks.usual()
+    told = Confirmation("confirmed", "confirmed: measured again in 6 runs at once, +8 %", 6, 8.0, (6.0, 10.0), 0.0001)
+    words = iter([told, replace(told, word="not confirmed"), replace(told, word="not enough")])
+    judged = [replace(one, confirmation=next(words, None)) for one in week.judged]
+    again = replace(week, judged=judged, without_time=4)
+    says = "3 results looked worse and were measured again at once: 1 confirmed, 1 not confirmed, 1 still unclear."
+    for text in (seen(again), plain(text_of_week(again))):
+        assert says in text
+        assert "There was no time to measure 4 others again that looked worse." in text
+        assert "confirmed by 6 runs at once" in text
+    assert "measured again" not in seen(week)
 
 
 def test_what_was_left_out_is_no_failure() -> None:

@@ -27,6 +27,7 @@ from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench_lab.bench import (
+    confirmation,
     driver_logs,
     history,
     hosts,
@@ -60,6 +61,7 @@ def main(lab_dir: Path) -> int:
         driver_logs.measure(_say),
         intervals.measure(_say),
         regression.measure(_say),
+        confirmation.measure(_say),
     ]  # these need no lab
     connections = local_connections(lab_dir)
     held += [

@@ -61,6 +61,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
         airflow_url=str(told.get("airflow_url") or _airflow_url()),
         left_out=told.get("left_out") or {},
+        without_time=int((archive.get_json("suspicions.json") or {}).get("left_out") or 0),
         is_part=told.get("extent") == "part",
         without_history="" if db else away or "It was not asked.",
         is_followed=not told.get("without_history"),
@@ -137,5 +138,6 @@ def verdict_of(told: SeriesChange, title: str, why: str = "") -> SeriesVerdict:
         plans=told.plans,
         work=told.work,
         events=told.events,
+        confirmation=told.confirmation,
         why=why,
     )

@@ -39,6 +39,7 @@ def render_week(week: Week) -> str:
             compared=len(week.judged) - len(week.of("too_few")),
             share_by_chance=round(FALSE_SHARE * 100),
             left_out=said.left_out(week),
+            measured_again=said.measured_again(week),
             not_followed="" if week.is_followed else said.NOT_FOLLOWED,
             link=week.link(WEEKLY, week.dag_run_id),
         )

@@ -25,6 +25,7 @@ NOT_FOLLOWED = (
     "Nothing is followed over time here: this installation has no history database, so no result is compared with "
     "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
 )
+AGAIN = {"confirmed": "confirmed", "not confirmed": "not confirmed", "not enough": "still unclear"}
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
 
 
@@ -127,6 +128,8 @@ def since(one: SeriesVerdict) -> str:
     runs = one.change.runs_after
     if runs:
         said += f", {'this week' if runs == 1 else f'{runs} runs at the new level'}"
+    if one.confirmation and one.confirmation.word == "confirmed":
+        said += f", confirmed by {one.confirmation.runs} runs at once"
     return f"{said} (told last week, too)" if one.is_known else said
 
 
@@ -205,6 +208,20 @@ def left_out(week: Week) -> str:
     return f"Left out this time: {said}." if said else ""
 
 
+def measured_again(week: Week) -> str:
+    """ "3 results looked worse and were measured again at once: 1 confirmed, 2 not confirmed."."""
+    counts = Counter(one.confirmation.word for one in week.judged if one.confirmation)
+    said = ""
+    if again := sum(counts.values()):
+        words = ", ".join(f"{counts[word]} {AGAIN[word]}" for word in AGAIN if counts[word])
+        said = (
+            f"{plural(again, 'result')} looked worse and {_be(again, 'was', 'were')} measured again at once: {words}. "
+        )
+    if week.without_time:
+        said += f"There was no time to measure {plural(week.without_time, 'other')} again that looked worse."
+    return said.strip()
+
+
 def against(ran: ExperimentRun) -> str:
     """Beside the run before: "12 min, 75 of 75"."""
     before = ran.before
@@ -214,8 +231,8 @@ def against(ran: ExperimentRun) -> str:
     return f"{duration(before.took_s)}, {trials}" if before.took_s is not None else trials
 
 
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"
+def _be(count: int, one: str = "is", more: str = "are") -> str:
+    return one if count == 1 else more
 
 
 def missing_why(one: SeriesVerdict) -> str:
@@ -255,6 +272,8 @@ def text(week: Week) -> str:
         *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS),
         "",
     ]
+    if again := measured_again(week):
+        said += [again, ""]
     if not week.is_followed:
         said += [NOT_FOLLOWED, ""]
     elif week.without_history:

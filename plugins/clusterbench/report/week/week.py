@@ -11,6 +11,7 @@ from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange
 from clusterbench.base.remarks import Remark
 from clusterbench.history.change_test import Change, State
+from clusterbench.history.confirmation import Confirmation
 from clusterbench.history.model import Point, Series
 from clusterbench.report import addresses
 from clusterbench.report.week.papers import Beside
@@ -53,6 +54,8 @@ class SeriesVerdict:
     """What the database did more of, or less."""
     events: tuple[Remark, ...] = ()
     """That people told of, near to where the level changed."""
+    confirmation: Confirmation | None = None
+    """What measuring it again at once has shown."""
     why: str = ""
     """Where this week has no number: the reason of the first trial that failed."""
 
@@ -109,6 +112,8 @@ class Week:
     """Of every experiment only what it declares as its part was measured."""
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
+    without_time: int = 0
+    """Results that looked worse, for which there was no time to measure them again."""
     is_followed: bool = True
     """Whether this installation has a history database; without one no result is compared with earlier weeks."""
 
