@@ -9,6 +9,7 @@ from typing import TypeVar
 from clusterbench.base.run_ids import asked_at
 from clusterbench.base.words import THIN_SPACE, number, percent, plural, quantity
 from clusterbench.history.change_test import State
+from clusterbench.history.confirmation import Word
 from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week, day
 from clusterbench.report.week.why import why
 
@@ -25,7 +26,7 @@ NOT_FOLLOWED = (
     "Nothing is followed over time here: this installation has no history database, so no result is compared with "
     "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
 )
-AGAIN = {"confirmed": "confirmed", "not confirmed": "not confirmed", "not enough": "still unclear"}
+AGAIN: dict[Word, str] = {"confirmed": "confirmed", "not confirmed": "not confirmed", "not enough": "still unclear"}
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
 
 
