@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.words import number
 from clusterbench.cli.common import FAILED, OK, wide_console
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from clusterbench.hosts.conformance import Folded
+    from clusterbench.results.stragglers import Straggler
     from clusterbench.trial.testbed import Testbed
 
 
@@ -37,6 +40,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     how.add_argument("--undo", action="store_true", help="put back what was applied")
     setup.add_argument("--all", action="store_true", help="print also what is as declared")
     setup.set_defaults(command=_setup)
+
+    hosts = commands.add_parser("hosts", help="how fast each host of a platform is by itself, and which are slow")
+    hosts.add_argument("platform")
+    hosts.add_argument("--measure", action="store_true", help="now, as 'host_speed' in the platform's file says")
+    hosts.add_argument("--json", action="store_true", help="everything, as JSON")
+    hosts.set_defaults(command=_hosts)
 
     sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
     sudoers.add_argument("platform")
@@ -134,6 +143,45 @@ def _cluster(options: argparse.Namespace) -> int:
     if others := [row["name"] for row in rows if bool(row["alive"]) != wanted]:
         print(f"{', '.join(map(str, others))}: to be {'up' if wanted else 'down'}, and not so")
     return FAILED if others else OK
+
+
+def _hosts(options: argparse.Namespace) -> int:
+    """Exits with 1 where a host is slow, or nothing was ever measured."""
+    from clusterbench.run import host_speeds  # noqa: PLC0415
+    from clusterbench.run.run import Run  # noqa: PLC0415
+
+    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    if options.measure:
+        with run.testbed(options.platform) as testbed, held(testbed, run.holder):
+            host_speeds.measure_now(run.archive.store, testbed, testbed.engine.facts(), run.run_id)
+    platform = Catalog(project_root()).platform(options.platform)
+    known = host_speeds.earlier(run.archive.store, options.platform)
+    if not known:
+        print(f"{options.platform}: its hosts were never measured; --measure does it now")
+        return FAILED
+    slow = host_speeds.told(known, platform)
+    if options.json:
+        print(json.dumps({**known[-1], "stragglers": [one.as_json() for one in slow]}, indent=1, sort_keys=True))
+    else:
+        _print_speeds(known[-1], slow)
+    return FAILED if slow else OK
+
+
+def _print_speeds(measured: Mapping[str, Any], slow: Sequence[Straggler]) -> None:
+    from clusterbench.hosts.speed import UNITS  # noqa: PLC0415
+    from clusterbench.results.stragglers import WORDS  # noqa: PLC0415
+
+    names = [name for name in UNITS if any(name in of for of in measured["hosts"].values())]
+    table = Table("host", "roles", *(f"{WORDS[name]}, {UNITS[name]}" for name in names))
+    for host, values in measured["hosts"].items():
+        said = (number(values.get(name)) for name in names)
+        table.add_row(host, ", ".join(measured["roles"].get(host, ())), *said)
+    wide_console().print(table, highlight=False)
+    for problem in (f"{host}: {one}" for host, many in measured["problems"].items() for one in many):
+        print(problem)
+    print(f"measured at {measured['at']}, by {measured['run']}")
+    for one in slow:
+        print(f"slow: {one}")
 
 
 def by_whom() -> str:

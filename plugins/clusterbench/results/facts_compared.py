@@ -22,7 +22,7 @@ from clusterbench.spec.platform import Host, Hosts
 DECIDING = (
     *("hosts", "cpu", "numa", "smt", "turbo", "memory", "disk", "kernel", "hypervisor", "container", "machine"),
     *("file_system", "nic", "huge_page", "transparent_huge_page", "mitigation", "microcode", "architecture"),
-    *("engine", "experiment", "seed", "scale"),
+    *("engine", "experiment", "seed", "scale", "slow_in"),
 )
 """What a fact's name begins with that makes numbers incomparable, or nearly so."""
 OF_THE_HOST_ALONE = {

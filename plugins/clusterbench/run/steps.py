@@ -38,7 +38,7 @@ from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability, firmness
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
-from clusterbench.run import validation
+from clusterbench.run import host_speeds, validation
 from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
@@ -103,6 +103,10 @@ def set_up_cluster(run: Run, platform: str) -> None:
         apply_setup(testbed)
         engine_facts, *of_neighbours = ({**one.facts(), **one.driver_facts()} for one in testbed.engines.values())
         hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts), testbed.platform)
+        if speeds := host_speeds.of_set_up(run.archive.store, testbed, engine_facts, run.run_id):
+            run.archive.put_json(f"platforms/{platform}/host_speeds.json", speeds)
+            for host, slow in speeds["slow_in"].items():
+                hosts[host]["slow_in"] = slow
         testbed.unavailable_on_hosts = facts.unavailable(testbed.platform, hosts)
         rows = [*conformance_of_engine(testbed), *conformance_of_hosts(testbed, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
@@ -500,6 +504,9 @@ def validate_results(run: Run) -> None:
             for verdict in (run.archive.get_json(f"platforms/{name}/data.json") or {}).get("verdicts", [])
         ),
         *validation.validate("platforms", validation.conformance_rows(platforms, conforming)),
+        *validation.about_host_speeds(
+            {name: run.archive.get_json(f"platforms/{name}/host_speeds.json") or {} for name in plan.trials}
+        ),
         *validation.about_flush(
             {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if _has_begun(run, name)}
         ),

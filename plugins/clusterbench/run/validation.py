@@ -20,6 +20,7 @@ from clusterbench.workloads import load_workload
 
 EARLIER_RUNS, NOBODY = "earlier valid runs", "nobody"
 """Whose answers are compared with where no independent engine's are."""
+STRAGGLERS_SHOWN = 5
 SHORT_SHOWN = 5
 """Cells with short windows that are named."""
 
@@ -163,6 +164,20 @@ def about_failures(records: Sequence[TrialRecord], experiment: Experiment) -> li
     found = f"{len(failed)} of {len(records)} failed or timed out" + (f": {', '.join(failed[:5])}" if failed else "")
     says = "No trial failed or ran out of time"
     return [Verdict("results", 7, says, not failed, not experiment.failures_are_findings, found)]
+
+
+def about_host_speeds(measured: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
+    """Platform -> ``host_speeds.json``. A slow host makes no number wrong: it says whose number it is."""
+    known = {name: found for name, found in measured.items() if found}
+    if not known:
+        return []
+    slow = [f"{name}, {one['says']}" for name, found in known.items() for one in found["stragglers"]]
+    lacking = sorted({f"{name}, {host}" for name, found in known.items() for host in found["problems"]})
+    when = "; ".join(f"{name} was measured on {found['at'][:10]}" for name, found in known.items())
+    found = "; ".join([*slow[:STRAGGLERS_SHOWN], *(["…"] if len(slow) > STRAGGLERS_SHOWN else []), when])
+    found += f"; not all of it on {', '.join(lacking[:STRAGGLERS_SHOWN])}" if lacking else ""
+    says = "Every host is as fast as its peers, and as it was"
+    return [Verdict("platforms", 8, says, not slow, False, found)]
 
 
 def about_windows(records: Sequence[TrialRecord], *, is_full_scale: bool) -> list[Verdict]:

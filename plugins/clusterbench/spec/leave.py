@@ -17,6 +17,7 @@ Leave = Literal[
     "session_settings",
     "host_settings",
     "engine_settings",
+    "measure_disks",
 ]
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
@@ -27,6 +28,7 @@ LEAVES: dict[Leave, str] = {
     "session_settings": "give the drivers' role settings of its own in that database, and put back what it had",
     "host_settings": "set what 'setup.hosts' declares, as root, and put it back",
     "engine_settings": "write 'settings' into the servers' configuration files, and take them out again",
+    "measure_disks": "write a file into the folders of the engine's data, and read it, to see how fast its disks are",
 }
 """What each is for, in the words of reference and messages."""
 

@@ -120,6 +120,19 @@ class IndependentAnswers(Strict):
     """What DuckDB may take of its memory; the rest goes to the disk of its work folder."""
 
 
+class HostSpeed(Strict):
+    """How fast each host is by itself, measured in set-up: a query on many hosts is as fast as the slowest of them."""
+
+    every_days: Annotated[float, Field(ge=0, le=365)] = 7
+    """0: before every run."""
+    seconds: Annotated[int, Field(ge=1, le=600)] = 3
+    """Of the processors, of memory, and of the network in each of two or three rounds."""
+    disk_mib: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """Of a file that is written and read in a folder of the engine's data; 0: no disk is touched."""
+    slower_percent: Annotated[float, Field(gt=0, lt=100)] = 10
+    """A host that is slower by so much than its peers, or than it was, is named."""
+
+
 class Patience(Strict):
     """How long an outage is waited out before what it stopped is given up. An outage is not a finding."""
 
@@ -161,6 +174,8 @@ class Platform(Strict):
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
     """The first of the ports of the file servers on the ETL host, one for each file."""
+    host_speed: HostSpeed | None = None
+    """None: hosts are not measured."""
     watch_sessions: bool = False
     """Look ten times a second at what the drivers' sessions wait for, by one more session."""
     load_dirs: list[Folder] = []
