@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,9 +11,10 @@ from clusterbench.base.connections import Connections
 from clusterbench.hosts import facts
 from clusterbench.hosts.fleet import Fleet
 from clusterbench_lab import Lab, temporary_lab
-from clusterbench_lab.cgroups import GIB, SERVERS
+from clusterbench_lab.cgroups import GIB, SERVERS, Limits, disk_of
 from tests import BLOCK
 from tests.integration.helpers import new_run, on_testbed
+from tests.integration.planted import first_line
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits the memory of hosts")]
 
@@ -114,3 +115,31 @@ def test_postgresql_starts_and_works_on_data_larger_than_its_host_s_memory(conne
         for line in (lab.parts.limits.memory / f"server3/{HOST}/memory.oom_control").read_text().splitlines()
     }
     assert used["oom_kill"] == 0
+
+
+@pytest.mark.parametrize(
+    ("plant", "says"),
+    [
+        (lambda limits: limits._make(limits.guests[HOST], 0.2), "cpu limit"),
+        (lambda limits: limits._limit(limits.disk, "io", *throttle(limits)), "disk read limit mb per s"),
+    ],
+)
+def test_a_limit_that_somebody_set_is_the_first_line_of_why(
+    connections: Connections, lab: Lab, plant: Callable[[Limits], None], says: str
+) -> None:
+    with on_testbed(new_run(connections), PLATFORM) as testbed:
+        before = {"hosts": facts.hosts(testbed.fleet)}
+        try:
+            plant(lab.parts.limits)
+            after = {"hosts": facts.hosts(testbed.fleet)}
+        finally:
+            lab.parts.limits.make()
+        assert HOST in before["hosts"]
+        line = first_line(testbed.platform, (before, after))
+    assert line.startswith(f"Facts that changed there: {says} ("), line
+    assert HOST in line
+
+
+def throttle(limits: Limits) -> tuple[str, dict[str, str]]:
+    file, words = ("io.max", "rbps=") if limits.is_v2 else ("blkio.throttle.read_bps_device", "")
+    return file, {HOST: f"{disk_of(limits.lab_dir)} {words}{1_000_000}"}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from clusterbench.base.connections import Connections
 from clusterbench.cli import main
+from clusterbench.hosts import facts
 from clusterbench.results.compare import compare
 from clusterbench.results.gather import read_run
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.workloads.key_value.key_value import index_of
 from clusterbench_lab import Lab
-from tests.integration.helpers import generated_run, new_run
+from tests.integration.helpers import generated_run, new_run, on_testbed
+from tests.integration.planted import first_line
 
 pytestmark = pytest.mark.lab
 TABLE = "datajson_10000"
@@ -90,3 +93,39 @@ def test_plans_of_data_that_are_not_there_are_told_to_need_a_run(
     execute(new_run(connections), f"DROP TABLE IF EXISTS {TABLE}")
     assert main.main([*COMMAND]) == 1
     assert f"{TABLE} is not there; a run generates it" in capsys.readouterr().out
+
+
+def test_a_setting_that_somebody_changed_is_the_first_line_of_why(connections: Connections) -> None:
+    with on_testbed(new_run(connections)) as testbed:
+        hosts = facts.hosts(testbed.fleet)
+        before = testbed.engine.facts()
+        testbed.engine.execute("ALTER SYSTEM SET random_page_cost = 40")
+        testbed.engine.execute("SELECT pg_reload_conf()")
+        try:
+            until = time.monotonic() + 20
+            while (after := testbed.engine.facts())["settings"] == before["settings"]:
+                assert time.monotonic() < until, "the server did not read its configuration again"
+        finally:
+            testbed.engine.execute("ALTER SYSTEM RESET random_page_cost")
+            testbed.engine.execute("SELECT pg_reload_conf()")
+        line = first_line(testbed.platform, ({"hosts": hosts, "engine": before}, {"hosts": hosts, "engine": after}))
+    assert line == "Facts that changed there: random_page_cost (engine): \u2013 \u2192 40."
+
+
+def test_a_plan_by_stale_statistics_is_the_first_line_of_why(connections: Connections) -> None:
+    """Statistics of ten rows, and then a hundred thousand: the planner goes on as for ten."""
+    statement = {"orders": "SELECT * FROM stale a JOIN stale b USING (id) WHERE a.day = 1"}
+    with on_testbed(new_run(connections)) as testbed:
+        hosts, engine = facts.hosts(testbed.fleet), testbed.engine
+        engine.execute("DROP TABLE IF EXISTS stale")
+        engine.execute("CREATE TABLE stale (id int PRIMARY KEY, day int) WITH (autovacuum_enabled = false)")
+        engine.execute("INSERT INTO stale SELECT id, id % 100 FROM generate_series(1, 100000) id")
+        engine.execute("ANALYZE stale")
+        fresh = engine.explain(statement)
+        engine.execute("DELETE FROM stale WHERE id > 10")
+        engine.execute("ANALYZE stale")
+        engine.execute("INSERT INTO stale SELECT id, id % 100 FROM generate_series(11, 100000) id")
+        stale = engine.explain(statement)
+        engine.execute("DROP TABLE stale")
+        line = first_line(testbed.platform, ({"hosts": hosts}, {"hosts": hosts}), (fresh, stale))
+    assert line.startswith("The plan of orders changed: "), line

@@ -58,7 +58,8 @@ def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
 
 
 def _fact(name: str) -> str:
-    """An engine's setting by its own name, any other fact in words."""
+    """An engine's setting by its own name, any other fact in words; where it is of is said beside it."""
+    name = name.removeprefix("engine.")
     return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
 
 
