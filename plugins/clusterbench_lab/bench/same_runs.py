@@ -42,7 +42,7 @@ Known = Callable[[Sequence[OneRun], Sequence[OneRun]], Histories]
 
 
 def make(connections: Connections, experiment: str) -> str:
-    """A whole run of the part, by its steps; returns its id."""
+    """A whole run of the part, by its steps, but for its report; returns its id."""
     platform, choices = PARTS[experiment]
     run = Run(experiment, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-aa0000", connections)
     steps.open_run(run, {**choices, "platforms": [platform]}, {"by": "same_runs"})
@@ -56,6 +56,9 @@ def make(connections: Connections, experiment: str) -> str:
     finally:
         steps.release_cluster(run, platform)
     steps.summarise(run)
+    steps.validate_results(run)
+    steps.seal(run)
+    steps.load_history(run)
     return run.run_id
 
 
