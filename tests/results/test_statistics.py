@@ -268,3 +268,16 @@ def test_ratio_to_nothing_is_refused_in_words() -> None:
         ratio([1.0, 2.0, 3.0], [0.0, 0.0, 1.0])
     with pytest.raises(ValueError, match="a ratio to 0 is no number"):
         ratio_to_number([1.0], 0.0)
+
+
+def test_a_measurement_that_not_every_repetition_has_is_that_of_those_that_have_it() -> None:
+    """A disk from which nothing was read has no mean size of a read."""
+    two = [trial(1, clients=1), trial(2, clients=1)]
+    records = [
+        TrialRecord(two[0], "completed", "", {"throughput_per_s": 10.0, "latency_ms_p50": 1.0}),
+        TrialRecord(two[1], "completed", "", {"throughput_per_s": 12.0}),
+    ]
+    (found,) = results({"lab_db1": two}, records)
+    assert found.completed == 2
+    assert (found.measurements["throughput_per_s"].n, found.measurements["latency_ms_p50"].n) == (2, 1)
+    assert found.measurements["latency_ms_p50"].values == [1.0]

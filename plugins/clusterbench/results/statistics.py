@@ -107,7 +107,11 @@ def _sort_key(trial: Trial) -> tuple[Any, ...]:
 
 
 def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -> Result:
-    """Repetitions that were not needed are none that were planned."""
+    """Repetitions that were not needed are none that were planned.
+
+    A measurement that only some repetitions have is that of those: a disk from which nothing was read in a window has no
+    mean size of a read.
+    """
     every = [found.get((trial.platform, trial.id)) for trial in trials]
     unneeded = [record.reason for record in every if record and record.outcome == "not_needed"]
     records = [record for record in every if record is None or record.outcome != "not_needed"]
@@ -127,7 +131,7 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
         reasons=list(dict.fromkeys(record.reason for record in records if record and record.reason)),
         measurements={
             name: summarise(
-                [record.measurements[name] for record in completed],
+                [record.measurements[name] for record in completed if name in record.measurements],
                 kinds[name].unit,
                 kinds[name].better,
                 stopped_from=first.until.at_least if first.until else None,
