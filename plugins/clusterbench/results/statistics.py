@@ -109,7 +109,7 @@ def _sort_key(trial: Trial) -> tuple[Any, ...]:
 def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -> Result:
     """Repetitions that were not needed are none that were planned.
 
-    A measurement that only some repetitions have is that of those: a disk from which nothing was read in a window has no
+    A measurement that only some repetitions have is that of those: a disk of which nothing was read in a window has no
     mean size of a read.
     """
     every = [found.get((trial.platform, trial.id)) for trial in trials]
