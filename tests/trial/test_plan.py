@@ -405,3 +405,16 @@ def test_what_is_measured_again_for_a_week_is_a_scale_of_its_own(key_value: Expe
     choices = read_choices(key_value, {"confirms": "20261121T200000Z-aaaaaa"})
     assert scale_of(choices.model_dump()) == "laptop_again"
     assert scale_of(read_choices(key_value, {}).model_dump()) == "laptop"
+
+
+def test_values_of_a_setting_are_measured_in_turns_in_the_chosen_cells(key_value: Experiment) -> None:
+    cell = trials(key_value)[0].cell
+    found = trials(key_value, cells=[cell], in_turns={"server.random_page_cost": ["4", "40"]})
+    assert {trial.cell for trial in found} == {f"{cell}.random_page_cost_4", f"{cell}.random_page_cost_40"}
+    assert {trial.levels["server.random_page_cost"] for trial in found} == {"4", "40"}
+    for one, other in zip(found[::2], found[1::2], strict=True):
+        assert one.repetition == other.repetition, "neighbours in time"
+    with pytest.raises(SpecError, match="in_turns"):
+        read_choices(key_value, {"in_turns": {"random_page_cost": ["4", "40"]}})
+    with pytest.raises(SpecError, match="in_turns"):
+        read_choices(key_value, {"in_turns": {"server.random_page_cost": ["4; DROP"]}})

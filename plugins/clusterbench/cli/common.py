@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, find_run
 from clusterbench.base.connections import local_connections
+from clusterbench.base.errors import SpecError
+from clusterbench.base.factors import SERVER
 from clusterbench.base.paths import lab_dir
 from clusterbench.spec import SCALES
 
@@ -51,6 +54,12 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--cell", action="append", metavar="CELL", help="as results.json calls it; may be given several times"
     )
     parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
+    parser.add_argument(
+        "--in-turns",
+        action="append",
+        metavar="SETTING=A,B",
+        help="a setting of the servers, whose values are measured in turns in every cell; may be given several times",
+    )
     parser.add_argument("--repetitions", type=int, metavar="N")
     parser.add_argument(
         "--rehearse",
@@ -68,6 +77,17 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", metavar="TAG", help="may be given several times")
 
 
+def _in_turns(said: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """``shared_buffers=1GB,8GB`` as the factor of the servers that it is."""
+    found: dict[str, list[str]] = {}
+    for one in said or ():
+        setting, equals, values = one.partition("=")
+        if not equals or "," not in values:
+            raise SpecError([f"--in-turns {one}: must be SETTING=VALUE,VALUE, such as shared_buffers=1GB,8GB"])
+        found[f"{SERVER}{setting}"] = values.split(",")
+    return found or None
+
+
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
     """What ``add_choices`` was given, by the names of the form; what was not given is not in it."""
     given = {
@@ -76,6 +96,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "sweeps": options.sweep,
         "cells": options.cell,
         "concurrency": options.concurrency,
+        "in_turns": _in_turns(options.in_turns),
         "repetitions": options.repetitions,
         "rehearse": options.rehearse,
         "seed": options.seed,

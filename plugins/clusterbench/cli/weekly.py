@@ -20,7 +20,7 @@ from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
 
-NOT_OF_A_WEEK = ("platform", "sweep", "cell", "concurrency", "repetitions", "rehearse", "seed")
+NOT_OF_A_WEEK = ("platform", "sweep", "cell", "in_turns", "concurrency", "repetitions", "rehearse", "seed")
 Show = Callable[[RunArchive], None]
 
 
@@ -54,7 +54,8 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         return {}
     for name in NOT_OF_A_WEEK:
         if getattr(options, name) is not None:
-            raise SpecError([f"--{name} is a choice of one experiment; a weekly run has --scale, --part and --only"])
+            said = name.replace("_", "-")
+            raise SpecError([f"--{said} is a choice of one experiment; a weekly run has --scale, --part and --only"])
     known = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
     for name in options.only or []:
         if name not in known:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.words import plural
+from clusterbench.base.words import percent, plural
 from clusterbench.history.change_test import P_MAX as NEW_RUNS
 from clusterbench.history.change_test import Change
 from clusterbench.history.confirmation import (
     OTHERS,
     RUNS,
+    RUNS_MIN,
+    SD_MIN,
     SUSPECT_SD,
     Confirmation,
     Measured,
@@ -93,6 +95,15 @@ def key_of(series: Series) -> Key:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """A declared setting of the servers that changed in the week's run: it is measured with the old value, too."""
+
+    setting: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Asked:
     """Some cells of a platform, in a run of their own; ``seconds`` is what their trials took in the week's run."""
 
@@ -102,6 +113,7 @@ class Asked:
     seconds: float
     suspects: tuple[Key, ...]
     others: tuple[Key, ...]
+    in_turns: Turns | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +133,13 @@ class Suspicions:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Suspicions:
         asked = tuple(
-            Asked(**{**one, **{name: tuple(map(_tuple, one[name])) for name in ("cells", "suspects", "others")}})
+            Asked(
+                **{
+                    **one,
+                    **{name: tuple(map(_tuple, one[name])) for name in ("cells", "suspects", "others")},
+                    "in_turns": Turns(**one["in_turns"]) if one.get("in_turns") else None,
+                }
+            )
             for one in data["asked"]
         )
         return cls(**{**data, "asked": asked})
@@ -141,8 +159,14 @@ Costs = Mapping[tuple[str, str, int], tuple[str, float]]
 """Experiment, platform and series -> the cell's name, and the seconds that its trials took."""
 
 
-def choose(regarded: Sequence[Regarded], costs: Costs, hours: float, seed: str) -> Suspicions:
-    """The most suspicious first, as many as there is time for; of each platform some others with them."""
+def choose(
+    regarded: Sequence[Regarded], costs: Costs, hours: float, seed: str, turns: Mapping[Place, Turns] | None = None
+) -> Suspicions:
+    """The most suspicious first, as many as there is time for; of each platform some others with them.
+
+    ``turns``: where a setting changed; all is measured twice as often there.
+    """
+    turns = turns or {}
     suspects = sorted((one for one in regarded if one.is_suspect), key=lambda one: -one.suspicion)
     chosen: dict[Place, dict[str, list[Regarded]]] = {}
     others = {place: _others(regarded, place, costs, seed) for place in {one.place for one in suspects}}
@@ -152,12 +176,16 @@ def choose(regarded: Sequence[Regarded], costs: Costs, hours: float, seed: str) 
         of_place = chosen.get(one.place)
         more = 0.0 if of_place and name in of_place else seconds
         more += 0.0 if of_place else sum(_cost(other, costs)[1] for other in others[one.place])
+        more *= 2 if one.place in turns else 1
         if not name or (spent + more) * RUNS > hours * 3600:
             left_out += 1
             continue
         spent += more
         chosen.setdefault(one.place, {}).setdefault(name, []).append(one)
-    asked = tuple(_asked(place, cells, others[place], costs) for place, cells in chosen.items())
+    asked = tuple(
+        replace(_asked(place, cells, others[place], costs), in_turns=turns.get(place))
+        for place, cells in chosen.items()
+    )
     return Suspicions(asked, left_out, hours)
 
 
@@ -190,6 +218,8 @@ def _asked(place: Place, cells: Mapping[str, list[Regarded]], others: Sequence[R
 
 Medians = Mapping[Key, Sequence[float]]
 """Of the runs that measured again, those that are valid."""
+Pairs = Mapping[Key, Sequence[tuple[float, float]]]
+"""Of those of them that measured in turns: with the setting as it was, and as it is."""
 
 
 @dataclass(frozen=True)
@@ -198,9 +228,11 @@ class MeasuredAgain:
 
     suspicions: Suspicions
     medians: Medians
+    pairs: Pairs = field(default_factory=dict)
 
 
-def confirmations(regarded: Sequence[Regarded], suspicions: Suspicions, medians: Medians) -> dict[Key, Confirmation]:
+def confirmations(regarded: Sequence[Regarded], again: MeasuredAgain) -> dict[Key, Confirmation]:
+    suspicions, medians = again.suspicions, again.medians
     by_key = {one.key: one for one in regarded}
     found: dict[Key, Confirmation] = {}
     for asked in suspicions.asked:
@@ -215,8 +247,28 @@ def confirmations(regarded: Sequence[Regarded], suspicions: Suspicions, medians:
             [one.worse for one in suspects],
             suspects[0].threshold_percent if suspects else 0.0,
         )
-        found |= {one.key: said for one, said in zip(suspects, judged, strict=True)}
+        for one, said in zip(suspects, judged, strict=True):
+            turned = by_turns(again.pairs.get(one.key, ()), asked.in_turns) if asked.in_turns else ""
+            found[one.key] = replace(said, in_turns=turned)
     return found
+
+
+def by_turns(pairs: Sequence[tuple[float, float]], turns: Turns) -> str:
+    """What the setting alone does, in words: Student's t of the differences of logarithms, run by run."""
+    import math  # noqa: PLC0415
+
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    logs = np.array([math.log(new / old) for old, new in pairs if old > 0 and new > 0])
+    where = f"{turns.setting} {turns.new} and {turns.old} in turns"
+    if len(logs) < RUNS_MIN:
+        return f"{where}: too few runs have a number"
+    middle = float(logs.mean())
+    reach = float(stdtrit(len(logs) - 1, 0.975)) * max(float(logs.std(ddof=1)), SD_MIN) / math.sqrt(len(logs))
+    low, high = (100 * math.expm1(middle + side * reach) for side in (-1, 1))
+    change = f"{percent(100 * math.expm1(middle), is_signed=True)} (95 % interval {low:+.1f} to {high:+.1f} %)"
+    return f"{where}, in {len(logs)} runs: the setting makes {change}"
 
 
 def _measured(one: Regarded, medians: Medians) -> Measured:
@@ -231,6 +283,8 @@ def settled(one: Regarded, found: Confirmation | None, run_id: str) -> Change:
     import math  # noqa: PLC0415
 
     change = one.change
+    if found and found.in_turns:
+        found = replace(found, says=f"{found.says}; {found.in_turns}", in_turns="")
     if found is None:
         return one.stands if one.stands and change.state == "no_change" else change
     if found.word == "not enough":

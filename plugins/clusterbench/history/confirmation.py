@@ -72,6 +72,8 @@ class Confirmation:
     interval_95_percent: tuple[float, float] | None = None
     p_value: float | None = None
     others_percent: float | None = None
+    in_turns: str = ""
+    """What a setting that changed does by itself, in words; empty where none did."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

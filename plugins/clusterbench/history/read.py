@@ -341,6 +341,14 @@ def baselines_of(db: Database, experiment: str) -> dict[tuple[int, str], list[Ba
     return found
 
 
+def declared(db: Database, experiment: str, platform: str, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Run id -> what the platform's file said of each setting then."""
+    query = """
+        SELECT run_id, declared FROM runs JOIN run_platforms USING (run)
+        WHERE experiment = %s AND platform = %s AND run_id = ANY(%s)"""
+    return dict(db.execute(query, [experiment, platform, list(run_ids)]).fetchall())
+
+
 COSTS = """
 SELECT s.experiment, s.platform, s.series, r.cell,
     sum(coalesce(window_end_s - extract(epoch FROM t.started_at), %(unknown_s)s) + %(more_s)s)

@@ -173,7 +173,7 @@ class _Judged:
 
 def _settled(found: Sequence[_Judged], again: MeasuredAgain | None) -> list[_Judged]:
     """With what measuring again says, this week or some weeks ago."""
-    said = confirmations([one.regarded for one in found], again.suspicions, again.medians) if again else {}
+    said = confirmations([one.regarded for one in found], again) if again else {}
     result = []
     for one in found:
         confirmation = said.get(one.regarded.key)

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.archive import MANIFEST, RunArchive, in_parallel
 from clusterbench.base.connections import HISTORY
+from clusterbench.base.factors import SERVER, SERVER_LEVEL
 from clusterbench.base.run_ids import run_started_by
 from clusterbench.history import again
-from clusterbench.history.again import Asked, MeasuredAgain, Suspicions
+from clusterbench.history.again import Asked, MeasuredAgain, Suspicions, Turns
 from clusterbench.results.compare_cells import cell_key
 from clusterbench.run.weekly import find, runs_of
+from clusterbench.spec.leave import why_not
 
 if TYPE_CHECKING:
+    from clusterbench.history.database import Database
     from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
@@ -42,8 +45,31 @@ def _suspicions(run: Run, hours: float) -> Suspicions:
     with database.opened(run.connections(HISTORY)) as db:
         regarded = series_changes.regarded_of_week(db, run.catalog, runs)
         costs = {key: value for name, one in runs.items() for key, value in read.costs(db, name, one).items()}
-    chosen = again.choose(regarded, costs, hours, run.run_id)
+        turns = {place: found for place in {one.place for one in regarded} if (found := _turns(db, run, place, runs))}
+    chosen = again.choose(regarded, costs, hours, run.run_id, turns)
     return Suspicions(chosen.asked, chosen.left_out, hours, chosen.rounds, until)
+
+
+def _turns(db: Database, run: Run, place: again.Place, runs: Mapping[str, str]) -> Turns | None:
+    """The one declared setting of the servers that changed since the run before, where it may be set; else None."""
+    from clusterbench.history import read  # noqa: PLC0415
+
+    experiment, name = place
+    now = read.run(db, experiment, runs[experiment])
+    assert now is not None
+    (before,) = read.runs(db, experiment, now.scale, limit=1, before=now.started_at) or (None,)
+    platform = run.catalog.platform(name)
+    if before is None or why_not(platform, "engine_settings", "restart") or not platform.database:
+        return None
+    declared = read.declared(db, experiment, name, [before.run_id, now.run_id])
+    old, new = (declared.get(one.run_id, {}) for one in (before, now))
+    changed = [
+        Turns(setting, old[setting], new[setting])
+        for setting in platform.settings
+        if setting in old and setting in new and old[setting] != new[setting]
+        if SERVER_LEVEL.fullmatch(old[setting]) and SERVER_LEVEL.fullmatch(new[setting])
+    ]
+    return changed[0] if len(changed) == 1 else None
 
 
 def choices_of(run: Run, asked: Asked) -> dict[str, Any]:
@@ -51,7 +77,18 @@ def choices_of(run: Run, asked: Asked) -> dict[str, Any]:
     runs = {one.experiment: one.run_id for one in runs_of(run.archive.need_json("week.json"))}
     own = RunArchive(run.archive.store, asked.experiment, runs[asked.experiment] or "").need_json("run.json")["choices"]
     kept = {name: own[name] for name in ("scale", "sweeps", "concurrency", "repetitions", "seed") if name in own}
-    return {**kept, "platforms": [asked.platform], "cells": list(asked.cells), "confirms": run.run_id}
+    return {
+        **kept,
+        "platforms": [asked.platform],
+        "cells": list(asked.cells),
+        "confirms": run.run_id,
+        **_in_turns(asked),
+    }
+
+
+def _in_turns(asked: Asked) -> dict[str, Any]:
+    turns = asked.in_turns
+    return {"in_turns": {f"{SERVER}{turns.setting}": [turns.old, turns.new]}} if turns else {}
 
 
 def run_name(weekly_dag_run_id: str, asked: Asked, number: int) -> str:
@@ -72,19 +109,27 @@ def found(run: Run) -> MeasuredAgain | None:
         for number in range(1, suspicions.rounds + 1)
     ]
     medians: dict[again.Key, list[float]] = {}
-    for of_run in in_parallel(lambda one: dict(_medians(run, *one)), wanted):
-        for key, value in of_run.items():
+    pairs: dict[again.Key, list[tuple[float, float]]] = {}
+    for of_run in in_parallel(lambda one: list(_medians(run, *one)), wanted):
+        now = {key: value for key, is_old, value in of_run if not is_old}
+        old = {key: value for key, is_old, value in of_run if is_old}
+        for key, value in now.items():
             medians.setdefault(key, []).append(value)
-    return MeasuredAgain(suspicions, medians)
+            if key in old:
+                pairs.setdefault(key, []).append((old[key], value))
+    return MeasuredAgain(suspicions, medians, pairs)
 
 
-def _medians(run: Run, asked: Asked, dag_run_id: str) -> Iterator[tuple[again.Key, float]]:
+def _medians(run: Run, asked: Asked, dag_run_id: str) -> Iterator[tuple[again.Key, bool, float]]:
+    """Each result's median, and whether it was measured with the setting as it was before."""
     archive = find(run.archive.store, asked.experiment, dag_run_id)
     manifest: Mapping[str, Any] = (archive.get_json(MANIFEST) if archive else None) or {}
     if archive is None or not manifest.get("valid"):
         log.warning("%s, measured again on %s: no valid run %s", asked.experiment, asked.platform, dag_run_id)
         return
+    factor, old = (f"{SERVER}{asked.in_turns.setting}", asked.in_turns.old) if asked.in_turns else ("", "")
     for result in archive.need_json("results.json")["results"]:
+        is_old = bool(factor) and str(result["levels"].get(factor)) == old
+        cell = cell_key(result["sweep"], {name: level for name, level in result["levels"].items() if name != factor})
         for name, summary in result["measurements"].items():
-            cell = cell_key(result["sweep"], result["levels"])
-            yield (asked.experiment, result["platform"], cell, name), summary["median"]
+            yield (asked.experiment, result["platform"], cell, name), is_old, summary["median"]

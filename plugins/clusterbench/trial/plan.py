@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.factors import SERVER, Factor, Level, factor_of
+from clusterbench.base.factors import SERVER, SERVER_LEVEL, Factor, Level, factor_of
 from clusterbench.base.records import Trial, Until
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
@@ -24,6 +24,9 @@ from clusterbench.spec.platform import Platform
 from clusterbench.trial import concurrency_series, lead_ins, rehearsal, server_settings, warmth
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 from clusterbench.workloads import load_workload, why_not
+
+ServerFactor = Annotated[str, Field(pattern=r"^server\.[a-z][a-z0-9_.]*$")]
+ServerLevel = Annotated[str, Field(pattern=f"^{SERVER_LEVEL.pattern}$")]
 
 
 class Choices(Strict):
@@ -39,6 +42,8 @@ class Choices(Strict):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
     cells: list[str] = []
     """Only these, of all sweeps, as results.json calls them; empty for all."""
+    in_turns: dict[ServerFactor, Annotated[list[ServerLevel], Field(min_length=2)]] = {}
+    """Settings of the servers (``server.shared_buffers``) whose values are measured in turns, in every cell."""
     confirms: str = ""
     """The weekly run whose verdicts this run is to confirm; empty for any other run."""
     note: Annotated[str, Field(max_length=2000)] = ""
@@ -145,16 +150,19 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         _check_engine(experiment, platform, engines)
         _check_is_for(experiment, platform)
         planned = list(_trials(experiment, choices, platform))
-        cells |= dict.fromkeys(trial.cell for trial in planned)
+        cells |= dict.fromkeys(cell for cell, _ in planned)
         trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
     _check_cells(choices.cells, cells)
     return Plan(experiment.experiment, choices, trials)
 
 
-def _chosen(planned: list[Trial], cells: Collection[str]) -> list[Trial]:
-    """Of these cells; of a series of rising concurrency all, as what came before is a part of each."""
-    series = {trial.series for trial in planned if trial.cell in cells} - {""}
-    return [trial for trial in planned if not cells or trial.cell in cells or trial.series in series]
+def _chosen(planned: list[tuple[str, Trial]], cells: Collection[str]) -> list[Trial]:
+    """Of these cells; of a series of rising concurrency all, as what came before is a part of each.
+
+    ``planned``: with the name of each one's cell, as it is where nothing is measured in turns.
+    """
+    series = {trial.series for cell, trial in planned if cell in cells} - {""}
+    return [trial for cell, trial in planned if not cells or cell in cells or trial.series in series]
 
 
 def _check_cells(asked: Collection[str], known: Collection[str]) -> None:
@@ -195,7 +203,8 @@ def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
         raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
 
 
-def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[Trial]:
+def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[tuple[str, Trial]]:
+    """Each with the name of its cell without what is measured in turns."""
     for name, sweep in experiment.sweeps.items():
         if choices.sweeps and name not in choices.sweeps:
             continue
@@ -203,7 +212,9 @@ def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Ite
         for levels, varied in _cells(sweep, choices, platform.engine):
             for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
                 trial = _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
-                yield replace(trial, until=None if choices.repetitions else _until(sweep, choices.scale))
+                steady = [factor for factor in varied if factor not in choices.in_turns]
+                cell = _trial(experiment, name, platform, levels, steady, repetition, choices.seed).cell
+                yield cell, replace(trial, until=None if choices.repetitions else _until(sweep, choices.scale))
 
 
 def _until(sweep: Sweep, scale: Scale) -> Until | None:
@@ -229,13 +240,15 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
 
 def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[str, Level], list[str]]]:
     """Every combination of levels, defaults filled in, and the names of the factors that vary."""
-    factors = _factors(sweep)
+    factors = _factors(sweep, choices.in_turns)
     by = choices.rehearse
     levels = {name: rehearsal.levels(sweep, name, choices.scale, by, engine) for name in sweep.factors}
     for name, listed in levels.items():
         if factors[name].is_concurrency and choices.concurrency and len(listed) > 1:
             levels[name] = [level for level in listed if level in choices.concurrency]
     varied = [name for name in levels if len(sweep.levels(name, choices.scale, engine)) > 1]
+    varied += [name for name in choices.in_turns if name not in varied]
+    levels |= {name: [*values] for name, values in choices.in_turns.items()}
     declared = load_workload(sweep.workload).factors
     defaults = {name: factor.divided(factor.default, by) for name, factor in declared.items()}
     for combination in itertools.product(*levels.values()):
@@ -244,10 +257,10 @@ def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[s
         yield {name: level for name, level in chosen.items() if name not in left_out}, varied
 
 
-def _factors(sweep: Sweep) -> dict[str, Factor]:
-    """The workload's, and the settings of the servers that the sweep names."""
+def _factors(sweep: Sweep, also: Collection[str] = ()) -> dict[str, Factor]:
+    """The workload's, and the settings of the servers that the sweep names, or the choices."""
     declared = load_workload(sweep.workload).factors
-    return {**declared, **{name: found for name in sweep.factors if (found := factor_of(declared, name))}}
+    return {**declared, **{name: found for name in (*sweep.factors, *also) if (found := factor_of(declared, name))}}
 
 
 def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
@@ -260,7 +273,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     seed: int,
 ) -> Trial:
     sweep = experiment.sweeps[name]
-    factors = _factors(sweep)
+    factors = _factors(sweep, levels)
     parts = [f"{factor.removeprefix(SERVER)}_{levels[factor]}" for factor in varied]
     steady = [part for factor, part in zip(varied, parts, strict=True) if not factors[factor].is_concurrency]
     said = [factors[factor].say(levels[factor]) for factor in varied or sweep.factors if factor in levels]
