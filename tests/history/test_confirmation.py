@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterbench.history.again import Turns, by_turns
 from clusterbench.history.confirmation import (
     OTHERS_MIN,
     RUNS,
     SUSPECT_SD,
     Confirmation,
     Measured,
+    by_turns,
     judge,
     moved_as_a_whole,
     suspicion,
@@ -112,7 +112,7 @@ def test_as_often_right_as_the_page_says(percent: float, least: float, most: flo
 
 
 def test_a_setting_that_changed_is_measured_both_ways_and_says_what_it_does() -> None:
-    turns = Turns("shared_buffers", "8GB", "1GB")
-    said = by_turns([(100 + n, 1.08 * (100 + n) + n / 10) for n in range(6)], turns)
+    turns = ("shared_buffers", "8GB", "1GB")
+    said = by_turns([(100 + n, 1.08 * (100 + n) + n / 10) for n in range(6)], *turns)
     assert said.startswith("shared_buffers 1GB and 8GB in turns, in 6 runs: the setting makes +8.")
-    assert by_turns([(100, 108)] * 2, turns).endswith("too few runs have a number")
+    assert by_turns([(100, 108)] * 2, *turns).endswith("too few runs have a number")

@@ -8,17 +8,16 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.words import percent, plural
+from clusterbench.base.words import plural
 from clusterbench.history.change_test import P_MAX as NEW_RUNS
 from clusterbench.history.change_test import Change
 from clusterbench.history.confirmation import (
     OTHERS,
     RUNS,
-    RUNS_MIN,
-    SD_MIN,
     SUSPECT_SD,
     Confirmation,
     Measured,
+    by_turns,
     judge,
     moved_as_a_whole,
     suspicion,
@@ -248,27 +247,9 @@ def confirmations(regarded: Sequence[Regarded], again: MeasuredAgain) -> dict[Ke
             suspects[0].threshold_percent if suspects else 0.0,
         )
         for one, said in zip(suspects, judged, strict=True):
-            turned = by_turns(again.pairs.get(one.key, ()), asked.in_turns) if asked.in_turns else ""
+            turned = by_turns(again.pairs.get(one.key, ()), **asdict(asked.in_turns)) if asked.in_turns else ""
             found[one.key] = replace(said, in_turns=turned)
     return found
-
-
-def by_turns(pairs: Sequence[tuple[float, float]], turns: Turns) -> str:
-    """What the setting alone does, in words: Student's t of the differences of logarithms, run by run."""
-    import math  # noqa: PLC0415
-
-    import numpy as np  # noqa: PLC0415
-    from scipy.special import stdtrit  # noqa: PLC0415
-
-    logs = np.array([math.log(new / old) for old, new in pairs if old > 0 and new > 0])
-    where = f"{turns.setting} {turns.new} and {turns.old} in turns"
-    if len(logs) < RUNS_MIN:
-        return f"{where}: too few runs have a number"
-    middle = float(logs.mean())
-    reach = float(stdtrit(len(logs) - 1, 0.975)) * max(float(logs.std(ddof=1)), SD_MIN) / math.sqrt(len(logs))
-    low, high = (100 * math.expm1(middle + side * reach) for side in (-1, 1))
-    change = f"{percent(100 * math.expm1(middle), is_signed=True)} (95 % interval {low:+.1f} to {high:+.1f} %)"
-    return f"{where}, in {len(logs)} runs: the setting makes {change}"
 
 
 def _measured(one: Regarded, medians: Medians) -> Measured:

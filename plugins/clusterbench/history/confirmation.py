@@ -180,3 +180,22 @@ def _said(  # noqa: PLR0917  private, and each argument is a part of what is sai
         f"(95 % interval {low:+.1f} to {high:+.1f} %, p = {test.p:.2g}){off}"
     )
     return Confirmation(word, says, runs, change, (low, high), test.p, taken_off)
+
+
+def by_turns(pairs: Sequence[tuple[float, float]], setting: str, old: str, new: str) -> str:
+    """What a setting alone does, in words: Student's t of the differences of logarithms, run by run.
+
+    ``pairs``: with the setting as it was, and as it is.
+    """
+    import numpy as np  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    logs = np.array([math.log(after / before) for before, after in pairs if before > 0 and after > 0])
+    where = f"{setting} {new} and {old} in turns"
+    if len(logs) < RUNS_MIN:
+        return f"{where}: too few runs have a number"
+    middle = float(logs.mean())
+    reach = float(stdtrit(len(logs) - 1, 0.975)) * max(float(logs.std(ddof=1)), SD_MIN) / math.sqrt(len(logs))
+    low, high = (100 * math.expm1(middle + side * reach) for side in (-1, 1))
+    change = f"{percent(100 * math.expm1(middle), is_signed=True)} (95 % interval {low:+.1f} to {high:+.1f} %)"
+    return f"{where}, in {len(logs)} runs: the setting makes {change}"

@@ -92,7 +92,7 @@ def _in_turns(asked: Asked) -> dict[str, Any]:
 
 
 def run_name(weekly_dag_run_id: str, asked: Asked, number: int) -> str:
-    """Airflow's id of the run that measures again for the so-manieth time."""
+    """Airflow's id of the run that measures again in that round, from 1 on."""
     return f"{run_started_by(weekly_dag_run_id)}__again_{asked.platform}_{number}"
 
 
