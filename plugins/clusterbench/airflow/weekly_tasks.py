@@ -235,14 +235,13 @@ def suspicions() -> list[dict[str, Any]]:
 
     Skipped where nothing does, where no time is given or nothing was measured, and where there is no history database.
     """
-    from clusterbench.run import measure_again, weekly  # noqa: PLC0415
+    from clusterbench.run import measure_again  # noqa: PLC0415
 
     params = get_current_context()["params"]
     hours = float(params["confirm_hours"]) if params["experiments"] else 0.0
 
     def look(run: Run) -> list[dict[str, Any]]:
-        if why := weekly.without_history(run):
-            raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
+        _skip_if_not_followed(run)
         found = measure_again.look(run, hours)
         print(found.summary)
         return [
@@ -255,6 +254,13 @@ def suspicions() -> list[dict[str, Any]]:
     if not asked:
         raise AirflowSkipException("nothing is to be measured again")
     return asked
+
+
+def _skip_if_not_followed(run: Run) -> None:
+    from clusterbench.run import weekly  # noqa: PLC0415
+
+    if why := weekly.without_history(run):
+        raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
 
 
 class MeasureAgain(TriggerDagRunOperator):
@@ -291,8 +297,7 @@ def regressions() -> None:
     from clusterbench.run import measure_again, weekly  # noqa: PLC0415
 
     def find(run: Run) -> None:
-        if why := weekly.without_history(run):
-            raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
+        _skip_if_not_followed(run)
         weekly.find_changes(run, measure_again.found(run))
 
     run_step("regressions", find)

@@ -69,12 +69,7 @@ class Remark:
 
     @property
     def by_whom(self) -> str:
-        """ "ann on 12 May 2026"."""
-        return f"{self.said_by} on {self.said_at:%-d %b %Y}"
-
-    def is_of(self, experiment: str, platform: str) -> bool:
-        """Whether an event is one of that experiment's results on that platform."""
-        return self.experiment in {"", experiment} and self.platform in {"", platform}
+        return by_whom(self.said_by, self.said_at)
 
     def as_json(self) -> dict[str, Any]:
         return json.loads(json.dumps(asdict(self), default=datetime.isoformat))  # type: ignore[no-any-return]
@@ -85,6 +80,15 @@ class Remark:
         known = {name: value for name, value in data.items() if name in cls.__dataclass_fields__}
         times = {name: datetime.fromisoformat(known[name]) for name in ("said_at", "happened_at") if known.get(name)}
         return cls(**{**known, **times, "tags": tuple(known.get("tags") or ())})
+
+
+def by_whom(said_by: str, said_at: datetime) -> str:
+    """ "ann on 12 May 2026"."""
+    return f"{said_by} on {said_at:%-d %b %Y}"
+
+
+def words_of_withdrawal(said_by: str, said_at: datetime, text: str) -> str:
+    return f"withdrawn by {by_whom(said_by, said_at)}: {text}"
 
 
 def folder_of(experiment: str, run_id: str = "") -> str:
@@ -107,7 +111,7 @@ def withdrawn(holding: Iterable[Remark], platform: str = "", cell: str = "") -> 
     """Who withdrew a cell, its platform or the whole run, when and why; empty where nobody did."""
     for one in holding:
         if one.platform in {"", platform} and one.cell in {"", cell}:
-            return f"withdrawn by {one.by_whom}: {one.text}"
+            return words_of_withdrawal(one.said_by, one.said_at, one.text)
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -58,7 +59,7 @@ class Regarded:
 
     @property
     def worse(self) -> int:
-        return -1 if self.series.better == "higher" else 1
+        return worse_of(self.series)
 
     @property
     def moved(self) -> float | None:
@@ -87,6 +88,11 @@ class Regarded:
             return False
         looks_worse = self.suspicion >= SUSPECT_SD
         return looks_worse is not (self.stands is not None)
+
+
+def worse_of(series: Series) -> int:
+    """1 where a higher number is worse, else -1: a logarithm times that is one of which more is worse."""
+    return -1 if series.better == "higher" else 1
 
 
 def key_of(series: Series) -> Key:
@@ -261,8 +267,6 @@ def _measured(one: Regarded, medians: Medians) -> Measured:
 
 def settled(one: Regarded, found: Confirmation | None, run_id: str) -> Change:
     """The week's verdict with what measuring again says; ``run_id``: the run that is judged."""
-    import math  # noqa: PLC0415
-
     change = one.change
     if found and found.in_turns:
         found = replace(found, says=f"{found.says}; {found.in_turns}", in_turns="")

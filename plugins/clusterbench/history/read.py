@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from clusterbench.base.errors import ArchiveError
-from clusterbench.base.remarks import Remark, withdrawals
+from clusterbench.base.remarks import Remark, withdrawals, words_of_withdrawal
 from clusterbench.history.database import Database
 from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
 from clusterbench.history.rows import side_of
@@ -311,7 +311,7 @@ def _withdrawn(db: Database, series: Sequence[int]) -> dict[tuple[int, int], str
     """(run, series) -> who withdrew the result, when and why."""
     query = "SELECT run, series, said_by, said_at, text FROM withdrawn_results WHERE series = ANY(%s)"
     rows = db.execute(query, [list(series)]).fetchall()
-    return {(run, one): f"withdrawn by {by} on {at:%-d %b %Y}: {why}" for run, one, by, at, why in rows}
+    return {(run, one): words_of_withdrawal(by, at, why) for run, one, by, at, why in rows}
 
 
 def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:

@@ -9,14 +9,23 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from clusterbench.base.database_work import WorkChange
 from clusterbench.base.errors import SpecError
 from clusterbench.base.plans import PlanChange
 from clusterbench.base.remarks import Remark
 from clusterbench.history import drift, made_of, read
-from clusterbench.history.again import MeasuredAgain, Regarded, confirmations, settled, standing
+from clusterbench.history.again import (
+    MeasuredAgain,
+    Regarded,
+    confirmations,
+    key_of,
+    settled,
+    standing,
+    worse_of,
+)
 from clusterbench.history.change_test import (
     CHANGED,
     P_MAX,
@@ -36,9 +45,6 @@ from clusterbench.results.facts_compared import Difference, Side, differences
 from clusterbench.results.statements import TOLD_MAX, Part, explanation, is_statement, statement_of
 from clusterbench.spec import Regression
 from clusterbench.spec.catalog import Catalog
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 POINTS = WINDOW + 26
 """Read of each series: half a year of them may be without a number, or of runs that are not valid."""
@@ -148,11 +154,9 @@ class _Judged:
     until: datetime
     levels: made_of.RUNS
     facts: tuple[Point, Point] | None
-    alike: float
     points: Sequence[Point]
-    level: NDArray[Any]
-    """Logarithms of the runs that the newest are compared with."""
-    threshold_percent: float
+    policy: Policy
+    baseline: Baseline | None
     stands: Change | None = None
     """A change that measuring again has confirmed some weeks ago, where nothing else is told since."""
     confirmation: Confirmation | None = None
@@ -161,14 +165,14 @@ class _Judged:
     def between(self) -> tuple[datetime, datetime] | None:
         return _between(self.points, self.change.at_run_id) if self.change.state in CHANGED else None
 
-    @property
+    @cached_property
     def regarded(self) -> Regarded:
-        """More is worse in its logarithms."""
-        sign = -1 if self.series.better == "higher" else 1
-        last = self.points[-1]
+        """More is worse in its logarithms. Its level takes as long as the verdict: made only where it is asked for."""
+        worse, last = worse_of(self.series), self.points[-1]
         value = last.median if last.counts and last.median and last.median > 0 else None
-        newest = None if value is None else sign * math.log(value)
-        return Regarded(self.series, self.change, sign * self.level, newest, self.threshold_percent, self.stands)
+        newest = None if value is None else worse * math.log(value)
+        level = worse * level_before(self.points, self.policy, self.baseline, self.change)
+        return Regarded(self.series, self.change, level, newest, self.policy.threshold_percent, self.stands)
 
 
 def _settled(found: Sequence[_Judged], again: MeasuredAgain | None) -> list[_Judged]:
@@ -176,7 +180,10 @@ def _settled(found: Sequence[_Judged], again: MeasuredAgain | None) -> list[_Jud
     said = confirmations([one.regarded for one in found], again) if again else {}
     result = []
     for one in found:
-        confirmation = said.get(one.regarded.key)
+        confirmation = said.get(key_of(one.series))
+        if confirmation is None and one.stands is None:
+            result.append(one)
+            continue
         change = settled(one.regarded, confirmation, one.points[-1].run_id)
         changed = change is not one.change and change.at_run_id != one.change.at_run_id
         levels = made_of.levels_of(one.points, change) if changed and change.state in CHANGED else one.levels
@@ -200,7 +207,7 @@ def _news(of_statements: Sequence[_Judged], whole: Sequence[_Judged]) -> Iterato
 
 def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
     if one.change.state not in (*CHANGED, "no_number"):
-        return SeriesChange(one.series, one.change, alike=one.alike, confirmation=one.confirmation)
+        return SeriesChange(one.series, one.change, alike=one.policy.alike, confirmation=one.confirmation)
     differing = facts.differences(one.facts[0].fact_set, one.facts[1].fact_set) if one.facts else ()
     parts = made_of.parts_of(db, one.series.id, one.levels, one.until) if all(one.levels) else []
     is_whole = not is_statement(one.series.measurement)
@@ -213,7 +220,7 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         explanation(parts) if is_whole else "",
         _plans(db, one, [part.statement for part in parts]),
         tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
-        one.alike,
+        one.policy.alike,
         tuple(read.events(db, one.series.experiment, one.series.platform, *one.between)) if one.between else (),
         one.confirmation,
     )
@@ -252,7 +259,6 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
             levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
             facts = _nearest_facts(points, change.at_run_id)
             is_drawn = number < len(drawn)
-            level = level_before(points, policy, baseline, change) if is_drawn else logs_of(())
             yield _Judged(
                 series,
                 change,
@@ -260,10 +266,9 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
                 at,
                 levels,
                 facts,
-                policy.alike,
                 points,
-                level,
-                policy.threshold_percent,
+                policy,
+                baseline,
                 _stands(confirmed.get((series.id, series.measurement)), points, baseline) if is_drawn else None,
             )
 

@@ -33,6 +33,8 @@ UNITS = {
 }
 """Of all, higher is better."""
 PORT = 15202
+NO_FOLDER = "/nowhere"
+"""Of what needs none."""
 MIBIT = 2**20
 MORE_S = 60
 """Beside what is declared, for a host to begin and to end."""
@@ -58,7 +60,7 @@ def measure(fleet: Fleet, platform: Platform, declared: HostSpeed, folders: Mapp
     """``folders``: of hosts whose disk is measured one of the engine's data. Raises nothing for a host that cannot."""
     found = Speeds()
     for what in ("processor", "memory"):
-        _at_once(fleet, found, what, dict.fromkeys(fleet.names, fleet_folder()), declared)
+        _at_once(fleet, found, what, dict.fromkeys(fleet.names, NO_FOLDER), declared)
     if declared.disk_mib and (refused := why_not(platform, "measure_disks")):
         for host in folders:
             found.lacks(host, "disk", refused)
@@ -66,11 +68,6 @@ def measure(fleet: Fleet, platform: Platform, declared: HostSpeed, folders: Mapp
         _at_once(fleet, found, "disk", folders, declared)
     _network(fleet, found, platform, declared)
     return found
-
-
-def fleet_folder() -> str:
-    """Of what needs none."""
-    return "/nowhere"
 
 
 def _at_once(fleet: Fleet, found: Speeds, what: str, folders: Mapping[str, str], declared: HostSpeed) -> None:
