@@ -34,8 +34,15 @@ ROLES = ("viewer", "user", "op", "admin")
 """Each may do what those before it may."""
 RUN = made_up.run_id_of("key_value", made_up.LAST)
 WEEK = made_up.week_run_id()
-DAGS = {"smoke": {"scale": "huge"}, "weekly": {"scale": "huge"}, "baselines": {"week": "huge"}}
-"""An experiment, the weekly run, the questions; and a choice that is refused to those who may start them."""
+DAGS = {
+    "smoke": {"scale": "huge"},
+    "weekly": {"scale": "huge"},
+    "baselines": {"week": "huge"},
+    "remarks": {"kind": "huge"},
+}
+"""An experiment, the weekly run, the questions, the remarks; and a choice refused to those who may start them."""
+NEEDED = {"baselines": "element_week", "remarks": "element_text"}
+"""DAG -> the field without which its form cannot be sent; every other form can be sent as it is."""
 REFUSED = (401, 403)
 
 
@@ -234,8 +241,8 @@ def test_trigger_is_shown_to_all_and_refused_to_viewers(visitor: Visitor, admin:
         page.get_by_role("button", name="Trigger").first.click()
         form = page.get_by_role("dialog")
         form.get_by_text("Run Parameters").wait_for()
-        if dag_id == "baselines":  # its form cannot be sent without a week
-            form.locator("input[name=element_week]").fill("huge")
+        if dag_id in NEEDED:
+            form.locator(f"[name={NEEDED[dag_id]}]").fill("huge")
         with page.expect_response(lambda said: is_sent(said, "POST", f"/dags/{dag_id}/dagRuns")) as said:
             form.get_by_role("button", name="Trigger").click()
         assert said.value.status == (400 if visitor.may("user") else 403)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param, get_current_context, task
 
-from clusterbench.airflow.tasks import run_step, words_form
+from clusterbench.airflow.tasks import OPTIONAL_TEXT, run_step, words_form
 from clusterbench.base.remarks import KINDS
 from clusterbench.spec.experiment import NAME_OR_NONE
 
@@ -29,7 +29,7 @@ def keep() -> str:
     """Check the remark, and keep it. Returns its key in the archive."""
     context = get_current_context()
     by = context["dag_run"].triggering_user_name or "the command line"
-    said = dict(context["params"])
+    said = {name: value for name, value in context["params"].items() if value}
 
     def act(run: Run) -> str:
         from clusterbench.run import remarks  # noqa: PLC0415  see the docstring of tasks.py
@@ -43,13 +43,15 @@ def _remark(run: Run, said: Mapping[str, Any], by: str) -> Remark:
     from clusterbench.base.archive import find_run  # noqa: PLC0415
     from clusterbench.run.remarks import event, remark_of_run  # noqa: PLC0415
 
+    def place(*names: str) -> dict[str, str]:
+        return {name: said[name] for name in names if name in said}
+
     if said["kind"] == "event":
-        at = datetime.fromisoformat(said["happened_at"]).replace(tzinfo=UTC) if said["happened_at"] else None
-        place = {"experiment": said["experiment"], "platform": said["platform"]}
-        return event(run.catalog, said["text"], by, at, **place)
-    archive = find_run(run.archive.store, said["run"])
-    place = {"platform": said["platform"], "cell": said["cell"]}
-    return remark_of_run(archive, said["kind"], said["text"], by, **place, tags=said["tags"])
+        at = datetime.fromisoformat(said["happened_at"]).replace(tzinfo=UTC) if "happened_at" in said else None
+        return event(run.catalog, said["text"], by, at, **place("experiment", "platform"))
+    archive = find_run(run.archive.store, said.get("run", ""))
+    tags = said.get("tags", ())
+    return remark_of_run(archive, said["kind"], said["text"], by, **place("platform", "cell"), tags=tags)
 
 
 def form() -> dict[str, Param]:
@@ -71,36 +73,36 @@ def form() -> dict[str, Param]:
             description="The note; what happened; or why something is withdrawn or put back.",
         ),
         "run": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             pattern=r"^([a-z][a-z0-9_]*/)?\d{8}T\d{6}Z-[0-9a-f]{6}$|^$",
             title="Run",
             description="EXPERIMENT/RUN_ID, or the run id alone. Empty for an event.",
         ),
         "platform": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             pattern=NAME_OR_NONE,
             title="Platform",
             description="Only this platform; empty for all. A note is of a whole run.",
         ),
         "cell": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             maxLength=500,
             title="Cell",
             description="Only this cell of that platform, as results.json calls it; empty for all.",
         ),
         "experiment": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             pattern=NAME_OR_NONE,
             title="Experiment",
             description="Of an event: only this experiment; empty for all.",
         ),
         "happened_at": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             pattern=r"^(\d{4}-\d\d-\d\d(T\d\d:\d\d)?)?$",
             title="When it happened",
             description="Of an event, in UTC: 2026-05-12 or 2026-05-12T08:30; empty: now.",

@@ -368,17 +368,18 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
         ),
         "concurrency": Param(
             [],
-            type="array",
+            type=OPTIONAL_LIST,
             items={"type": "integer", "minimum": 1, "maximum": 10000},
             title="Concurrency levels",
             description=f"Only these, where a sweep varies concurrency; empty for all. Declared: {concurrency}.",
         ),
         "cells": Param(
             [],
-            type="array",
+            type=OPTIONAL_LIST,
             items={"type": "string", "maxLength": 500},
             title="Cells",
-            description='Only these, as results.json calls them, such as ["concurrency.clients_8"]; empty for all.',
+            description="Only these, as results.json calls them, such as concurrency.clients_8; one a line; empty for "
+            "all.",
         ),
         "repetitions": Param(
             0,
@@ -412,22 +413,26 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
 WORDS = ("note", "tags")
 
 
+# Types of parameters that may be left empty. Without null, Airflow's form cannot be sent while one is.
+OPTIONAL_TEXT, OPTIONAL_LIST = ["string", "null"], ["array", "null"]
+
+
 def words_form() -> dict[str, Param]:
     """What a person says of the run that they start."""
     return {
         "note": Param(
-            "",
-            type="string",
+            None,
+            type=OPTIONAL_TEXT,
             maxLength=2000,
             title="Note",
             description="Why this run is made; it stands beside the run in report, lists and pages.",
         ),
         "tags": Param(
             [],
-            type="array",
+            type=OPTIONAL_LIST,
             items={"type": "string", "pattern": TAG, "maxLength": 64},
             title="Tags",
-            description='Words to find runs by, such as ["before_upgrade"].',
+            description="Words to find runs by, such as before_upgrade; one a line.",
         ),
     }
 
