@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,16 +16,22 @@ import pytest
 
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, HostError
+from clusterbench.base.paths import project_root
 from clusterbench.hosts import telemetry
+from clusterbench.hosts.sudoers import sudoers
 from clusterbench.report.run.page import render_report
+from clusterbench.results.profiles import profiles_of
 from clusterbench.run import steps
+from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.lead_ins import lead_in
 from clusterbench.trial.plan import Choices, Plan
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from clusterbench_lab.account import server_account
 from tests import BLOCK
 from tests.integration.helpers import ROWS, SEED, changed, dataset, measured_while, new_run, on_testbed, store_of, trial
+from tests.integration.namespaces import needs_root
 
 pytestmark = pytest.mark.lab
 
@@ -239,6 +246,50 @@ def test_lead_in_is_measured_and_shown_and_no_result_is_made_of_it(connections: 
     assert result["measurements"]["throughput_per_s"]["values"] == [records[1].measurements["throughput_per_s"]]
     page = render_report(run.archive, run.catalog)
     assert "lookups (#0, lead-in)" in page and "as left by lookups.r0" in page
+
+
+@pytest.fixture
+def allowed_by_sudo() -> Iterator[None]:
+    """Perf, and nothing else, for the login of the lab's hosts, where that is not root's."""
+    file = Path(f"/etc/sudoers.d/clusterbench_test_{os.getpid()}")
+    allowed = sudoers(Catalog(project_root()).platform("lab_db1"), [server_account().name])
+    file.write_text("".join(line for line in allowed.splitlines(keepends=True) if "/usr/bin/perf" in line))
+    file.chmod(0o440)
+    yield
+    file.unlink()
+
+
+@needs_root
+def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it(
+    connections: Connections, allowed_by_sudo: None
+) -> None:
+    run, planned = new_run(connections), trial(clients=2, lookups_per_client=20_000)
+    profiled = replace(planned, id="lookups.r2", label="lookups (#2, profiled)", repetition=2, profiled=True)
+    choices = Choices(scale="smoke", platforms=["lab_db1"], seed=SEED, profile=True)
+    run.archive.put_json("run.json", {"run_id": run.run_id, "choices": choices.model_dump(), "started_by": {}})
+    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": [planned, profiled]}).as_json())
+    with on_testbed(run) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+    steps.take_cluster(run, "lab_db1")
+    try:
+        plain, sampled = (steps.measure(run, "lab_db1", one.id) for one in (planned, profiled))
+    finally:
+        steps.release_cluster(run, "lab_db1")
+    assert "profile" not in plain.evidence
+    told = sampled.evidence["profile"]
+    assert "problems" not in told and told["samples"] > 20 and told["hosts"] == ["db1"]
+    (found,) = profiles_of(run.archive, run.archive.trials())
+    assert found.profile and found.profile.samples == told["samples"]
+    assert any(stack.startswith("postgres;") and "PostgresMain" in stack for stack in found.profile.stacks)
+    steps.summarise(run)
+    steps.validate_results(run)
+    assert all(result["planned"] == 1 for result in run.archive.need_json("results.json")["results"])
+    page = render_report(run.archive, run.catalog)
+    assert "What the processors ran" in page and "(#2, profiled)" in page
+    assert "<title>PostgresMain (" in page and "<script" not in page
+    with on_testbed(run) as testbed:
+        found = testbed.fleet.run(["db1"], "pgrep -x perf || true; ls -d $HOME/*/telemetry/*/*/*/*/profile 2>/dev/null || true")
+    assert found["db1"].output == ""
 
 
 def test_what_is_known_to_be_too_large_to_be_warm_is_told_without_a_host(connections: Connections) -> None:

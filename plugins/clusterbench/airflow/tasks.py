@@ -389,6 +389,13 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             title="Repetitions",
             description="How often each cell is measured; 0 for what a sweep declares. Fewer than 3: no interval.",
         ),
+        "profile": Param(
+            False,
+            type="boolean",
+            title="Profile",
+            description="Each cell once more, while perf samples what processors run: for flame graphs in the report. "
+            "No result is made of it.",
+        ),
         "rehearse": Param(
             1,
             type="integer",

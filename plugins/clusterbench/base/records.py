@@ -50,6 +50,8 @@ class Trial:
     give_up_after: int | None = None
     lead_in: bool = False
     """It only leaves behind what trials whose caches are ``as_left`` find; no result is made of it."""
+    profiled: bool = False
+    """What its hosts' processors run is sampled meanwhile, which takes time; no result is made of it."""
     not_applicable: str = ""
     """Why it cannot be had, where the platform's file alone tells that; empty where nothing is against it."""
     until: Until | None = None
@@ -59,6 +61,10 @@ class Trial:
     def from_json(cls, data: Mapping[str, Any]) -> Trial:
         until = data.get("until")
         return cls(**{**data, "until": Until(**until) if until else None})
+
+    @property
+    def makes_result(self) -> bool:
+        return not (self.lead_in or self.profiled)
 
     @property
     def cell(self) -> str:

@@ -67,6 +67,8 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="full scale with every size divided by N, shorter trials, and all else untouched",
     )
+    profile = "once more each cell, with the processors of its hosts sampled by perf: flame graphs in the report"
+    parser.add_argument("--profile", action="store_true", default=None, help=profile)
     parser.add_argument("--seed", type=int, metavar="N")
     add_words(parser)
 
@@ -98,6 +100,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "concurrency": options.concurrency,
         "in_turns": _in_turns(options.in_turns),
         "repetitions": options.repetitions,
+        "profile": options.profile,
         "rehearse": options.rehearse,
         "seed": options.seed,
         "note": options.note,

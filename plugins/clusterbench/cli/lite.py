@@ -19,7 +19,7 @@ def _lite(options: argparse.Namespace) -> int:
     from clusterbench.workloads.tpcds import selection  # noqa: PLC0415
 
     archive, path = archive_of(options.run), project_root() / selection.FILE
-    records = [record for record in archive.trials() if not record.trial.lead_in]
+    records = [record for record in archive.trials() if record.trial.makes_result]
     chosen = selection.select(f"{archive.experiment}/{archive.run_id}", options.platform, records)
     path.write_text(selection.as_yaml(chosen), encoding="utf-8")
     print(f"{path}: {', '.join(map(str, chosen.queries))}")

@@ -23,6 +23,7 @@ from clusterbench.cli import (
     plan,
     plans,
     pools,
+    profile,
     regressions,
     remark,
     report,
@@ -34,7 +35,7 @@ from clusterbench.cli import (
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
-    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, regressions, remark),
+    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
     *(discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""

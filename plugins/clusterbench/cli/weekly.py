@@ -20,7 +20,7 @@ from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
 
-NOT_OF_A_WEEK = ("platform", "sweep", "cell", "in_turns", "concurrency", "repetitions", "rehearse", "seed")
+NOT_OF_A_WEEK = ("platform", "sweep", "cell", "in_turns", "concurrency", "repetitions", "profile", "rehearse", "seed")
 Show = Callable[[RunArchive], None]
 
 

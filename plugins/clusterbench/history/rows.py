@@ -163,7 +163,7 @@ def _trials(archive: RunArchive, run: Gathered, sides: Mapping[str, Side]) -> tu
     for platform, planned in run.plan.trials.items() if run.plan else ():
         roles = sides[platform].roles
         for index, trial, record in _records(archive, planned):
-            if trial.lead_in:
+            if not trial.makes_result:
                 continue
             rows.append(_trial(index, trial, record, roles))
             times += _times(record)

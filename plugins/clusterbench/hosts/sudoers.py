@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.hosts import profile
 from clusterbench.spec.host_settings import Item, items
 from clusterbench.spec.platform import Platform
 
@@ -57,6 +58,8 @@ def root_commands(platform: Platform) -> list[str]:
         commands += [f"/usr/bin/systemctl {action} {platform.service}" for action in ("start", "stop")]
     if "host_settings" in platform.may:
         commands += [command for own in items(platform).values() for item in own for command in _as_root(item)]
+    if "profile" in platform.may:
+        commands += profile.ROOT_COMMANDS
     return list(dict.fromkeys(commands))
 
 

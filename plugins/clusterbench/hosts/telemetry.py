@@ -46,16 +46,15 @@ LONGEST_S = 7 * 24 * 3600
 """The collector ends by itself after this, whatever happens to the worker."""
 
 
-def start(fleet: Fleet, name: str, beside: Mapping[str, str] | None = None) -> None:
+def start(fleet: Fleet, name: str, *beside: Mapping[str, str]) -> None:
     """Start collecting on every host, into the directory ``name`` below its work folder.
 
     A host that already collects there is left as it is. ``beside``: host -> bash that runs there then, in that folder.
     """
-    beside = beside or {}
     scripts = {
         host: _functions()
         + script("hosts/telemetry_start", directory=directory, seconds=LONGEST_S)
-        + beside.get(host, "")
+        + "".join(each.get(host, "") for each in beside)
         for host, directory in _directories(fleet, name).items()
     }
     fleet.run_each(scripts)
@@ -86,7 +85,10 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
     Returns, of a host where that failed, why: one that died meanwhile does not cost the others' telemetry.
     """
     scripts = {
-        host: _functions() + script("hosts/telemetry_stop", directory=directory) + script("hosts/watch_stop")
+        host: _functions()
+        + script("hosts/telemetry_stop", directory=directory)
+        + script("hosts/watch_stop")
+        + script("hosts/profile_stop")
         for host, directory in _directories(fleet, name).items()
     }
     answers, failures = fleet.try_each(scripts, timeout_s=COMPRESS_S)

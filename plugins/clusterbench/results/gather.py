@@ -54,8 +54,8 @@ class Gathered:
     verdicts: list[Verdict]
     errors: list[dict[str, Any]]
     trials: list[TrialRecord]
-    lead_ins: list[TrialRecord] = field(default_factory=list)
-    """Of which no result is made."""
+    without_result: list[TrialRecord] = field(default_factory=list)
+    """Lead-ins and profiled trials."""
     sides: Mapping[str, Side] = field(default_factory=dict)
     """Facts again, with the roles of the hosts, by platform: for comparison."""
     densities: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         durability = of_run(facts, trials)
     else:
         durability = archived_durability(results_json, facts)
-    measured = [record for record in trials if not record.trial.lead_in]
+    measured = [record for record in trials if record.trial.makes_result]
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -140,7 +140,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         errors=archive.errors(),
         outages=archive.outages(),
         trials=measured,
-        lead_ins=[record for record in trials if record.trial.lead_in],
+        without_result=[record for record in trials if not record.trial.makes_result],
     )
 
 

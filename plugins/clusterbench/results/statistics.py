@@ -88,12 +88,12 @@ class Result:
 def results(planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecord]) -> list[Result]:
     """One result a cell, in the order of the cells' names. A planned trial without a record counts as "not_run".
 
-    Lead-ins are in none.
+    Lead-ins and profiled trials are in none.
     """
     found = {(record.trial.platform, record.trial.id): record for record in records}
     cells: dict[tuple[str, str], list[Trial]] = {}
     for platform, trials in planned.items():
-        for trial in (trial for trial in trials if not trial.lead_in):
+        for trial in (trial for trial in trials if trial.makes_result):
             cells.setdefault((platform, trial.cell), []).append(trial)
     return [
         _result(sorted(trials, key=lambda trial: trial.repetition), found)

@@ -51,7 +51,7 @@ def cells_of(trials: Sequence[Trial]) -> list[Trial]:
     """One trial of each cell, in their order."""
     found: dict[str, Trial] = {}
     for trial in trials:
-        if not trial.lead_in:
+        if trial.makes_result:
             found.setdefault(trial.cell, trial)
     return list(found.values())
 

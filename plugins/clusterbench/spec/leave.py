@@ -18,6 +18,7 @@ Leave = Literal[
     "host_settings",
     "engine_settings",
     "measure_disks",
+    "profile",
 ]
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
@@ -29,6 +30,7 @@ LEAVES: dict[Leave, str] = {
     "host_settings": "set what 'setup.hosts' declares, as root, and put it back",
     "engine_settings": "write 'settings' into the servers' configuration files, and take them out again",
     "measure_disks": "write a file into the folders of the engine's data, and read it, to see how fast its disks are",
+    "profile": "sample what the processors of its hosts run, of all programs there, as root (perf)",
 }
 """What each is for, in the words of reference and messages."""
 

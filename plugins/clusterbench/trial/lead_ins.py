@@ -36,9 +36,8 @@ def lead_in(block: Sequence[Trial]) -> Trial:
     A level that a platform lacks, which only its facts tell, is no default: without ORCA the planner leads in.
     """
     of = min(block, key=lambda trial: (concurrency(trial), _not_default(trial), trial.id))
-    return replace(
-        of, id=f"{of.cell}.r0", label=f"{of.cell_label} (#0, lead-in)", repetition=0, series="", lead_in=True
-    )
+    label = f"{of.cell_label} (#0, lead-in)"
+    return replace(of, id=f"{of.cell}.r0", label=label, repetition=0, series="", lead_in=True, profiled=False)
 
 
 def _table(trial: Trial) -> str:

@@ -21,7 +21,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep, Tag
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.trial import concurrency_series, lead_ins, rehearsal, server_settings, warmth
+from clusterbench.trial import concurrency_series, lead_ins, profiles, rehearsal, server_settings, warmth
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 from clusterbench.workloads import load_workload, why_not
 
@@ -44,6 +44,8 @@ class Choices(Strict):
     """Only these, of all sweeps, as results.json calls them; empty for all."""
     in_turns: dict[ServerFactor, Annotated[list[ServerLevel], Field(min_length=2)]] = {}
     """Settings of the servers (``server.shared_buffers``) whose values are measured in turns, in every cell."""
+    profile: bool = False
+    """Whether each cell is measured once more, with its processors sampled; no result is made of that."""
     confirms: str = ""
     """The weekly run whose verdicts this run is to confirm; empty for any other run."""
     note: Annotated[str, Field(max_length=2000)] = ""
@@ -149,6 +151,8 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         platform = catalog.platform(name)
         _check_engine(experiment, platform, engines)
         _check_is_for(experiment, platform)
+        if choices.profile:
+            profiles.check(platform)
         planned = list(_trials(experiment, choices, platform))
         cells |= dict.fromkeys(cell for cell, _ in planned)
         trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
@@ -210,11 +214,16 @@ def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Ite
             continue
         _check_levels_of_engine(name, sweep, choices.scale, platform)
         for levels, varied in _cells(sweep, choices, platform.engine):
-            for repetition in range(1, (choices.repetitions or sweep.repetitions_at(choices.scale)) + 1):
+            steady = [factor for factor in varied if factor not in choices.in_turns]
+            cell = _trial(experiment, name, platform, levels, steady, 1, choices.seed).cell
+            repetitions = choices.repetitions or sweep.repetitions_at(choices.scale)
+            until = None if choices.repetitions else _until(sweep, choices.scale)
+            for repetition in range(1, repetitions + 1):
                 trial = _trial(experiment, name, platform, levels, varied, repetition, choices.seed)
-                steady = [factor for factor in varied if factor not in choices.in_turns]
-                cell = _trial(experiment, name, platform, levels, steady, repetition, choices.seed).cell
-                yield cell, replace(trial, until=None if choices.repetitions else _until(sweep, choices.scale))
+                yield cell, replace(trial, until=until)
+            if choices.profile:
+                trial = _trial(experiment, name, platform, levels, varied, repetitions + 1, choices.seed)
+                yield cell, replace(trial, label=f"{trial.cell_label} (#{trial.repetition}, profiled)", profiled=True)
 
 
 def _until(sweep: Sweep, scale: Scale) -> Until | None:
@@ -299,11 +308,16 @@ def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
 
     A series stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
-    Where cells are measured until they are firm, all repetitions are in rounds.
+    Where cells are measured until they are firm, all repetitions are in rounds. Profiled trials are last, so that the
+    others are as they are without them; those of caches ``as_left`` are the last of their dataset.
     """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
-    shuffled = concurrency_series.blocks(sorted(trials, key=lambda trial: trial.id))
-    random.Random(digest).shuffle(shuffled)  # noqa: S311  an order to repeat, not a secret
+    shuffled = []
+    for profiled in (False, True):
+        some = [trial for trial in trials if trial.profiled == profiled]
+        blocks = concurrency_series.blocks(sorted(some, key=lambda trial: trial.id))
+        random.Random(digest).shuffle(blocks)  # noqa: S311  an order to repeat, not a secret
+        shuffled += blocks
     ordered = [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
     return server_settings.in_turns(_in_rounds(ordered))
 
@@ -315,7 +329,7 @@ def _in_rounds(trials: list[Trial]) -> list[Trial]:
     """
     if not any(trial.until for trial in trials):
         return trials
-    return sorted(trials, key=lambda trial: trial.repetition if trial.until else 1)
+    return sorted(trials, key=lambda trial: trial.repetition if trial.until or trial.profiled else 1)
 
 
 DISK_HEADROOM = 1.3

@@ -35,7 +35,18 @@ from clusterbench.engines.state import summary
 from clusterbench.hosts import resource_use, telemetry
 from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
-from clusterbench.trial import aftermath, load, neighbours, nodes, outcomes, plans, server_settings, utilisation, waits
+from clusterbench.trial import (
+    aftermath,
+    load,
+    neighbours,
+    nodes,
+    outcomes,
+    plans,
+    profiles,
+    server_settings,
+    utilisation,
+    waits,
+)
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import FellBackError, Workload, load_workload, not_applicable
 
@@ -165,7 +176,8 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         testbed.engine.mark_logs(name)
         before["clocks_ahead_s"] = telemetry.clocks_ahead(testbed.fleet, job.host)
         before["watched"] = next(iter(testbed.platform.hosts_with("coordinator")), "")
-        telemetry.start(testbed.fleet, name, {job.host: waits.watching(testbed.engine, testbed.platform, trial)})
+        sessions = {job.host: waits.watching(testbed.engine, testbed.platform, trial)}
+        telemetry.start(testbed.fleet, name, sessions, profiles.sampling(testbed.platform, trial))
         time.sleep(telemetry.SETTLE_S)
         before["counters"] = testbed.engine.counters()
     evidence = json.dumps(before, default=str)
@@ -224,6 +236,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
             "driver": reading.details,
             **({"phases": [asdict(phase) for phase in reading.phases]} if reading.phases else {}),
             **({"waits": waited} if waited else {}),
+            **profiles.read(output, trial, reading, ahead_s),
             "telemetry_missing": missing_telemetry,
             **({"last_telemetry": aftermath.last_telemetry(output / "telemetry")} if outcome in FINDINGS else {}),
         },

@@ -36,7 +36,7 @@ def labelled(run: Gathered) -> Gathered:
         densities=keys(run.densities),
         results=[replace(each, platform=kept.named(each.platform)) for each in kept.labelled(run.results)],
         trials=[replace(record, trial=_trial(run, record.trial)) for record in run.trials],
-        lead_ins=[replace(record, trial=_trial(run, record.trial)) for record in run.lead_ins],
+        without_result=[replace(record, trial=_trial(run, record.trial)) for record in run.without_result],
         verdicts=[replace(each, says=_text(run, each.says), found=_text(run, each.found)) for each in run.verdicts],
         errors=[{**error, "platform": kept.named(str(error["platform"]))} for error in run.errors],
     )

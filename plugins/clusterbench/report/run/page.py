@@ -25,6 +25,7 @@ from clusterbench.report.run.nodes import node_tables
 from clusterbench.report.run.paper_tables import PaperTable, paper_tables
 from clusterbench.report.run.per_type import title_of, type_table
 from clusterbench.report.run.platforms import Comparison, comparisons
+from clusterbench.report.run.profiles import others, shown_profiles
 from clusterbench.report.run.queries import query_tables
 from clusterbench.report.run.resources import Course, courses
 from clusterbench.report.run.steadiness import steadiness
@@ -74,6 +75,8 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             work=workers(run),
             density=_density(run, views),
             series=_series(run, views),
+            profiles=shown_profiles(archive, run),
+            more_profiles=others(run),
             courses=[_course(number, course) for number, course in enumerate(courses(run))],
             sweeps=[_sweep(run, view) for view in views],
             host_fact_columns=host_facts.COLUMNS,

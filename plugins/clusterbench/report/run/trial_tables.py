@@ -35,6 +35,7 @@ def trial_columns(run: Gathered) -> list[tuple[str, str]]:
 
 
 def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    every = sorted([*run.trials, *run.without_result], key=lambda record: (record.started_at, record.trial.id))
     return [
         {
             "label": record.trial.label,
@@ -46,7 +47,7 @@ def trial_rows(run: Gathered, columns: Sequence[tuple[str, str]]) -> list[dict[s
             "driver": share(record.measurements.get("driver_cpu_share")),
             "reason": "; ".join(filter(None, [record.reason, *_before_it(record), *_warnings(record)])),
         }
-        for record in sorted([*run.trials, *run.lead_ins], key=lambda record: (record.started_at, record.trial.id))
+        for record in every
     ]
 
 

@@ -88,7 +88,7 @@ def summary(run: Gathered) -> str:
         return "The run ended before its trials were planned."
     planned = sum(map(len, run.plan.trials.values()))
     outcomes: dict[str, int] = {}
-    recorded = [*run.trials, *run.lead_ins]
+    recorded = [*run.trials, *run.without_result]
     for record in recorded:
         outcomes[record.outcome] = outcomes.get(record.outcome, 0) + 1
     outcomes |= {"not_run": planned - len(recorded)} if planned > len(recorded) else {}
@@ -153,5 +153,5 @@ def shared_machines(run: Gathered) -> list[str]:
 
 def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:
     """(trial, last lines of the servers' logs) of trials during which an instance went down or was restarted."""
-    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in [*run.trials, *run.lead_ins])
+    found = ((record, (record.evidence.get("after") or {}).get("log")) for record in [*run.trials, *run.without_result])
     return [(f"{record.trial.platform}, {record.trial.label}", str(log)) for record, log in found if log]
