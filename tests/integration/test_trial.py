@@ -288,8 +288,8 @@ def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it
     assert "What the processors ran" in page and "(#2, profiled)" in page
     assert "<title>PostgresMain (" in page and "<script" not in page
     with on_testbed(run) as testbed:
-        found = testbed.fleet.run(["db1"], "pgrep -x perf || true; ls -d $HOME/*/telemetry/*/*/*/*/profile 2>/dev/null || true")
-    assert found["db1"].output == ""
+        left = "pgrep -x perf || true; ls -d $HOME/*/telemetry/*/*/*/*/profile 2>/dev/null || true"
+        assert testbed.fleet.run(["db1"], left)["db1"].output == ""
 
 
 def test_what_is_known_to_be_too_large_to_be_warm_is_told_without_a_host(connections: Connections) -> None:
