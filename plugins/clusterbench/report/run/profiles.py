@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.records import TrialRecord
 from clusterbench.report.flame_graph import draw, for_page
 from clusterbench.results.gather import Gathered
 from clusterbench.results.profiles import ProfileOfTrial, profiles_of
@@ -16,6 +17,8 @@ from clusterbench.results.profiles import ProfileOfTrial, profiles_of
 SHOWN_MAX = 12
 """Flame graphs of a page: each is some 200 KB."""
 FUNCTIONS = 12
+FEW = 400
+"""Samples: with as many, the standard deviation of a share of a tenth is 15 % of it."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,26 @@ class ShownProfile:
     functions: list[tuple[str, float]]
     problems: list[str]
 
+    @property
+    def is_short(self) -> bool:
+        return 0 < self.samples < FEW
+
 
 def shown_profiles(archive: RunArchive, run: Gathered) -> list[ShownProfile]:
-    return [_shown(one) for one in profiles_of(archive, run.without_result)[:SHOWN_MAX]]
+    return [_shown(one) for one in profiles_of(archive, _profiled(run)[:SHOWN_MAX])]
 
 
 def others(run: Gathered) -> list[str]:
     """Profiled trials that are not shown, for want of room."""
-    profiled = [record.trial for record in run.without_result if record.trial.profiled]
-    return [f"{trial.platform}, {trial.cell_label}" for trial in profiled[SHOWN_MAX:]]
+    trials = [record.trial for record in _profiled(run)[SHOWN_MAX:]]
+    return [f"{trial.platform}, {trial.cell_label}" for trial in trials]
+
+
+def _profiled(run: Gathered) -> list[TrialRecord]:
+    """In the order of the results: by cell, platforms beside each other."""
+    order = {result.cell: number for number, result in enumerate(run.results)}
+    found = [record for record in run.without_result if record.trial.profiled]
+    return sorted(found, key=lambda record: (order.get(record.trial.cell, 0), record.trial.platform))
 
 
 def _shown(one: ProfileOfTrial) -> ShownProfile:
