@@ -30,6 +30,7 @@ QUERIES = {
     "FROM changes c JOIN weeks USING (week) JOIN series USING (series)",
     "baselines": f"SELECT {SERIES}, to_jsonb(b) - 'series' FROM baselines b JOIN series USING (series)",
     "remarks": "SELECT to_jsonb(remarks) FROM remarks",
+    "host_speeds": "SELECT to_jsonb(host_speeds) FROM host_speeds",
 }
 
 

@@ -16,6 +16,7 @@ from clusterbench.base.plans import fingerprint
 from clusterbench.base.remarks import Remark
 from clusterbench.cli import main
 from clusterbench.history import database, load, read, rebuild
+from clusterbench.hosts.speed_kinds import FOLDER
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench_lab import Lab
@@ -71,6 +72,9 @@ def _put_week(history: History) -> None:
     baseline = cell | {"measurement": "response_time_s"} | said
     history.store.put_new("_baselines/retail/0123.json", json.dumps(baseline).encode())
     now = datetime.now(UTC)
+    measured = {"at": now.isoformat(), "run": RETAIL, "roles": {"db1": ["coordinator"]}, "problems": {}}
+    measured["hosts"] = {"db1": {"memory_mib_per_s": 9000.0}}
+    history.store.put_new(f"{FOLDER}native/20261106T000000Z-{RETAIL}.json", json.dumps(measured).encode())
     remark_store.write(history.store, Remark("event", "storage rebuilt", "ada", now, happened_at=now))
 
 

@@ -20,7 +20,8 @@ from clusterbench.airflow.ui.page_request import Airflow
 from clusterbench.base.connections import Connection, Connections, from_file
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.run_ids import run_id_from
-from clusterbench.history import database
+from clusterbench.history import database, write
+from clusterbench.history.host_speeds import COLUMNS
 from clusterbench_lab import Lab
 from tests.airflow.ui import made_up
 from tests.airflow.ui.made_up_now import NOTHING_GOES_ON, now_with, run_of, task
@@ -41,6 +42,7 @@ def kept(lab: Lab) -> Connections:
     database.migrate(history)
     with database.connect(history) as db:
         made_up.fill(db, weeks=16)
+        write.copy_rows(db, "host_speeds", COLUMNS, made_up.host_speeds_of(hosts=80, times=20))
     others = from_file(lab.lab_dir / "connections.json")
     archive_of(others, "key_value", RUN).put_new("report.html", b"<h1>The report</h1><script>alert(1)</script>")
     return lambda conn_id: history if conn_id == database.CONNECTION_ID else others(conn_id)
@@ -113,6 +115,7 @@ def test_every_link_of_every_page_leads_to_a_page(everybody: TestClient) -> None
     seen, kinds = walk(["/bench/"], get)
     lost = {address for address, status in seen.items() if status != 200}
     assert all(re.search(r"/report(\.html)?$|/weeks/[^/]+$", address) for address in lost), lost
+    assert ("platforms", 4) in kinds or any("/hosts" in address for address in seen)
     assert kinds >= {("experiments", 3), ("runs", 4), ("series", 7), ("series", 8), ("weeks", 3), ("compare", 2)}
 
 
@@ -134,6 +137,25 @@ def test_a_stranger_can_say_what_got_slower_by_how_much_and_how_certain_that_is(
     assert re.search(r"(rose|fell) by \d", said) and "vm4" in said
     assert "95 % interval: " in said and "almost certainly real" in said
     assert "6.1.0-25-amd64" in page and "6.1.0-31-amd64" in page
+
+
+def test_slow_host_is_named_and_stands_first_among_its_peers(everybody: TestClient) -> None:
+    page = unescape(everybody.get("/bench/platforms/vm4/hosts").text).replace("\u202f", " ")
+    assert re.search(r"1 result slower than it should be", page)
+    assert re.search(r"segment7: memory (39|40|41) % slower than its 79 peers", page)
+    rows = re.findall(r'<tr><th scope="row">(\w+)</th>', page)
+    assert rows[0] == "segment7" and len(rows) == 64
+    assert "16 other hosts are not in the table" in page
+    assert page.count('class="chart"') == 2 and page.count('class="spark"') == 128
+
+
+def test_hosts_of_a_platform_are_for_those_who_may_read_one_of_its_experiments(kept: Connections) -> None:
+    address = "/bench/platforms/vm4/hosts"
+    assert client(kept, allowed={"key_value"}).get(address).status_code == 200
+    refused = client(kept, allowed={"terasort"}).get(address)
+    assert refused.status_code == 403 and "key_value" in refused.text
+    assert client(kept).get("/bench/platforms/vm1/hosts").status_code == 404
+    assert "'host_speed'" in unescape(client(kept).get("/bench/platforms/nothing/hosts").text)
 
 
 def test_only_experiments_are_shown_whose_dag_the_visitor_may_read(kept: Connections) -> None:

@@ -168,11 +168,10 @@ def _hosts(options: argparse.Namespace) -> int:
 
 
 def _print_speeds(measured: Mapping[str, Any], slow: Sequence[Straggler]) -> None:
-    from clusterbench.hosts.speed import UNITS  # noqa: PLC0415
-    from clusterbench.results.stragglers import WORDS  # noqa: PLC0415
+    from clusterbench.hosts.speed_kinds import KINDS  # noqa: PLC0415
 
-    names = [name for name in UNITS if any(name in of for of in measured["hosts"].values())]
-    table = Table("host", "roles", *(f"{WORDS[name]}, {UNITS[name]}" for name in names))
+    names = [name for name in KINDS if any(name in of for of in measured["hosts"].values())]
+    table = Table("host", "roles", *(f"{KINDS[name].title}, {KINDS[name].unit}" for name in names))
     for host, values in measured["hosts"].items():
         said = (number(values.get(name)) for name in names)
         table.add_row(host, ", ".join(measured["roles"].get(host, ())), *said)

@@ -17,7 +17,7 @@ from clusterbench.base.errors import ArchiveError, HistoryError, SpecError
 from clusterbench.base.remarks import FOLDER
 from clusterbench.base.run_ids import BASELINES, WEEKLY, asked_at
 from clusterbench.base.words import plural
-from clusterbench.history import write
+from clusterbench.history import host_speeds, write
 from clusterbench.history.database import Database, writing
 from clusterbench.history.rows import as_json, rows_of, text
 from clusterbench.spec.catalog import Catalog
@@ -143,9 +143,11 @@ def _series_of(db: Database, said: Mapping[str, Any]) -> int:
 # What belongs to no run.
 
 
-def load_what_people_said(db: Database, store: Store) -> None:
+def load_what_is_beside(db: Database, store: Store) -> None:
+    """What people said, and how fast hosts are."""
     load_baselines(db, store)
     load_remarks(db, store)
+    host_speeds.load(db, store)
 
 
 def load_baselines(db: Database, store: Store) -> int:
@@ -234,7 +236,7 @@ def catch_up(db: Database, store: Store, catalog: Catalog) -> Counted:
     One that cannot be read is told in the log and does not keep the others out.
     """
     load_published(db, catalog)
-    load_what_people_said(db, store)
+    load_what_is_beside(db, store)
     counted = Counted()
     for archive in missing(db, store):
         load_counted(db, archive, catalog, counted)

@@ -69,7 +69,7 @@ def _swap(new: Database, store: Store, catalog: Catalog, counted: load.Counted) 
     """No run is loaded into the old one from here on: what came meanwhile is loaded into the new one first."""
     new.execute(f"SELECT pg_advisory_lock({WRITERS})")
     try:
-        load.load_what_people_said(new, store)
+        load.load_what_is_beside(new, store)
         counted.unfinished = 0
         for archive in load.missing(new, store):
             if f"{archive.experiment}/{archive.run_id}" not in counted.problems:

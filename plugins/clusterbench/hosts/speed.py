@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from clusterbench.base.scripts import script
 from clusterbench.hosts.data_network import data_addresses
 from clusterbench.hosts.fleet import Fleet
+from clusterbench.hosts.speed_kinds import KINDS
 from clusterbench.spec.leave import why_not
 
 if TYPE_CHECKING:
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNITS = {
-    "processor_events_per_s": "1/s",
-    "memory_mib_per_s": "MiB/s",
-    "disk_write_mib_per_s": "MiB/s",
-    "disk_read_mib_per_s": "MiB/s",
-    "network_sent_mibit_per_s": "Mib/s",
-    "network_received_mibit_per_s": "Mib/s",
-}
-"""Of all, higher is better."""
 PORT = 15202
 NO_FOLDER = "/nowhere"
 """Of what needs none."""
@@ -49,7 +41,7 @@ class Speeds:
 
     def note(self, host: str, lines: str) -> None:
         for name, value in (line.split() for line in lines.splitlines() if len(line.split()) == 2):
-            if name in UNITS:
+            if name in KINDS:
                 self.hosts.setdefault(host, {})[name] = float(value)
 
     def lacks(self, host: str, what: str, why: str) -> None:

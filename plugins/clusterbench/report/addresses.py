@@ -27,6 +27,10 @@ def week(run_id: str) -> str:
     return f"/weeks/{quote(run_id, safe='')}"
 
 
+def hosts(platform: str) -> str:
+    return f"/platforms/{quote(platform, safe='')}/hosts"
+
+
 def now(dag_id: str, dag_run_id: str) -> str:
     """Of a run that is going on; also of one that has ended, of which only Airflow knows."""
     return f"/now/{quote(dag_id, safe='')}/{quote(dag_run_id, safe='')}"

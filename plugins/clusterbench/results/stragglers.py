@@ -8,22 +8,14 @@ from statistics import median
 from typing import Any
 
 from clusterbench.base.words import number, percent, plural
+from clusterbench.hosts.speed_kinds import KINDS
 
 PEERS_MIN = 2
 """Others of the same roles. With one, nobody knows which of the two is the slow one."""
 EARLIER_MIN, EARLIER_MAX = 3, 10
 """Measurements of the same host before, of which the median is taken."""
-WORDS = {
-    "processor_events_per_s": "processors",
-    "memory_mib_per_s": "memory",
-    "disk_write_mib_per_s": "disk, writing",
-    "disk_read_mib_per_s": "disk, reading",
-    "network_sent_mibit_per_s": "network, sending",
-    "network_received_mibit_per_s": "network, receiving",
-}
-
 Speeds = Mapping[str, Mapping[str, float]]
-"""Host -> name of ``hosts.speed.UNITS`` -> value; higher is better."""
+"""Host -> name of ``speed_kinds.KINDS`` -> value; higher is better."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,7 @@ class Straggler:
 
     def __str__(self) -> str:
         return (
-            f"{self.host}: {WORDS[self.what]} {percent(self.slower_percent)} slower than {self.than} "
+            f"{self.host}: {KINDS[self.what].title} {percent(self.slower_percent)} slower than {self.than} "
             f"({number(self.value)} instead of {number(self.usual)})"
         )
 
@@ -92,5 +84,5 @@ def slow_in(found: Sequence[Straggler], hosts: Sequence[str]) -> dict[str, str]:
     """A fact of each host, which stays the same while it is slow in the same: "memory, processors", or "nothing"."""
     slow: dict[str, set[str]] = {host: set() for host in hosts}
     for one in found:
-        slow.setdefault(one.host, set()).add(WORDS[one.what])
+        slow.setdefault(one.host, set()).add(KINDS[one.what].title)
     return {host: ", ".join(sorted(what)) or "nothing" for host, what in slow.items()}

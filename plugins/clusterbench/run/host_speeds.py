@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.archive import Store, in_parallel
 from clusterbench.hosts import facts, speed
+from clusterbench.hosts.speed_kinds import FOLDER
 from clusterbench.results import stragglers
 from clusterbench.results.stragglers import EARLIER_MAX, Straggler
 from clusterbench.spec.platform import HostSpeed
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from clusterbench.trial.testbed import Testbed
 
 log = logging.getLogger(__name__)
-
-FOLDER = "_host_speeds/"
 
 
 def of_set_up(store: Store, testbed: Testbed, engine_facts: Mapping[str, Any], run_id: str) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from clusterbench.history import read, write
 from clusterbench.history.change_test import Change, Policy, detect_change
 from clusterbench.history.database import Database
 from clusterbench.history.rows import RunRows
+from clusterbench.hosts.speed_kinds import FOLDER
 from clusterbench.workloads import measurement_kinds
 
 LAST = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
@@ -96,6 +97,32 @@ def fill(db: Database, weeks: int = WEEKS, scale: str = "laptop") -> None:
             write.add_run(db, _run(one, started, weeks - number, scale))
     for ago in (1, 0):
         _week(db, LAST - timedelta(weeks=ago) + MOMENT, scale)
+
+
+def host_speeds_of(hosts: int, times: int) -> list[tuple[Any, ...]]:
+    """Rows of platform vm4: once a week, and in the last one ``segment7`` has slow memory."""
+    chance = random.Random(f"{hosts} {times}")
+    rows = []
+    for ago in range(times):
+        at = LAST - timedelta(weeks=ago)
+        for number in range(1, hosts + 1):
+            for measurement, usual in (("memory_mib_per_s", 9000.0), ("network_sent_mibit_per_s", 9400.0)):
+                is_slow = (ago, number, measurement) == (0, 7, "memory_mib_per_s")
+                value = usual * (1 + chance.gauss(0, 0.01)) * (0.6 if is_slow else 1)
+                run_id = run_id_of("key_value", at)
+                rows.append(
+                    (
+                        f"{FOLDER}vm4/{run_id}.json",
+                        "vm4",
+                        at,
+                        run_id,
+                        f"segment{number}",
+                        ["segment"],
+                        measurement,
+                        value,
+                    )
+                )
+    return rows
 
 
 def week_run_id(weeks_ago: int = 0) -> str:

@@ -14,7 +14,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from clusterbench.airflow.ui import compared, experiment, going_on, latest, one_run, over_time, reports, template, weeks
+from clusterbench.airflow.ui import (
+    compared,
+    experiment,
+    going_on,
+    hosts,
+    latest,
+    one_run,
+    over_time,
+    reports,
+    template,
+    weeks,
+)
 from clusterbench.airflow.ui.page_request import Airflow, NotShown, PageRequest, Stores
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY
@@ -166,6 +177,12 @@ def show_report(visit: Here, name: str, run_id: str) -> Response:
 def send_report(visit: Here, name: str, run_id: str) -> Response:
     visit.must_read(name)
     return StreamingResponse(reports.report(visit, name, run_id), media_type="text/html", headers=OF_A_REPORT)
+
+
+@pages.get("/platforms/{name}/hosts")
+def show_hosts(visit: Here, name: str) -> Response:
+    with visit.history() as db:
+        return page("hosts.html.j2", visit, page=hosts.gather(db, visit, name))
 
 
 @pages.get("/compare")

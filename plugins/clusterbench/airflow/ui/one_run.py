@@ -9,7 +9,7 @@ from clusterbench.airflow.ui.declarations import title_of
 from clusterbench.airflow.ui.page_request import NotShown
 from clusterbench.base.remarks import Remark, withdrawals
 from clusterbench.base.words import said_by
-from clusterbench.history import overview, read
+from clusterbench.history import host_speeds, overview, read
 from clusterbench.history.database import Database
 from clusterbench.history.model import FailedTrial, RunRow, Series
 from clusterbench.results.compare_cells import cell_key
@@ -53,6 +53,8 @@ class Page:
     """Platform -> completed and planned trials."""
     facts: list[tuple[str, str, str]]
     """(fact, where, value) of that platform."""
+    with_hosts: list[str]
+    """Platforms of the run whose hosts were ever measured by themselves."""
     total: int
     number: int
     pages: int
@@ -95,6 +97,7 @@ def gather(db: Database, run: RunRow, platform: str, number: int) -> Page:
         _sweeps(cells[(number - 1) * CELLS_SHOWN : number * CELLS_SHOWN], followed),
         counts,
         _facts(db, run, platform),
+        host_speeds.known_of(db, run.platforms),
         len(cells),
         number,
         pages,
