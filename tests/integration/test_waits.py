@@ -59,3 +59,27 @@ def test_nobody_looks_where_the_platform_s_file_does_not_ask_for_it(connections:
         record = run_trial(trial(clients=2, window_s=1), testbed)
     assert record.outcome == "completed" and "waits" not in record.evidence
     assert "sessions_on_cpu" not in record.measurements and "checkpoints" in record.measurements
+
+
+def test_what_the_server_counted_of_each_statement_is_in_the_record(connections: Connections) -> None:
+    settings = {"shared_preload_libraries": "pg_stat_statements"}
+    with on_testbed(new_run(connections), settings=settings, may=["restart", "engine_settings"]) as testbed:
+        load_workload("key_value").generate(dataset(), testbed.engine)
+        testbed.engine.facts()
+        assert testbed.engine.statement_totals() == {}, "not installed"
+        testbed.engine.execute("CREATE EXTENSION pg_stat_statements")
+        try:
+            assert testbed.engine.statement_totals() == {}, "installed, and not loaded at start"
+            testbed.engine.set_up()
+            record = run_trial(trial(clients=2), testbed)
+            testbed.engine.tear_down()
+        finally:
+            testbed.engine.execute("DROP EXTENSION pg_stat_statements")
+    assert record.outcome == "completed", record.reason
+    (lookups,) = [
+        one for one in record.evidence["after"]["statements"] if one["statement"].startswith("SELECT jsonraw")
+    ]
+    assert "$1" in lookups["statement"]
+    assert lookups["calls"] == lookups["rows"] > record.samples == 100, "with those of the warm-up"
+    assert lookups["time_ms"] > 0 and lookups["temporary_bytes"] == 0
+    assert "statement_totals" not in record.evidence, "running totals of all are in before.json"

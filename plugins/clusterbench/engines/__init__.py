@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.postgres_session import KEEPALIVES
+from clusterbench.base.statement_work import Totals
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
@@ -278,6 +279,12 @@ class Database(Engine, Protocol):
 
     def watch(self) -> Watch | None:
         """How to look at the drivers' sessions from the driver's host; None where it cannot be."""
+
+    def statement_totals(self) -> dict[str, Totals]:
+        """Running totals of each statement of the drivers, by a number; empty where the server counts none."""
+
+    def statement_texts(self, numbers: Sequence[str]) -> dict[str, str]:
+        """Number -> statement, of those that the server still knows."""
 
     def stop(self) -> None: ...
 

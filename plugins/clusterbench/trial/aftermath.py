@@ -16,6 +16,7 @@ from clusterbench.engines import Engine
 from clusterbench.engines.state import UNREACHABLE, faults
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.fleet import Fleet
+from clusterbench.trial import totals
 
 LAST_SAMPLES = 10
 LAST = (
@@ -45,7 +46,7 @@ def examine(engine: Engine, before: Mapping[str, Any], name: str, driver: str, *
         if after["faults"] or not ended_well:
             after["log"] = engine.log_excerpt(after["faults"])
         if not after["faults"]:
-            after["counters"] = engine.counters()
+            after |= totals.after(engine, before)
         after["logged"] = engine.logged_since(name)
         after["clocks_ahead_s"] = telemetry.clocks_ahead(engine.fleet, driver)
     except (EngineError, HostError) as error:

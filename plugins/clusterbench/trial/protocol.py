@@ -44,6 +44,7 @@ from clusterbench.trial import (
     plans,
     profiles,
     server_settings,
+    totals,
     utilisation,
     waits,
 )
@@ -179,7 +180,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         sessions = {job.host: waits.watching(testbed.engine, testbed.platform, trial)}
         telemetry.start(testbed.fleet, name, sessions, profiles.sampling(testbed.platform, trial))
         time.sleep(telemetry.SETTLE_S)
-        before["counters"] = testbed.engine.counters()
+        before |= totals.before(testbed.engine)
     evidence = json.dumps(before, default=str)
     with testbed.phase("start"):
         job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
@@ -260,8 +261,12 @@ def _measured(
 
 
 def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Before or after, with the instances summed up; all of them are in ``before.json`` and ``after.json``."""
-    return {**look, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
+    """Before or after, with the instances summed up and without running totals of statements.
+
+    All of it is in ``before.json`` and ``after.json``.
+    """
+    kept = {name: said for name, said in look.items() if name != totals.STATEMENTS}
+    return {**kept, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
 
 
 def _complete(record: TrialRecord, testbed: Testbed) -> TrialRecord:

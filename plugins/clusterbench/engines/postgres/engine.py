@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
+from clusterbench.base.statement_work import Totals
 from clusterbench.engines import BulkLoad, Endpoint, Residency, Watch
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
@@ -23,6 +24,7 @@ from clusterbench.engines.postgres import (
     sessions,
     settings,
     space,
+    statement_totals,
     tables,
     work,
 )
@@ -140,6 +142,12 @@ class Postgres(Server):
 
     def counters(self) -> dict[str, int]:
         return work.totals(self)
+
+    def statement_totals(self) -> dict[str, Totals]:
+        return statement_totals.totals(self)
+
+    def statement_texts(self, numbers: Sequence[str]) -> dict[str, str]:
+        return statement_totals.texts(self, numbers)
 
     # Tables and their rows.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clusterbench.base.database_work import MEASUREMENTS
 from clusterbench.base.records import TrialRecord
@@ -13,6 +13,8 @@ from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 
 WAITS_SHOWN = 4
+STATEMENTS_SHOWN = 5
+"""Of a cell; the record has twenty."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,27 @@ class DatabaseRow:
 
 
 @dataclass(frozen=True)
+class StatementRow:
+    """What the server counted of a statement in all trials of a cell."""
+
+    cell: str
+    platform: str
+    statement: str
+    calls: float
+    mean_ms: float
+    share: float
+    """Of the time of all statements that it counted."""
+    read_mb: float
+
+
+@dataclass(frozen=True)
 class DatabaseTable:
     """``problem``: why sessions were not looked at, where they were to be."""
 
     columns: list[str]
     rows: list[DatabaseRow]
     problem: str = ""
+    statements: list[StatementRow] = field(default_factory=list)
 
     @property
     def has_waits(self) -> bool:
@@ -60,7 +77,38 @@ def database_table(run: Gathered, view: SweepView) -> DatabaseTable | None:
             if result.measurements
         ],
         next(filter(None, (_told(record).get("problem", "") for record in run.trials)), ""),
+        [
+            row
+            for result in view.results
+            for row in _statements(
+                without_sweep(result.label), result.platform, of_cell.get((result.platform, result.cell), [])
+            )
+        ],
     )
+
+
+def _statements(cell: str, platform: str, records: Sequence[TrialRecord]) -> list[StatementRow]:
+    """Those of the most time, where the server has pg_stat_statements."""
+    summed: dict[str, Counter[str]] = {}
+    for record in records:
+        for one in (record.evidence.get("after") or {}).get("statements") or ():
+            numbers = {name: value for name, value in one.items() if name != "statement"}
+            summed.setdefault(one["statement"], Counter()).update(numbers)
+    total_ms = sum(one["time_ms"] for one in summed.values())
+    most = sorted(summed.items(), key=lambda item: -item[1]["time_ms"])[:STATEMENTS_SHOWN]
+    return [
+        StatementRow(
+            cell,
+            platform,
+            text,
+            did["calls"],
+            did["time_ms"] / did["calls"],
+            did["time_ms"] / total_ms,
+            did["read_bytes"] / 1e6,
+        )
+        for text, did in most
+        if total_ms
+    ]
 
 
 def _told(record: TrialRecord) -> dict[str, str]:

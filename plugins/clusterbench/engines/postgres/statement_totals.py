@@ -1,0 +1,48 @@
+"""What the server itself counts of each statement, where the extension pg_stat_statements is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from clusterbench.base.sql import identifier, statement
+from clusterbench.base.statement_work import Totals
+from clusterbench.engines.postgres import connection
+from clusterbench.engines.postgres.server import ASK_S, Server
+
+EXECUTION_TIME_FROM = 13_00_00
+"""The version from which on planning is counted by itself."""
+INSTALLED = """
+SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+WHERE extname = 'pg_stat_statements'"""
+
+
+def totals(server: Server) -> dict[str, Totals]:
+    """By the server's number of the statement. Empty where the extension is not there, or was not loaded at start."""
+    with server.connect() as session, connection.shut_after(ASK_S, session):
+        found = session.execute(INSTALLED.encode()).fetchall()
+        if not found:
+            return {}
+        is_newer = session.info.server_version >= EXECUTION_TIME_FROM
+        query = statement(
+            "postgres",
+            "statement_totals",
+            time=identifier("total_exec_time" if is_newer else "total_time"),
+            schema=identifier(found[0]["nspname"]),
+            login=server.driver.login,
+        )
+        try:
+            rows = session.execute(query.encode()).fetchall()
+        except psycopg.errors.ObjectNotInPrerequisiteState:  # it is not among shared_preload_libraries
+            return {}
+    return {row.pop("id"): Totals(**{name: float(value) for name, value in row.items()}) for row in rows}
+
+
+def texts(server: Server, ids: Sequence[str]) -> dict[str, str]:
+    """Of these statements, as the server has made them equal: with $1, $2 in place of their constants."""
+    with server.connect() as session, connection.shut_after(ASK_S, session):
+        found: list[dict[str, Any]] = session.execute(INSTALLED.encode()).fetchall()
+        query = statement("postgres", "statement_texts", schema=identifier(found[0]["nspname"]))
+        return {row["id"]: row["query"] for row in session.execute(query.encode(), [list(map(int, ids))]).fetchall()}

@@ -1,0 +1,31 @@
+"""What an engine has counted so far, read right before and right after the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterbench.base.statement_work import TEXT_MAX, since
+from clusterbench.engines import Engine
+
+STATEMENTS = "statement_totals"
+"""In ``before.json`` alone: a record has the differences."""
+
+
+def before(engine: Engine) -> dict[str, Any]:
+    counted = engine.statement_totals() if hasattr(engine, "statement_totals") else {}
+    statements = {number: one.as_json() for number, one in counted.items()}
+    return {"counters": engine.counters(), **({STATEMENTS: statements} if counted else {})}
+
+
+def after(engine: Engine, then: Mapping[str, Any]) -> dict[str, Any]:
+    """``then``: what ``before`` has said."""
+    found: dict[str, Any] = {"counters": engine.counters()}
+    if STATEMENTS in then:
+        gone = since(then[STATEMENTS], engine.statement_totals())  # type: ignore[attr-defined]
+        texts = engine.statement_texts(list(gone)) if gone else {}  # type: ignore[attr-defined]
+        found["statements"] = [
+            {"statement": " ".join(texts.get(number, "").split())[:TEXT_MAX], **one.as_json()}
+            for number, one in gone.items()
+        ]
+    return found
