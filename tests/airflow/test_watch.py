@@ -204,6 +204,17 @@ def test_slot_that_another_run_holds_is_told_with_that_run() -> None:
     )
 
 
+def test_mapped_task_that_waits_for_the_turn_before_it_is_not_told() -> None:
+    """Of ``measure_again`` one is let run at a time; Airflow lets the others wait as if for a slot."""
+    turns = [{**SCHEDULED, "map_index": 7}, {**task("db1.trials", "deferred", 6), "dag_run_id": "r2"}]
+    other = {**task("again.load_history", "running"), "dag_id": "key_value", "dag_run_id": "r1"}
+    assert Standstill().pools(turns, {"cluster_db1": [other]}, NOW) == []
+    assert Standstill().pools(turns, {"cluster_db1": []}, NOW) == []
+    assert pools_waited_for(turns, NOW) == set()
+    of_another_run = {**turns[1], "dag_run_id": "r9"}
+    assert pools_waited_for([SCHEDULED, of_another_run], NOW) == {"cluster_db1"}
+
+
 def test_run_stands_still_while_nothing_runs_and_nothing_changes() -> None:
     unmoved = Unmoved(100.0)
     queued = {"open_run": "success", "db1.trials_0": "queued"}

@@ -15,6 +15,8 @@ from clusterbench.base.connections import Connection, from_file
 from clusterbench.history import database, load
 from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab
+from clusterbench_lab.bench import history as synthetic
+from clusterbench_lab.bench.synthetic_history import Synthetic
 from tests.report.test_report import CAPTURED, CATALOG
 
 KEY_VALUE, RETAIL = "20261101T000000Z-aaaaaa", "20261102T000000Z-bbbbbb"
@@ -110,3 +112,24 @@ def db(history: History) -> Iterator[database.Database]:
 
 def captured(path: str) -> Any:
     return json.loads((Path(CAPTURED) / path).read_text())
+
+
+WEEKS, TRIALS, SEED = 60, 96, 2
+SYNTHETIC = Synthetic(WEEKS, TRIALS, SEED)
+"""Cells of each platform: noise, slower in the last quarter, faster on the second platform with its kernel, noise."""
+
+
+@pytest.fixture(scope="session")
+def weeks(lab: Lab) -> History:
+    """Made-up weeks, which tests read; what they write, they write through ``db``."""
+    found = made(lab, "history_weeks")
+    with found.connect() as db:
+        synthetic.fill(db, WEEKS, TRIALS, SEED)
+    return found
+
+
+@pytest.fixture
+def weeks_db(weeks: History) -> Iterator[database.Database]:
+    """What a test writes is taken back."""
+    with database.opened(weeks.connection) as opened, opened.transaction(force_rollback=True):
+        yield opened

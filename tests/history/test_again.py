@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,13 +11,8 @@ from clusterbench.history import again, database, read, series_changes
 from clusterbench.history.again import MeasuredAgain, Medians, Regarded, Suspicions
 from clusterbench.history.change_test import Change
 from clusterbench.history.series_changes import SeriesChange
-from clusterbench_lab import Lab
-from clusterbench_lab.bench import history as synthetic
-from clusterbench_lab.bench.synthetic_history import Synthetic
-from tests.history.conftest import History, made
+from tests.history.conftest import SYNTHETIC, WEEKS, History
 
-WEEKS, TRIALS, SEED = 60, 96, 2
-SYNTHETIC = Synthetic(WEEKS, TRIALS, SEED)
 SLOW_WEEK = WEEKS * 3 // 4
 """From which on two clients are 8 % slower."""
 KEY_VALUE = 0
@@ -26,19 +20,9 @@ SLOW, CALM = 2, 1
 """Clients."""
 
 
-@pytest.fixture(scope="module")
-def weeks(lab: Lab) -> History:
-    found = made(lab, "again_tests")
-    with found.connect() as db:
-        synthetic.fill(db, WEEKS, TRIALS, SEED)
-    return found
-
-
 @pytest.fixture
-def db(weeks: History) -> Iterator[database.Database]:
-    """What a test writes is taken back."""
-    with database.opened(weeks.connection) as opened, opened.transaction(force_rollback=True):
-        yield opened
+def db(weeks_db: database.Database) -> database.Database:
+    return weeks_db
 
 
 def run_id(week: int) -> str:

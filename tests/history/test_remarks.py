@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,12 +22,9 @@ from clusterbench.results.gather import read_run
 from clusterbench.results.run_list import WITHDRAWN, newest_runs
 from clusterbench.run import remarks
 from clusterbench_lab import Lab
-from clusterbench_lab.bench import history as synthetic
-from clusterbench_lab.bench.synthetic_history import Synthetic
-from tests.history.conftest import History, made
+from tests.history.conftest import SYNTHETIC, WEEKS, History, made
 
 OLDER, NEWEST = "20261103T000000Z-dddddd", "20261103T000001Z-eeeeee"
-WEEKS, TRIALS, SEED = 60, 96, 3
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +36,9 @@ def two(lab: Lab) -> History:
     return found
 
 
-@pytest.fixture(scope="module")
-def weeks(lab: Lab) -> History:
-    found = made(lab, "remarks_weeks_tests")
-    with found.connect() as db:
-        synthetic.fill(db, WEEKS, TRIALS, SEED)
-    return found
-
-
 @pytest.fixture
-def db(weeks: History) -> Iterator[database.Database]:
-    """What a test writes is taken back."""
-    with database.opened(weeks.connection) as opened, opened.transaction(force_rollback=True):
-        yield opened
+def db(weeks_db: database.Database) -> database.Database:
+    return weeks_db
 
 
 def say(two: History, kind: Kind, text: str, **place: str) -> Remark:
@@ -172,7 +158,7 @@ def test_nothing_is_judged_by_what_was_withdrawn(db: database.Database, weeks: H
     points = read.points(db, found.series.id, found.series.measurement)
     at = next(number for number, point in enumerate(points) if point.run_id == found.change.at_run_id)
     withdraw(db, [point.run_id for point in points[at:]])
-    newest = Synthetic(WEEKS, TRIALS, SEED).run_id(WEEKS - 1, 0)
+    newest = SYNTHETIC.run_id(WEEKS - 1, 0)
     judged = series_changes.of_week(db, weeks.catalog, {"key_value": newest})
     again = next(one for one in judged if one.series == found.series)
     assert again.change.state == "no_change"

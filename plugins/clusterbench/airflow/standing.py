@@ -12,6 +12,7 @@ from typing import Any
 
 WAITING = "waiting"
 """The XCom of a task that has waited for somebody, or does: what the UI, the pages and the follower tell of it."""
+GOING_ON = ("queued", "running", "deferred", "up_for_reschedule")
 LONG_S = 30.0
 """A task that has waited for longer than this does not only wait for its turn of the scheduler."""
 UNHEARD_S = 60.0
@@ -47,7 +48,7 @@ class Standstill:
     ) -> list[str]:
         """Tasks that wait for a slot of a pool. ``holders``: pool -> task instances, of any run, that have one."""
         found = []
-        for task, waited_s in _waiting(tasks, "scheduled", "scheduled_when", now):
+        for task, waited_s in _waiting_for_a_slot(tasks, now):
             held = [one for one in holders.get(task["pool"], ()) if one["dag_run_id"] != task["dag_run_id"]]
             if holders.get(task["pool"]) == [] and self._is_new("no pool", task["pool"]):
                 found.append(
@@ -114,7 +115,15 @@ class Unmoved:
 
 def pools_waited_for(tasks: Sequence[Mapping[str, Any]], now: datetime) -> set[str]:
     """Pools of whose slots tasks have waited for long."""
-    return {str(task["pool"]) for task, _ in _waiting(tasks, "scheduled", "scheduled_when", now)}
+    return {str(task["pool"]) for task, _ in _waiting_for_a_slot(tasks, now)}
+
+
+def _waiting_for_a_slot(tasks: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[tuple[Mapping[str, Any], float]]:
+    """Not those that wait for their turn: of a mapped task another one is going on."""
+    going_on = {(task.get("dag_run_id"), task["task_id"]) for task in tasks if task["state"] in GOING_ON}
+    for task, waited_s in _waiting(tasks, "scheduled", "scheduled_when", now):
+        if (task.get("dag_run_id"), task["task_id"]) not in going_on:
+            yield task, waited_s
 
 
 def _waiting(

@@ -12,7 +12,7 @@ Level = bool | int | float | str
 
 SERVER = "server."
 """What the name of a factor begins with that is a setting of the servers: ``server.shared_buffers``."""
-SERVER_LEVEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+SERVER_LEVEL = re.compile(r"-?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """A value that can be a part of a trial's id, which names files."""
 
 

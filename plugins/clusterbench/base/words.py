@@ -118,6 +118,10 @@ def plain(text: object) -> str:
     return re.sub(r"(?<![\w.])\d+\.\d{4,}(?![\w.])", lambda match: number(float(match[0])), str(text))
 
 
+def as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}".replace(",", THIN_SPACE)
 

@@ -14,6 +14,7 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
+from clusterbench.base.words import plural
 from clusterbench.cli.common import FAILED, OK, store
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.report import addresses
@@ -87,14 +88,16 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     for name, why in (noted or {}).get("left_out", {}).items():
         print(f"\n{name}: left out: it {why}")
     changes = (week.get_json("changes.json") or {}).get("changes", [])
-    for found in broken(map(ReportedChange.of, changes)):
+    worse = broken(map(ReportedChange.of, changes))
+    for found in worse:
         print(f"  worse: {found.line}", file=sys.stderr)
     print()
     _save_report(week, "week     ")
     print(f"archive  {week.url}")
-    valid = state == "success" and week.sealed
-    print(f"run {week.experiment}/{week.run_id}: {'all valid' if valid else 'NOT ALL VALID'}")
-    return OK if valid else FAILED
+    all_valid = week.sealed and noted is not None and not any(one.failed for one in runs_of(noted))
+    got_worse = f"; {plural(len(worse), 'result')} got worse" if worse else ""
+    print(f"run {week.experiment}/{week.run_id}: {'all valid' if all_valid else 'NOT ALL VALID'}{got_worse}")
+    return OK if all_valid and state == "success" else FAILED
 
 
 def show_run(archive: RunArchive, show: Show) -> None:

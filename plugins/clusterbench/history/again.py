@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.words import plural
+from clusterbench.base.words import as_sentence, plural
 from clusterbench.history.change_test import P_MAX as NEW_RUNS
 from clusterbench.history.change_test import Change
 from clusterbench.history.confirmation import (
@@ -274,11 +274,11 @@ def settled(one: Regarded, found: Confirmation | None, run_id: str) -> Change:
         return one.stands if one.stands and change.state == "no_change" else change
     if found.word == "not enough":
         kept = one.stands if one.stands and change.state == "no_change" else change
-        return replace(kept, says=f"{kept.says} {_sentence(found.says)}")
+        return replace(kept, says=f"{kept.says} {as_sentence(found.says)}")
     if found.word == "not confirmed":
         return replace(change, state="no_change", says=f"no change: {found.says}. Before that: {change.says}")
     if change.state == "regression":
-        return replace(change, says=f"{change.says} {_sentence(found.says)}")
+        return replace(change, says=f"{change.says} {as_sentence(found.says)}")
     level = math.exp(one.worse * float(one.level.mean()))
     return Change(
         "regression",
@@ -292,10 +292,6 @@ def settled(one: Regarded, found: Confirmation | None, run_id: str) -> Change:
         runs_before=len(one.level),
         runs_after=1,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def standing(confirmed: Change, at: datetime, runs_since: int) -> Change | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterbench.base.run_ids import asked_at
-from clusterbench.base.words import plural
+from clusterbench.base.words import as_sentence, plural
 from clusterbench.report.week.week import SeriesVerdict, day
 from clusterbench.results.facts_compared import Difference
 
@@ -20,10 +20,10 @@ def why(one: SeriesVerdict) -> list[str]:
     Plans may follow from these, and come next; then which statements the change is made of, and what the database did
     otherwise. Facts that changed a run or two apart come last.
     """
-    of_statements = [_sentence(one.made_of)] if one.made_of else []
-    beside = [*of_statements, *([_sentence("; ".join(map(str, one.work)))] if one.work else [])]
+    of_statements = [as_sentence(one.made_of)] if one.made_of else []
+    beside = [*of_statements, *([as_sentence("; ".join(map(str, one.work)))] if one.work else [])]
     first, last = (_facts(one), []) if _is_at_once(one) else ([], _facts(one))
-    events = [_sentence(event.line) for event in one.events]
+    events = [as_sentence(event.line) for event in one.events]
     if one.plans or one.facts:
         return [*events, *first, *_plans(one), *beside, *last]
     return [*events, *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
@@ -35,7 +35,7 @@ def _is_at_once(one: SeriesVerdict) -> bool:
 
 def _plans(one: SeriesVerdict) -> list[str]:
     plans = one.plans or ()
-    said = [_sentence(str(change)) for change in plans[:PLANS_SHOWN]]
+    said = [as_sentence(str(change)) for change in plans[:PLANS_SHOWN]]
     more = len(plans) - len(said)
     return [*said, *([f"So did {plural(more, 'other plan')}."] if more > 0 else [])]
 
@@ -61,7 +61,3 @@ def _fact(name: str) -> str:
     """An engine's setting by its own name, any other fact in words; where it is of is said beside it."""
     name = name.removeprefix("engine.")
     return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
