@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -22,7 +23,7 @@ from clusterbench.run.doctor import hosts, server
 from clusterbench.run.doctor.finding import Finding, folded
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import Catalog
-from clusterbench.spec.platform import Host
+from clusterbench.spec.platform import Host, HostSpeed
 from clusterbench_lab import Lab
 from tests.integration.helpers import changed, new_run, on_testbed
 
@@ -89,6 +90,26 @@ def test_defects_of_hosts_are_found_by_name(connections: Connections) -> None:
         assert {found for _, found in wrong["root"]} == {refused}
     assert "0 addresses in data_network 10.99.0.0/16" in wrong["addresses"][0][1]
     assert {one.what for one in findings if one.verdict == "good"} >= {"program bash", "telemetry", "clock"}
+
+
+def test_tools_are_looked_for_where_the_platform_s_file_needs_them(connections: Connections) -> None:
+    plain = Catalog(project_root()).platform("lab_db1")
+    asks = plain.model_copy(update={"may": ["profile", "measure_disks"], "host_speed": HostSpeed(disk_mib=16)})
+    with Fleet.of(plain, connections) as fleet:
+        found, none = (
+            [one for one in hosts.examine(fleet, platform) if one.what == "tools"] for platform in (asks, plain)
+        )
+    assert [(one.where, one.found, one.verdict) for one in found] == [
+        ("db1", "sysbench, iperf3, fio, perf: all there", "good")
+    ]
+    assert none == []
+    lacks: Any = SimpleNamespace(run=lambda names, _: {name: SimpleNamespace(output="fio\nperf\n") for name in names})
+    wrong = list(hosts._tools(lacks, asks, ["client", "db1"]))
+    assert [(one.where, one.found, one.verdict) for one in wrong] == [
+        ("db1", "fio is not there", "bad"),
+        ("db1", "perf is not there", "bad"),
+    ]
+    assert "'host_speed' with disk_mib needs it" in wrong[0].remedy and "linux-perf" in wrong[1].remedy
 
 
 @contextmanager

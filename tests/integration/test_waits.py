@@ -33,6 +33,7 @@ def hold_a_lock(testbed: Testbed) -> None:
     """From the time on when all clients have looked something up."""
     wait_for(lambda: testbed.engine.query(OF_DRIVERS)[0]["n"] == CLIENTS, "the driver's sessions")
     with testbed.engine.connect() as session, session.transaction():  # type: ignore[attr-defined]
+        session.execute("SET LOCAL application_name = 'somebody'")
         session.execute(f"LOCK TABLE {dataset().table} IN ACCESS EXCLUSIVE MODE")
         time.sleep(HELD_S)
 
@@ -47,6 +48,8 @@ def test_a_lock_that_somebody_holds_is_what_sessions_waited_for(testbed: Testbed
     assert waits["looks"] >= 10
     locked = sum(wait["sessions"] for wait in waits["waits"] if (wait["type"], wait["event"]) == ("Lock", "relation"))
     assert 0.5 < locked <= CLIENTS, waits
+    (holder,) = [one for one in waits["held_by"] if one["application"] == "somebody"]
+    assert holder["statement"].startswith(f"LOCK TABLE {dataset().table}") and holder["looks"] >= 5
     assert record.measurements["sessions_waiting_for_locks"] == pytest.approx(locked, abs=0.01)
     assert record.measurements["wal_mb"] >= 0 and record.measurements["temporary_mb"] == 0
     wait_for(lambda: testbed.engine.query(OF_WATCH)[0]["n"] == 0, "the end of the session that looked")

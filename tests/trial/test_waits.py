@@ -55,6 +55,22 @@ def test_sessions_are_means_over_all_looks_of_the_window(tmp_path: Path) -> None
     }
 
 
+def test_who_held_locks_is_told_beside_the_waits_and_is_no_session_that_waited(tmp_path: Path) -> None:
+    held = ("held", "psql", "LOCK TABLE a", 1)
+    folder = noted(
+        tmp_path,
+        look(100.1, ("Lock", "relation", "query 2", 2), held),
+        look(100.2, ("Lock", "relation", "query 2", 2), held, ("held", "-", "VACUUM FULL a", 1)),
+        look(100.3, ("CPU", "-", "query 2", 2)),
+    )
+    found, measured = waits.read(folder, WINDOW)
+    assert found["held_by"] == [
+        {"application": "psql", "statement": "LOCK TABLE a", "looks": 2},
+        {"application": "-", "statement": "VACUUM FULL a", "looks": 1},
+    ]
+    assert (found["looks"], sum(measured.values())) == (3, pytest.approx(2.0))
+
+
 def test_looks_are_told_by_the_server_s_clock(tmp_path: Path) -> None:
     folder = noted(tmp_path, look(107.5, ("IPC", "BgWorkerShutdown", "-", 1)))
     assert waits.read(folder, WINDOW) == ({}, {})

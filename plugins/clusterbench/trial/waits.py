@@ -24,7 +24,7 @@ ERRORS = "telemetry.watch_errors"
 EVERY_S = 0.1
 LONGER_S = 600
 """It ends by itself so much later than the driver may take, if the worker is lost."""
-LOOK = "look"
+LOOK, HELD = "look", "held"
 NAMED_MAX = 20
 """Waits that a record keeps: those of the most sessions."""
 DIGITS = 4
@@ -52,14 +52,17 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
     Both are empty where nothing was looked at; then evidence says why, if anybody knows.
     ``ahead_s``: the server's clock less that of the driver's host, which tells the window.
     """
-    looks, by_event = 0, Counter[tuple[str, str, str]]()
+    looks, by_event, held = 0, Counter[tuple[str, str, str]](), Counter[tuple[str, str]]()
     start_s, end_s = reading.window_start_s, reading.window_end_s
     if start_s is not None and end_s is not None:
         for path in telemetry.glob(f"*/{FILE}"):
             for time_s, kind, event, statement, sessions in _lines(path):
                 if start_s <= time_s - ahead_s <= end_s:
                     looks += kind == LOOK
-                    by_event[kind, event, statement] += sessions
+                    if kind == HELD:
+                        held[event, statement] += sessions
+                    else:
+                        by_event[kind, event, statement] += sessions
     if not looks:
         return _why_none(telemetry), {}
     by_event = Counter({key: count for key, count in by_event.items() if count})
@@ -71,7 +74,11 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
     for (kind, *_), count in by_event.items():
         by_type[WAITS.get(kind, WAITS[""])] += count
     measured = {name: by_type[name] / looks for name in dict.fromkeys(WAITS.values())}
-    return {"looks": looks, "waits": waits}, measured
+    holders = [
+        {"application": application, "statement": statement, "looks": seen}
+        for (application, statement), seen in held.most_common(NAMED_MAX)
+    ]
+    return {"looks": looks, "waits": waits, **({"held_by": holders} if holders else {})}, measured
 
 
 def _lines(path: Path) -> Iterator[tuple[float, str, str, str, int]]:

@@ -45,7 +45,7 @@ def examine(fleet: Fleet, platform: Platform) -> Iterator[Finding]:
 def _examine(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
     """Of hosts that can be logged in to; they are all of the fleet's."""
     checks: Sequence[Callable[[Fleet, Platform, list[str]], Iterator[Finding]]] = (
-        *(_work_folders, _of_facts, _telemetry, _clocks, _rights, _addresses, _speed),
+        *(_work_folders, _of_facts, _telemetry, _clocks, _rights, _tools, _addresses, _speed),
     )
     for check in checks:
         try:
@@ -160,6 +160,27 @@ def _rights(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Find
             yield Finding("root", host, f"not allowed: {refused[0]}" + (" …" if refused[1:] else ""), "bad", remedy)
         else:
             yield Finding("root", host, f"allowed for all {len(wanted)} commands that 'may' needs it for")
+
+
+def _tools(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
+    """Programs that only some platforms ask for: of the speed of hosts, and of profiles."""
+    wanted: dict[str, str] = {}
+    if platform.host_speed:
+        wanted |= dict.fromkeys(("sysbench", "iperf3"), "'host_speed'")
+        wanted |= {"fio": "'host_speed' with disk_mib"} if platform.host_speed.disk_mib else {}
+    if "profile" in platform.may:
+        wanted |= {"perf": "'may: profile' (Debian's package linux-perf)"}
+    if not wanted:
+        return
+    asked = "PATH=$PATH:/usr/sbin:/sbin\n" + "\n".join(
+        f"command -v {name} >/dev/null || echo {name}" for name in wanted
+    )
+    for host, answer in fleet.run([host for host in platform.engine_hosts if host in there], asked).items():
+        absent = answer.output.split()
+        for name in absent:
+            yield Finding("tools", host, f"{name} is not there", "bad", f"install it: {wanted[name]} needs it")
+        if not absent:
+            yield Finding("tools", host, f"{', '.join(wanted)}: all there")
 
 
 def _addresses(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
