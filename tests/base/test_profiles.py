@@ -31,6 +31,14 @@ def test_function_of_several_stacks_is_one_of_its_process() -> None:
     assert shares == {"a: lock": 0.75, "b: lock": 0.25}
 
 
+def test_share_with_what_it_calls_counts_a_function_once_a_stack() -> None:
+    assert Profile({"a;walk;walk;walk;read": 3, "a;sort": 1}).shares() == {
+        "a: walk": 0.75,
+        "a: read": 0.75,
+        "a: sort": 0.25,
+    }
+
+
 def test_rare_frames_become_one_and_the_picture_is_as_wide() -> None:
     short = shortened(STACKS, 0.18)
     assert short == {
@@ -53,5 +61,6 @@ def test_what_moved_most_is_first_also_what_is_gone_or_new() -> None:
     after = Profile({"postgres;main;scan": 40, "postgres;main;scan;read": 20, "postgres;main;lock": 40})
     rows = moved(Profile(STACKS), after)
     assert [name for name, _, _ in rows[:3]] == ["postgres: lock", "postgres: scan", "postgres: sort"]
-    assert rows[0][1:] == (0.0, 0.4)
+    assert rows[0][1:] == (0.0, 0.4) and rows[1][1:] == (pytest.approx(0.8), pytest.approx(0.6))
+    assert ("postgres: main", 0.95, 1.0) in rows
     assert differing(Profile(STACKS), after)["postgres;main;sort"] == (15.0, 0.0)

@@ -17,6 +17,7 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, HostError
 from clusterbench.base.paths import project_root
+from clusterbench.cli.main import main
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.sudoers import sudoers
 from clusterbench.report.run.page import render_report
@@ -28,6 +29,7 @@ from clusterbench.trial.plan import Choices, Plan
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from clusterbench_lab import Lab
 from clusterbench_lab.account import server_account
 from tests import BLOCK
 from tests.integration.helpers import ROWS, SEED, changed, dataset, measured_while, new_run, on_testbed, store_of, trial
@@ -261,7 +263,12 @@ def allowed_by_sudo() -> Iterator[None]:
 
 @needs_root
 def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it(
-    connections: Connections, allowed_by_sudo: None
+    connections: Connections,
+    allowed_by_sudo: None,
+    lab: Lab,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run, planned = new_run(connections), trial(clients=2, lookups_per_client=20_000)
     profiled = replace(planned, id="lookups.r2", label="lookups (#2, profiled)", repetition=2, profiled=True)
@@ -287,6 +294,15 @@ def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it
     page = render_report(run.archive, run.catalog)
     assert "What the processors ran" in page and "(#2, profiled)" in page
     assert "<title>PostgresMain (" in page and "<script" not in page
+    monkeypatch.setenv("CLUSTERBENCH_CONNECTIONS", str(lab.layout.connections_file))
+    capsys.readouterr()
+    assert main(["profile", run.run_id, "--output", str(tmp_path)]) == 0
+    assert "postgres: " in capsys.readouterr().out
+    assert "PostgresMain" in (tmp_path / "lab_db1.lookups.svg").read_text()
+    assert main(["profile", run.run_id, run.run_id, "--output", str(tmp_path)]) == 0, "beside itself nothing differs"
+    assert (tmp_path / "lab_db1.lookups.difference.svg").exists()
+    assert main(["profile", run.run_id, "--cell", "lookup"]) == 1
+    assert "no such platform and cell was profiled; those are: lab_db1 lookups" in capsys.readouterr().err
     with on_testbed(run) as testbed:
         left = "pgrep -x perf || true; ls -d $HOME/*/telemetry/*/*/*/*/profile 2>/dev/null || true"
         assert testbed.fleet.run(["db1"], left)["db1"].output == ""

@@ -30,6 +30,16 @@ class Profile:
         total = self.samples
         return {f"{process}: {function}": times / total for (process, function), times in counts.most_common()}
 
+    def shares(self) -> dict[str, float]:
+        """``process: function`` -> share of the samples in which it ran, or something that it had called."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for stack, times in self.stacks.items():
+            process, *frames = stack.split(";")
+            for function in dict.fromkeys(frames):  # one that calls itself counts once
+                counts[process, function] += times
+        total = self.samples
+        return {f"{process}: {function}": times / total for (process, function), times in counts.items()}
+
 
 def folded(profile: Profile) -> Iterator[str]:
     """Lines ``stack samples``, as tools for flame graphs read them."""
@@ -70,8 +80,8 @@ def differing(before: Profile, after: Profile) -> dict[str, tuple[float, float]]
 
 
 def moved(before: Profile, after: Profile) -> list[tuple[str, float, float]]:
-    """(function, its own share before, and after), what moved most first."""
-    one, other = before.own_shares(), after.own_shares()
+    """(function, its share before and after, with what it calls), what moved most first."""
+    one, other = before.shares(), after.shares()
     rows = [(name, one.get(name, 0.0), other.get(name, 0.0)) for name in {*one, *other}]
     return sorted(rows, key=lambda row: (-abs(row[2] - row[1]), row[0]))
 

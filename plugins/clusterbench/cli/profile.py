@@ -93,7 +93,9 @@ def _two(before: ProfileOfTrial, after: ProfileOfTrial, options: argparse.Namesp
     path = options.output / f"{before.trial.platform}.{before.trial.cell}.difference.svg"
     title = f"{before.trial.platform}, {before.trial.cell_label}: red takes more in {options.after}, blue less"
     path.write_text(draw_difference(before.profile, after.profile, title), encoding="utf-8")
-    table = Table("process: function", "of the time before", "after", title=str(path), title_justify="left")
+    table = Table(
+        "process: function, with what it calls", "of the time before", "after", title=str(path), title_justify="left"
+    )
     for name, one, other in moved(before.profile, after.profile)[:FUNCTIONS]:
         table.add_row(escaped(name), f"{100 * one:.1f} %", f"{100 * other:.1f} %")
     wide_console().print(table, highlight=False)
