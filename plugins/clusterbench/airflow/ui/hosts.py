@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,11 +78,16 @@ def gather(db: Database, visit: PageRequest, platform: str) -> Hosts:
     slow = stragglers.find(newest.hosts, newest.roles, before, _slower_percent(platform))
     names = [name for name in KINDS if any(name in of for of in newest.hosts.values())]
     worst = list(dict.fromkeys(one.host for one in slow))
-    order = [*worst, *(host for host in newest.hosts if host not in worst)]
+    order = [*worst, *(host for host in sorted(newest.hosts, key=_in_order) if host not in worst)]
     figures = [(KINDS[name], figure) for name in names if (figure := _of_all(known, name))]
     lines = [_line(host, names, known, slow) for host in order[:HOSTS_MAX]]
     kinds = [KINDS[name] for name in names]
     return Hosts(platform, kinds, newest, slow, figures, len(known), lines, len(order[HOSTS_MAX:]))
+
+
+def _in_order(host: str) -> list[tuple[int, str]]:
+    """Numbers in a name by their value: host2 before host10."""
+    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", host)]
 
 
 def _slower_percent(platform: str) -> float:
