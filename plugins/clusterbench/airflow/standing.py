@@ -13,6 +13,7 @@ from typing import Any
 WAITING = "waiting"
 """The XCom of a task that has waited for somebody, or does: what the UI, the pages and the follower tell of it."""
 GOING_ON = ("queued", "running", "deferred", "up_for_reschedule")
+"""States of a task that has its turn."""
 LONG_S = 30.0
 """A task that has waited for longer than this does not only wait for its turn of the scheduler."""
 UNHEARD_S = 60.0

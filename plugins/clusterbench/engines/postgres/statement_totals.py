@@ -14,13 +14,20 @@ from clusterbench.engines.postgres.server import ASK_S, Server
 
 EXECUTION_TIME_FROM = 13_00_00
 """The version from which on planning is counted by itself."""
+NOT_TO_BE_HAD = (
+    psycopg.errors.ObjectNotInPrerequisiteState,  # it is not among shared_preload_libraries
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.UndefinedColumn,  # it was never updated after the server was
+    psycopg.errors.UndefinedFunction,
+)
+"""A trial does without it then."""
 INSTALLED = """
 SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
 WHERE extname = 'pg_stat_statements'"""
 
 
 def totals(server: Server) -> dict[str, Totals]:
-    """By the server's number of the statement. Empty where the extension is not there, or was not loaded at start."""
+    """By the server's number of the statement. Empty where the extension is not there, or cannot be asked."""
     with server.connect() as session, connection.shut_after(ASK_S, session):
         found = session.execute(INSTALLED.encode()).fetchall()
         if not found:
@@ -35,7 +42,7 @@ def totals(server: Server) -> dict[str, Totals]:
         )
         try:
             rows = session.execute(query.encode()).fetchall()
-        except psycopg.errors.ObjectNotInPrerequisiteState:  # it is not among shared_preload_libraries
+        except NOT_TO_BE_HAD:
             return {}
     return {row.pop("id"): Totals(**{name: float(value) for name, value in row.items()}) for row in rows}
 
