@@ -75,10 +75,10 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
     begin = telemetry.start
     with testbed.engine.connect() as connection:  # type: ignore[attr-defined]
 
-        def lock_and_begin(fleet: Fleet, name: str, beside: Mapping[str, str]) -> None:
+        def lock_and_begin(fleet: Fleet, name: str, *beside: Mapping[str, str]) -> None:
             """When the caches are made, and nothing but the driver is still to read the table."""
             connection.execute("BEGIN; LOCK TABLE tpcds_sf0_01.inventory IN ACCESS EXCLUSIVE MODE")
-            begin(fleet, name, beside)
+            begin(fleet, name, *beside)
 
         monkeypatch.setattr(telemetry, "start", lock_and_begin)
         record = run_trial(another(run, "locked", statement_timeout_s=1), testbed)

@@ -17,12 +17,14 @@ import pytest
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, HostError
 from clusterbench.base.paths import project_root
+from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.sudoers import sudoers
 from clusterbench.report.run.page import render_report
 from clusterbench.results.profiles import profiles_of
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.lead_ins import lead_in
 from clusterbench.trial.plan import Choices, Plan
@@ -226,19 +228,24 @@ def test_caches_as_left_are_measured_and_the_trial_that_left_them_is_named(testb
     assert 0 < in_memory[2] < in_memory[1], "nothing was warmed"
 
 
-def test_lead_in_is_measured_and_shown_and_no_result_is_made_of_it(connections: Connections) -> None:
-    run, planned = new_run(connections), trial(cache="as_left")
-    first = lead_in([planned])
-    choices = Choices(scale="smoke", platforms=["lab_db1"], seed=SEED)
+def measured_as_a_run(connections: Connections, *trials: Trial, **chosen: Any) -> tuple[Run, list[TrialRecord]]:
+    """These trials are its plan."""
+    run, choices = new_run(connections), Choices(scale="smoke", platforms=["lab_db1"], seed=SEED, **chosen)
     run.archive.put_json("run.json", {"run_id": run.run_id, "choices": choices.model_dump(), "started_by": {}})
-    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": [first, planned]}).as_json())
+    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": list(trials)}).as_json())
     with on_testbed(run) as testbed:
         load_workload("key_value").generate(dataset(), testbed.engine)
     steps.take_cluster(run, "lab_db1")
     try:
-        records = [steps.measure(run, "lab_db1", one.id) for one in (first, planned)]
+        return run, [steps.measure(run, "lab_db1", one.id) for one in trials]
     finally:
         steps.release_cluster(run, "lab_db1")
+
+
+def test_lead_in_is_measured_and_shown_and_no_result_is_made_of_it(connections: Connections) -> None:
+    planned = trial(cache="as_left")
+    first = lead_in([planned])
+    run, records = measured_as_a_run(connections, first, planned)
     assert [(one.outcome, one.trial.lead_in) for one in records] == [("completed", True), ("completed", False)]
     assert records[1].evidence["caches"]["left_by"] == first.id == "lookups.r0"
     steps.summarise(run)
@@ -270,18 +277,9 @@ def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run, planned = new_run(connections), trial(clients=2, lookups_per_client=20_000)
+    planned = trial(clients=2, lookups_per_client=20_000)
     profiled = replace(planned, id="lookups.r2", label="lookups (#2, profiled)", repetition=2, profiled=True)
-    choices = Choices(scale="smoke", platforms=["lab_db1"], seed=SEED, profile=True)
-    run.archive.put_json("run.json", {"run_id": run.run_id, "choices": choices.model_dump(), "started_by": {}})
-    run.archive.put_json("plan.json", Plan("smoke", choices, {"lab_db1": [planned, profiled]}).as_json())
-    with on_testbed(run) as testbed:
-        load_workload("key_value").generate(dataset(), testbed.engine)
-    steps.take_cluster(run, "lab_db1")
-    try:
-        plain, sampled = (steps.measure(run, "lab_db1", one.id) for one in (planned, profiled))
-    finally:
-        steps.release_cluster(run, "lab_db1")
+    run, (plain, sampled) = measured_as_a_run(connections, planned, profiled, profile=True)
     assert "profile" not in plain.evidence
     told = sampled.evidence["profile"]
     assert "problems" not in told and told["samples"] > 20 and told["hosts"] == ["db1"]

@@ -7,24 +7,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from clusterbench.base.paths import project_root
 from clusterbench.base.profiles import Profile, folded
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.report.run import profiles
-from clusterbench.spec import Platform
-from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.plan import make_plan, read_choices
+from tests.trial.test_profiles import CATALOG
 
-
-class Allowed(Catalog):
-    """Of platforms that let processors be sampled."""
-
-    def platform(self, name: str) -> Platform:
-        found = super().platform(name)
-        return found.model_copy(update={"may": [*found.may, "profile"]}) if name.startswith("lab") else found
-
-
-CATALOG = Allowed(project_root())
 STACKS = {"postgres;main;scan": 300, "postgres;main;sort": 200}
 TOLD = {"samples": 500, "idle_samples": 500, "rate_hz": 49, "hosts": ["a", "b", "c", "d", "e"]}
 
