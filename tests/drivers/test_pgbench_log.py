@@ -194,6 +194,15 @@ def test_no_transaction_leaves_nothing_to_read(tmp_path: Path) -> None:
     assert pgbench_log.read(tmp_path) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "left"), [("window.txt", ""), ("window.txt", "begin_s"), ("reduced.txt", "second 0 1795327710 3 0")]
+)
+def test_what_a_full_disk_has_cut_short_is_no_reading(tmp_path: Path, name: str, left: str) -> None:
+    reduced(tmp_path, "retries")
+    (tmp_path / name).write_text(left)
+    assert pgbench_log.read(tmp_path) is None
+
+
 def test_latencies_of_several_scripts_are_merged_as_of_one() -> None:
     one, other = Latencies({10: (2, 300, 8, 180)}), Latencies({10: (1, 170, 0, 170), 11: (1, 900, 4, 900)})
     both = merged([one, other])

@@ -8,12 +8,15 @@ exact. In archives made before, buckets are 0.5 % wide.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clusterbench.base.paths import project_root
 from clusterbench.base.scripts import script
+
+log = logging.getLogger(__name__)
 
 LOG_KEPT_BYTES_MAX = 64_000_000
 """Up to here the log goes to the archive, compressed; a larger one is removed from the client host."""
@@ -133,9 +136,17 @@ class ReducedLog:
 
 
 def read(output: Path) -> ReducedLog | None:
-    """What the client host left of the log; None where no transaction ended."""
+    """What the client host left of the log. None where no transaction ended, or a full disk has cut the files short."""
     if not (output / "window.txt").exists():
         return None
+    try:
+        return _read(output)
+    except (KeyError, ValueError) as error:
+        log.warning("what was left of pgbench's log is cut short: %s", error)
+        return None
+
+
+def _read(output: Path) -> ReducedLog:
     window = {name: int(value) for name, value in _words(output / "window.txt")}
     seconds: dict[tuple[int, int], Counts] = {}
     buckets: dict[str, dict[int, dict[int, tuple[int, int, int, int]]]] = {"latency": {}, "response": {}}
