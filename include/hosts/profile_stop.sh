@@ -1,14 +1,15 @@
 # shellcheck shell=bash
-# Ends the sampling of processors, and folds what was sampled: lines of the tenth of a second, how often, and the stack, from the
-# process down, with ';' between. After telemetry_stop.sh, in its folder, if that is there.
+# Ends the sampling of processors, and folds what was sampled: lines of the tenth of a second, how often, and the stack,
+# from the process down, with ';' between. After telemetry_stop.sh, in its folder, if that is there, and as_root.sh.
+# Given: tell, perf's words.
+: "${tell[@]?}"
 if [ -e profile/pid ]; then
   pid=$(cat profile/pid)
   if [ "$pid" ] && [ "/proc/$pid/cwd" -ef profile ]; then kill -TERM "$pid" || true; fi
   for _ in {1..100}; do [ ! -e profile/ended ] || break; sleep 0.1; done
-  as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
   if [ -s profile/data ]; then
     # As root, because only root is told where the kernel's functions are.
-    as_root /usr/bin/perf script -i - -F comm,time,ip,sym,dso <profile/data 2>>telemetry.profile_errors |
+    as_root "${tell[@]}" <profile/data 2>>telemetry.profile_errors |
       awk '
         function sampled() { times[name == "swapper" ? "-idle" : name frames]++; name = "" }
         function told(  each) { for (each in times) print moment "\t" times[each] "\t" each; split("", times) }

@@ -1,13 +1,12 @@
 # shellcheck shell=bash
 # Reads and writes settings of this host; clusterbench sends it over SSH, with calls of its functions at its end.
+# After as_root.sh.
 # A setting is a kind and a name. `look KIND NAME` prints its value, nothing where it is not known here.
 # `change KIND NAME VALUE` notes the value that was there, once, in $before, and sets another; `put_back` undoes all.
 # `put_back_of PLATFORM` undoes all that was noted in setup/PLATFORM.before, `put_back_but PLATFORM` all other notes.
 # $failed is 1 in the end where something could not be set.
 # Only `tee`, `mount` and the service manager run as root, so that sudoers can name each of them exactly.
 LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
-
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 # A file of the kernel that is not there cannot be made.
 put() { [ -e "$1" ] && printf '%s\n' "$2" | as_root tee "$1" >/dev/null; }

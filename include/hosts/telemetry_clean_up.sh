@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Ends the collectors, what looks at sessions, and what samples processors, that a lost worker left behind, and removes a folder with all that was collected.
+# Ends the collectors, what looks at sessions, and what samples processors, that a lost worker left behind, and removes a
+# folder with all that was collected.
 # Given: directory, in which every trial has a folder.
 : "${directory?}"
 cd "$directory" 2>/dev/null || exit 0

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Start or stop the servers by the service manager that they belong to. Root is needed for that alone. After instances.sh.
+# Start or stop the servers by the service manager that they belong to. Root is needed for that alone. After instances.sh
+# and as_root.sh.
 # Given: service, the unit's name; action: start; stop; or end, which stops what was killed or is frozen, too.
 # Prints what people should know of it.
 : "${service:?}" "${action:?}" "${data_directories:?}"
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 by_manager() { as_root /usr/bin/systemctl "$1" "$service" >&2 </dev/null; }
 # told PROPERTY: of the unit; nothing where an ordinary user cannot ask.
 told() { /usr/bin/systemctl show --property="$1" --value "$service" 2>/dev/null </dev/null || true; }

@@ -486,8 +486,8 @@ def test_an_unknown_parameter_fails_the_run_with_those_there_are(api: AirflowApi
     assert follow(api, "smoke", dag_run_id, io.StringIO()) == "failed"
     opened = next(task for task in api.task_instances("smoke", dag_run_id) if task["task_id"] == "open_run")
     log = api.log("smoke", dag_run_id, opened)
-    assert "'sclae' is not a choice; did you mean 'scale'? Allowed: " in log
-    assert ", repetitions, " in log
+    allowed = "cells, concurrency, confirms, in_turns, note, platforms, profile, rehearse, repetitions"
+    assert f"'sclae' is not a choice; did you mean 'scale'? Allowed: {allowed}" in log
 
 
 def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ def _profiles(archive: RunArchive, options: argparse.Namespace) -> dict[tuple[st
     return wanted
 
 
-def _keys(found: Sequence[tuple[str, str]] | dict[tuple[str, str], ProfileOfTrial]) -> str:
+def _keys(found: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{platform} {cell}" for platform, cell in found)
 
 

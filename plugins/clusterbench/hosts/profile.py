@@ -14,14 +14,19 @@ BYTES_MAX = 512 * 2**20
 SECONDS_MAX = 3600
 LONGER_S = 60
 """Beside the driver's own time."""
-ROOT_COMMANDS = (
-    f"/usr/bin/perf record -q -e cpu-clock -F {RATE_HZ} -k CLOCK_REALTIME -a -g -o - -- cat",
-    "/usr/bin/perf script -i - -F comm,time,ip,sym,dso",
-)
-"""What of it needs root, for sudoers; ``include/hosts/profile_*.sh`` run them."""
+RECORD = f"/usr/bin/perf record -q -e cpu-clock -F {RATE_HZ} -k CLOCK_REALTIME -a -g -o - -- cat"
+TELL = "/usr/bin/perf script -i - -F comm,time,ip,sym,dso"
+ROOT_COMMANDS = (RECORD, TELL)
+"""What of it needs root, for sudoers."""
 
 
 def start(driver_s: int) -> str:
     """Bash after the collector's start. It ends by itself if nobody ends it."""
     seconds = min(driver_s + LONGER_S, SECONDS_MAX)
-    return script("hosts/profile_start", rate_hz=RATE_HZ, seconds=seconds, bytes=BYTES_MAX)
+    started = script("hosts/profile_start", record=RECORD.split(), seconds=seconds, bytes=BYTES_MAX)
+    return script("hosts/as_root") + started
+
+
+def stop() -> str:
+    """Bash after the collector's end, of a host on which it may run or not."""
+    return script("hosts/as_root") + script("hosts/profile_stop", tell=TELL.split())

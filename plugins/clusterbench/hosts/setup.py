@@ -82,7 +82,8 @@ def _change(fleet: Fleet, calls: Mapping[str, str], platform: Platform) -> None:
 
 def _scripts(fleet: Fleet, calls: Mapping[str, str]) -> dict[str, str]:
     """Host -> the functions for settings, and its calls of them, in its work folder."""
+    functions = script("hosts/as_root") + script("hosts/settings")
     return {
-        host: f"mkdir -p {quote(work)}/setup; cd {quote(work)}\n{script('hosts/settings')}{calls[host]}exit $failed\n"
+        host: f"mkdir -p {quote(work)}/setup; cd {quote(work)}\n{functions}{calls[host]}exit $failed\n"
         for host, work in fleet.work_dirs(calls).items()
     }

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from clusterbench.base.measurements import Phase, Reading
 from clusterbench.base.scripts import script
-from clusterbench.hosts import cpu_limits, kernel_counters, notes, sysstat, telemetry_window
+from clusterbench.hosts import cpu_limits, kernel_counters, notes, profile, sysstat, telemetry_window
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.hosts.telemetry_window import POINTS_MAX, SHORTEST_S, Figures, Point, Sample
 
@@ -88,7 +88,7 @@ def stop(fleet: Fleet, name: str) -> dict[str, str]:
         host: _functions()
         + script("hosts/telemetry_stop", directory=directory)
         + script("hosts/watch_stop")
-        + script("hosts/profile_stop")
+        + profile.stop()
         for host, directory in _directories(fleet, name).items()
     }
     answers, failures = fleet.try_each(scripts, timeout_s=COMPRESS_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -46,11 +47,17 @@ def find(
     speeds: Speeds, roles: Mapping[str, Sequence[str]], earlier: Sequence[Speeds], slower_percent: float
 ) -> list[Straggler]:
     """The slowest first, each host and measurement once. ``earlier``: the newest last."""
+    alike: dict[tuple[tuple[str, ...], str], list[float]] = {}
+    for host, values in speeds.items():
+        for what, value in values.items():
+            alike.setdefault((_kind(host, roles), what), []).append(value)
+    for same in alike.values():
+        same.sort()
     found = [
         one
         for host, values in speeds.items()
         for what, value in values.items()
-        for one in _of(host, what, value, speeds, roles, earlier[-EARLIER_MAX:])
+        for one in _of(host, what, value, alike[_kind(host, roles), what], earlier[-EARLIER_MAX:])
         if one.slower_percent >= slower_percent
     ]
     worst: dict[tuple[str, str], Straggler] = {}
@@ -59,18 +66,15 @@ def find(
     return list(worst.values())
 
 
-def _of(  # noqa: PLR0917  private, and all of it is one question
-    host: str,
-    what: str,
-    value: float,
-    speeds: Speeds,
-    roles: Mapping[str, Sequence[str]],
-    earlier: Sequence[Speeds],
-) -> list[Straggler]:
-    mine = sorted(roles.get(host, ()))
-    peers = [
-        of[what] for name, of in speeds.items() if name != host and what in of and sorted(roles.get(name, ())) == mine
-    ]
+def _kind(host: str, roles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Hosts with the same roles are peers."""
+    return tuple(sorted(roles.get(host, ())))
+
+
+def _of(host: str, what: str, value: float, same: list[float], earlier: Sequence[Speeds]) -> list[Straggler]:
+    """``same``: the values of all hosts with its roles, its own among them, in rising order."""
+    own = bisect_left(same, value)
+    peers = same[:own] + same[own + 1 :]
     before = [of[host][what] for of in earlier if what in of.get(host, {})]
     found = []
     if len(peers) >= PEERS_MIN:

@@ -167,7 +167,8 @@ def instance_script(name: str, program: str, here: Sequence[Instance], **values:
     """``include/<name>.sh`` for the instances of one host, with what it calls; ``program``: folder of the programs."""
     directories = [instance.data_directory for instance in here]
     return (
-        scripts.script("postgres/installation", program=program)
+        scripts.script("hosts/as_root")
+        + scripts.script("postgres/installation", program=program)
         + scripts.script("postgres/instances", data_directories=directories)
         + scripts.script(name, **values)
     )
