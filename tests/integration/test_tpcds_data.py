@@ -15,7 +15,9 @@ from clusterbench.engines import Database, as_database, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.run.validation import validate
 from clusterbench.spec.catalog import Catalog
-from clusterbench.workloads.tpcds import data, files, loading, marks, schema
+from clusterbench.workloads.from_duckdb import files as load_files
+from clusterbench.workloads.from_duckdb import loading, marks
+from clusterbench.workloads.tpcds import data, files, schema
 
 pytestmark = pytest.mark.lab
 SCALE_FACTOR = 0.01
@@ -51,7 +53,7 @@ def wrong(engine: Database, checksum: str) -> list[str]:
 
 
 def states(engine: Database) -> dict[str, str]:
-    return {name: mark.state for name, mark in marks.read(DATASET, engine).items()}
+    return {name: mark.state for name, mark in marks.read(DATASET, schema.tables(), engine).items()}
 
 
 def on_etl(engine: Database, script: str) -> str:
@@ -77,7 +79,7 @@ def test_tables_have_their_keys_indexes_and_statistics(engine: Database) -> None
 
 
 def test_rows_that_are_there_are_not_made_or_loaded_again(engine: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "generate", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(load_files, "generate", lambda *_: pytest.fail("made again"))
     engine.execute(f"COMMENT ON TABLE {SCHEMA}.item IS '{marked(engine, 'item', 'loaded')}'")
     assert not data.is_generated(DATASET, engine)
     data.generate(DATASET, engine)
@@ -85,7 +87,7 @@ def test_rows_that_are_there_are_not_made_or_loaded_again(engine: Database, monk
 
 
 def marked(engine: Database, table: str, state: Any) -> str:
-    found = marks.read(DATASET, engine)[table]
+    found = marks.read(DATASET, schema.tables(), engine)[table]
     return marks.Mark(found.rows, found.checksum, state).comment(DATASET)
 
 

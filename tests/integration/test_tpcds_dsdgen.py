@@ -17,12 +17,12 @@ from clusterbench.run.validation import validate
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.platform import Host, IndependentAnswers
 from clusterbench.workloads import etl_files
+from clusterbench.workloads.from_duckdb import answers, marks
+from clusterbench.workloads.from_duckdb.reference import answer
 from clusterbench.workloads.tpcds import (
-    answers,
     chunk_loading,
     data,
     dsdgen,
-    marks,
     parameters,
     queries,
     reference,
@@ -116,7 +116,7 @@ def test_every_row_is_as_the_generator_makes_it_and_answers_are_duckdb_s_over_th
     engine: Database, duckdb: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data.generate(DATASET, engine)
-    assert set(marks.read(DATASET, engine)) == set(schema.tables())
+    assert set(marks.read(DATASET, schema.tables(), engine)) == set(schema.tables())
     found: dict[str, Any] = data.inspect(DATASET, engine)
     of_tables = found.pop("tables")
     verdicts = validate("tpcds_tables", of_tables)
@@ -132,7 +132,7 @@ def test_every_row_is_as_the_generator_makes_it_and_answers_are_duckdb_s_over_th
             text = queries.text(query, values, "postgres")
             with session.cursor() as cursor, cursor.copy(f"COPY ({text}) TO STDOUT") as copied:
                 mine = answers.rows(b"".join(bytes(part) for part in copied).decode())
-            theirs = reference.answer(duckdb, queries.text(query, values, "duckdb"))
+            theirs = answer(duckdb, queries.text(query, values, "duckdb"))
             assert answers.difference(mine, theirs) is None, query
     monkeypatch.setattr(reference, "database", lambda *_: nullcontext(duckdb))  # once is enough for these tests
     found["checksum_expected"] = data.checksum(DATASET)
@@ -150,7 +150,7 @@ def test_answers_on_a_declared_host_are_those_on_the_worker_and_are_computed_onc
     found = reference_on_host.answers(texts, rows, place, engine.fleet)
     with nullcontext(duckdb) if generator == "dsdgen" else reference.database(SCALE_FACTOR) as database:
         for key, text in texts.items():
-            assert sorted(found[key], key=str) == sorted(reference.answer(database, text), key=str), key
+            assert sorted(found[key], key=str) == sorted(answer(database, text), key=str), key
     folder = f"{engine.fleet.work_dir('etl')}/{reference_on_host.folder(rows)}"
     look = f"cd {folder} && ls && stat --format=%y answers/* | sha256sum"
     before = engine.fleet.run_on("etl", look).output

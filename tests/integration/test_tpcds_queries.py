@@ -15,7 +15,9 @@ from clusterbench.base.connections import from_file
 from clusterbench.base.paths import project_root
 from clusterbench.engines import as_database
 from clusterbench.spec.catalog import Catalog
-from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference
+from clusterbench.workloads.from_duckdb import answers
+from clusterbench.workloads.from_duckdb.reference import answer
+from clusterbench.workloads.tpcds import data, parameters, queries, reference
 from clusterbench_lab import Lab
 from tests.integration.helpers import new_run, on_testbed
 
@@ -39,7 +41,7 @@ class Both:
 
     def difference(self, number: int, values: dict[str, int | str], spoil: tuple[str, str] = ("", "")) -> str | None:
         found = self.answer(queries.text(number, values, "postgres").replace(*spoil))
-        expected = reference.answer(self.duckdb, queries.text(number, values, "duckdb"))
+        expected = answer(self.duckdb, queries.text(number, values, "duckdb"))
         return answers.difference(found, expected)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 from psycopg.sql import Composable
 
-from clusterbench.base.datasets import OURS
+from clusterbench.base.datasets import OURS, Layout
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.paths import project_root
 from clusterbench.base.sql import identifier, raw, statement
@@ -42,6 +42,52 @@ class Columns:
     def add_key(self, table: str) -> str:
         """The statement that makes its key; ``table``: its name as SQL has it."""
         return f"ALTER TABLE {table} ADD CONSTRAINT {self.name}_pkey PRIMARY KEY ({', '.join(self.key)})"
+
+
+@dataclass(frozen=True)
+class Table(Columns):
+    """One that is loaded from files: its columns are in their order."""
+
+    indexes: tuple[str, ...] = ()
+    """Columns with an index of their own, beside the key's."""
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Column -> table whose key it is, or NULL."""
+
+    def keys(self, schema: str, layout: Layout) -> list[str]:
+        """Statements that make its key and its indexes. None on append-optimised tables: scans do without, as
+        practitioners do, and Greenplum 6 refuses unique indexes there."""
+        if layout != "heap":
+            return []
+        table = identifier(f"{schema}.{self.name}").as_string(None)
+        return [
+            *([self.add_key(table)] if self.key else []),
+            *(create_index(f"{self.name}_{column}", table, [column]) for column in self.indexes),
+        ]
+
+    def index_names(self, schema: str, layout: Layout) -> list[str]:
+        own = [f"{self.name}_pkey"] if self.key else []
+        own += [f"{self.name}_{column}" for column in self.indexes]
+        return [f"{schema}.{name}" for name in own] if layout == "heap" else []
+
+    def inspection(self, schema: str, segment: str, present: Collection[str], tables: Mapping[str, Table]) -> str:
+        """The statement that looks at all rows once. ``tables``: all of the schema; references to those that are not
+        ``present`` cannot be looked at."""
+        joins, orphans = [], []
+        known = {column: other for column, other in self.references.items() if other in present}
+        for number, (column, other) in enumerate(known.items()):
+            (key,) = map(raw, tables[other].key)
+            table, found = identifier(f"{schema}.{other}"), raw(f"key_{number}")
+            joins.append(statement("tables", "referenced", key=key, found=found, table=table, column=raw(column)))
+            orphans.append(f"{column} IS NOT NULL AND key_{number} IS NULL")
+        return statement(
+            "tables",
+            "inspect",
+            table=identifier(f"{schema}.{self.name}"),
+            row_hash=self.row_hash("row_hash"),
+            segment=raw(segment if self.distributed_by else "0"),
+            joins=raw("\n".join(joins)),
+            orphan=raw(f"CASE WHEN {' OR '.join(orphans)} THEN 1 ELSE 0 END" if orphans else "0"),
+        )
 
 
 def create_index(name: str, table: str, columns: Sequence[str]) -> str:

@@ -11,15 +11,18 @@ import pytest
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import DatasetError
 from clusterbench.run.validation import validate
-from clusterbench.workloads.tpcds import data, extension, files, loading, marks, schema
-from clusterbench.workloads.tpcds.files import Made, Part
+from clusterbench.workloads.from_duckdb import files as load_files
+from clusterbench.workloads.from_duckdb import loading, marks
+from clusterbench.workloads.from_duckdb.files import Made, Part
+from clusterbench.workloads.from_duckdb.programs import extension_file
+from clusterbench.workloads.tpcds import data, files, schema
 
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
     """The generator's tables, without rows."""
     with duckdb.connect() as connection:
-        connection.load_extension(str(extension.extension_file()))
+        connection.load_extension(str(extension_file("tpcds")))
         connection.execute("CALL dsdgen(sf = 0)")
         yield connection
 
@@ -104,13 +107,13 @@ def test_load_files_tile_every_table() -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE made (table_name varchar, row_count bigint)")
         connection.executemany("INSERT INTO made VALUES (?, ?)", list(counts.items()))
-        parts = connection.execute(files.parts_sql()).fetchall()
+        parts = connection.execute(load_files.parts_sql()).fetchall()
     for table, rows in counts.items():
         here = sorted(part for part in parts if part[1] == table)
         assert [part[0] for part in here] == [f"{table}-{number:02d}" for number in range(len(here))]
         assert [part[2] for part in here] == [0, *(part[3] + 1 for part in here[:-1])]
         assert here[-1][3] == rows - 1
-        assert len(here) == max(1, min(files.PARTS_MAX, -(-rows // files.ROWS_OF_PART))), table
+        assert len(here) == max(1, min(load_files.PARTS_MAX, -(-rows // load_files.ROWS_OF_PART))), table
 
 
 def made(size: int) -> Made:
@@ -148,7 +151,7 @@ class Commented:
 
 def read(comment: str | None) -> marks.Mark:
     engine: Any = Commented(comment)
-    return marks.read(DATASET, engine)["item"]
+    return marks.read(DATASET, schema.tables(), engine)["item"]
 
 
 @pytest.mark.parametrize("state", ["begun", "loaded", "complete"])

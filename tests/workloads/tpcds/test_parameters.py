@@ -14,8 +14,9 @@ import pytest
 from clusterbench.base import sql
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
-from clusterbench.workloads.tpcds import parameter_file, parameters, queries, reference
-from clusterbench.workloads.tpcds.extension import extension_file
+from clusterbench.workloads.from_duckdb.programs import extension_file
+from clusterbench.workloads.from_duckdb.reference import answer
+from clusterbench.workloads.tpcds import parameter_file, parameters, queries
 
 ALL = range(1, 100)
 DRAWN = sorted(set(ALL) - set(parameters.fixed()))
@@ -38,7 +39,7 @@ def duck() -> Iterator:
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"LOAD '{extension_file()}'")
+        connection.execute(f"LOAD '{extension_file('tpcds')}'")
         yield connection
 
 
@@ -142,7 +143,7 @@ def test_drawn_queries_run_and_most_answers_hold_something(duck) -> None:
     """Where the few rows of scale factor 0.01 allow it. Queries 12 and 20 divide by nothing sold in streams 3 and 4."""
     duck.execute("CALL dsdgen(sf = 0.01)")
     for stream in (3, 4):
-        answers = {number: reference.answer(duck, text(number, stream)) for number in DRAWN}
+        answers = {number: answer(duck, text(number, stream)) for number in DRAWN}
         cells = {number: {cell for row in rows for cell in row} for number, rows in answers.items()}
         assert not [number for number in DRAWN if cells[number] & {"nan", "inf", "-inf"}], f"stream {stream}"
         empty = [number for number in DRAWN if not cells[number] - {None, "0"}]

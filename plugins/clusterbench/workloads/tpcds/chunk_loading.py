@@ -26,10 +26,11 @@ from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import etl_files, tables
-from clusterbench.workloads.tpcds import dsdgen, marks, programs, schema
+from clusterbench.workloads.from_duckdb import marks
+from clusterbench.workloads.from_duckdb.loading import dealt, execute
+from clusterbench.workloads.from_duckdb.marks import Mark
+from clusterbench.workloads.tpcds import dsdgen, programs, schema
 from clusterbench.workloads.tpcds.dsdgen import Chunk
-from clusterbench.workloads.tpcds.loading import dealt, execute
-from clusterbench.workloads.tpcds.marks import Mark
 
 if TYPE_CHECKING:
     from clusterbench.engines import BulkLoad, Database
@@ -93,7 +94,7 @@ def _begin(names: Collection[str], dataset: Dataset, engine: Database) -> set[tu
         columns = statement("tpcds", "chunks")
         engine.create_table(f"{dataset.table}.{NOTES}", columns, Storage("table_name"), comment)
         return set()
-    present = marks.read(dataset, engine)
+    present = marks.read(dataset, schema.tables(), engine)
     if lost := [name for name in names if name not in present]:
         gone = raw(", ".join(f"'{name}'" for name in lost))
         engine.execute(statement("tpcds", "forget_chunks", chunks=_notes(dataset), tables=gone))

@@ -18,8 +18,11 @@ from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
-from clusterbench.workloads.tpcds import chunk_loading, dsdgen, files, loading, marks, queries, reference, schema
-from clusterbench.workloads.tpcds.marks import Mark
+from clusterbench.workloads.from_duckdb import files as load_files
+from clusterbench.workloads.from_duckdb import loading, marks
+from clusterbench.workloads.from_duckdb.marks import Mark
+from clusterbench.workloads.tables import Table
+from clusterbench.workloads.tpcds import chunk_loading, dsdgen, files, queries, reference, schema
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
@@ -134,23 +137,26 @@ def relations(dataset: Dataset) -> list[str]:
 
 
 def is_generated(dataset: Dataset, engine: Database) -> bool:
-    found = marks.read(dataset, engine)
+    found = marks.read(dataset, schema.tables(), engine)
     return all(name in found and found[name].state == "complete" for name in schema.tables())
 
 
 def generate(dataset: Dataset, engine: Database) -> None:
     """Files, tables, keys, statistics; whatever is there already stays."""
-    found = marks.read(dataset, engine)
+    found = marks.read(dataset, schema.tables(), engine)
     missing = [name for name in schema.tables() if name not in found or found[name].state == "begun"]
     scale_factor = scale_factor_of(dataset)
     if missing and generator_of(dataset) == DSDGEN:
         chunk_loading.load(missing, scale_factor, dataset, engine)
     elif missing:
-        made = files.generate(scale_factor, engine)
+        made = load_files.generate(files.source(scale_factor, files.folder(scale_factor)), engine)
         for group in loading.groups({name: made[name] for name in missing}):
-            loading.load({name: made[name] for name in group}, files.folder(scale_factor), dataset, engine)
+            chosen = {name: made[name] for name in group}
+            loading.load(chosen, schema.tables(), files.folder(scale_factor), dataset, engine)
             print(f"{dataset.table}: loaded {', '.join(group)}", flush=True)
-    loaded = {name: mark for name, mark in marks.read(dataset, engine).items() if mark.state == "loaded"}
+    loaded = {
+        name: mark for name, mark in marks.read(dataset, schema.tables(), engine).items() if mark.state == "loaded"
+    }
     if loaded:
         engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
         complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
@@ -161,7 +167,7 @@ def generate(dataset: Dataset, engine: Database) -> None:
 
 def drop(dataset: Dataset, engine: Database) -> None:
     """All its tables. Raises DatasetError if one of them is somebody else's."""
-    present = marks.read(dataset, engine)
+    present = marks.read(dataset, schema.tables(), engine)
     for name in present:
         engine.execute(statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")))
     if generator_of(dataset) == DSDGEN:
@@ -170,7 +176,7 @@ def drop(dataset: Dataset, engine: Database) -> None:
 
 def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     """Facts for the suites ``tpcds`` and, one row a table, ``tpcds_tables``. One scan of a table, several at once."""
-    found = marks.read(dataset, engine)
+    found = marks.read(dataset, schema.tables(), engine)
     with ThreadPoolExecutor(engine.parallelism()) as workers:
         rows = list(workers.map(lambda table: _look(table, found, dataset, engine), _all_tables()))
     by_name = {str(row["table"]): row for row in rows}
@@ -187,16 +193,16 @@ def inspect(dataset: Dataset, engine: Database) -> dict[str, object]:
     }
 
 
-def _all_tables() -> list[schema.Table]:
+def _all_tables() -> list[Table]:
     return list(schema.tables().values())
 
 
-def _look(table: schema.Table, found: Mapping[str, Mark], dataset: Dataset, engine: Database) -> dict[str, Any]:
+def _look(table: Table, found: Mapping[str, Mark], dataset: Dataset, engine: Database) -> dict[str, Any]:
     """One that is not there has no rows."""
     mark = found.get(table.name)
     seen: Sequence[Mapping[str, Any]] = []
     if mark:
-        seen = engine.query(table.inspection(dataset.table, engine.segment_of_row, found))
+        seen = engine.query(table.inspection(dataset.table, engine.segment_of_row, found, schema.tables()))
     rows_by_segment: Counter[Any] = Counter()
     for row in seen:  # ORCA of Greenplum 6 may answer several times for a segment: it groups as if rows stayed there
         rows_by_segment[row["segment"]] += int(row["row_count"])
@@ -217,4 +223,4 @@ def checksum(dataset: Dataset) -> str | None:
     if scale_factor > CHECKED_BY_DUCKDB_SCALE_MAX:
         return None
     with reference.database(scale_factor, generator_of(dataset)) as database:
-        return str(sum(int(database.execute(one).fetchall()[0][2]) for one in files.counts_sql()))
+        return str(sum(int(database.execute(one).fetchall()[0][2]) for one in load_files.counts_sql(schema.tables())))

@@ -8,12 +8,13 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from clusterbench.base.errors import DatasetError
-from clusterbench.workloads.tpcds import dsdgen, extension
+from clusterbench.workloads.from_duckdb.programs import extension_file, extension_name, program_file
+from clusterbench.workloads.tpcds import dsdgen
 
 if TYPE_CHECKING:
     from clusterbench.hosts.fleet import Fleet
 
-DUCKDB, EXTENSION, GENERATOR = "duckdb", "tpcds.duckdb_extension", dsdgen.PROGRAM
+DUCKDB, EXTENSION, GENERATOR = "duckdb", extension_name("tpcds"), dsdgen.PROGRAM
 AT_ONCE = 4
 """Hosts that are sent programs at the same time: 80 MB to each, which the worker holds meanwhile."""
 
@@ -21,8 +22,8 @@ AT_ONCE = 4
 def put(fleet: Fleet, hosts: Sequence[str]) -> dict[str, str]:
     """Host -> the folder there. Raises DatasetError naming every host where one of them does not run."""
     local = {
-        DUCKDB: extension.program_file(),
-        EXTENSION: extension.extension_file(),
+        DUCKDB: program_file(),
+        EXTENSION: extension_file("tpcds"),
         GENERATOR: dsdgen.program_file(),
     }
     content = {name: file.read_bytes() for name, file in local.items()}

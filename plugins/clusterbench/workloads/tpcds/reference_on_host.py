@@ -17,7 +17,8 @@ from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.workloads import etl_files
-from clusterbench.workloads.tpcds import dsdgen, files, programs, reference, schema
+from clusterbench.workloads.from_duckdb import reference
+from clusterbench.workloads.tpcds import dsdgen, files, programs, schema
 
 if TYPE_CHECKING:
     from clusterbench.hosts.fleet import Fleet

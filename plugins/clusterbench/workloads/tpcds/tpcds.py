@@ -31,8 +31,10 @@ from clusterbench.workloads import (
     optimizer_setting,
     storage_not_applicable,
 )
+from clusterbench.workloads.from_duckdb import answers
+from clusterbench.workloads.from_duckdb.reference import answer
 from clusterbench.workloads.needs import Needs
-from clusterbench.workloads.tpcds import answers, data, parameters, queries, reference_on_host, selection
+from clusterbench.workloads.tpcds import data, parameters, queries, reference_on_host, selection
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -136,7 +138,7 @@ class Tpcds:
             return None
         if scale_factor <= data.CHECKED_BY_DUCKDB_SCALE_MAX:
             with reference.database(scale_factor, generator) as database:
-                found = {key: reference.answer(database, text) for key, text in texts.items()}
+                found = {key: answer(database, text) for key, text in texts.items()}
             return {"source": "DuckDB over the same rows", "answers": found}
         if engine is None or (place := engine.platform.independent_answers) is None:
             return None

@@ -14,9 +14,9 @@ from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import etl_files
 from clusterbench.workloads.etl_files import etl_host
-from clusterbench.workloads.tpcds import schema
-from clusterbench.workloads.tpcds.files import Made
-from clusterbench.workloads.tpcds.marks import Mark
+from clusterbench.workloads.from_duckdb.files import Made
+from clusterbench.workloads.from_duckdb.marks import Mark
+from clusterbench.workloads.tables import Table
 
 if TYPE_CHECKING:
     from clusterbench.engines import BulkLoad, Database
@@ -51,14 +51,14 @@ def dealt(work: Sequence[tuple[int, T]], sessions: int) -> list[list[T]]:
     return hands
 
 
-def load(made: Mapping[str, Made], files: str, dataset: Dataset, engine: Database) -> None:
+def load(made: Mapping[str, Made], tables: Mapping[str, Table], files: str, dataset: Dataset, engine: Database) -> None:
     """Empty tables, all their files, keys; then they are marked as loaded. ``files``: their folder on the ETL host.
 
     Raises DatasetError; what was begun does not count then.
     """
     host, job = etl_host(engine), f"{files}.loading"
     etl_files.end(engine.fleet, host, job)  # it must not write into the new tables
-    _make_empty(made, dataset, engine)
+    _make_empty(made, tables, dataset, engine)
     loads = {
         name: engine.bulk_load(f"{dataset.table}.{name}", host, [part.name for part in one.parts])
         for name, one in made.items()
@@ -71,13 +71,13 @@ def load(made: Mapping[str, Made], files: str, dataset: Dataset, engine: Databas
     finally:
         execute(engine, [load.drop for load in loads.values()])
     with ThreadPoolExecutor(engine.parallelism()) as workers:
-        list(workers.map(lambda name: _finish(name, made[name], dataset, engine), made))
+        list(workers.map(lambda name: _finish(tables[name], made[name], dataset, engine), made))
 
 
-def _make_empty(made: Mapping[str, Made], dataset: Dataset, engine: Database) -> None:
+def _make_empty(made: Mapping[str, Made], tables: Mapping[str, Table], dataset: Dataset, engine: Database) -> None:
     execute(engine, [statement("tables", "drop", table=identifier(f"{dataset.table}.{name}")) for name in made])
     for name, one in made.items():
-        table, comment = schema.tables()[name], Mark(one.rows, one.checksum, "begun").comment(dataset)
+        table, comment = tables[name], Mark(one.rows, one.checksum, "begun").comment(dataset)
         kept = replace(dataset.storage, distributed_by=table.distributed_by)
         engine.create_table(f"{dataset.table}.{name}", table.definition(), kept, comment)
 
@@ -99,10 +99,10 @@ def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, e
     return psql_streams.job(work, engine.endpoint(pooled=False))
 
 
-def _finish(name: str, made: Made, dataset: Dataset, engine: Database) -> None:
+def _finish(table: Table, made: Made, dataset: Dataset, engine: Database) -> None:
     """Keys and mark at once, or neither."""
-    keys = schema.tables()[name].keys(dataset.table, dataset.storage.layout)
-    execute(engine, [*keys, Mark(made.rows, made.checksum, "loaded").statement(dataset, name)])
+    keys = table.keys(dataset.table, dataset.storage.layout)
+    execute(engine, [*keys, Mark(made.rows, made.checksum, "loaded").statement(dataset, table.name)])
 
 
 def execute(engine: Database, commands: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Load files of TPC-DS; runs on the ETL host, in the folder of the files, after the function `make`.
-# First the rows, by one process of DuckDB, whose generator is one thread; then the files, several at once. A try that
+# Load files of tables that DuckDB has; runs on the ETL host, in the folder of the files, after the function `make`.
+# First the rows, by one process of DuckDB, whose generators are one thread each; then the files, several at once. A try that
 # was cut off goes on: rows are there whole (rows.duckdb) or made anew, and so is every file.
 # Given: duckdb, the program; sql, the folder of generate.sql and parts.sql.
 : "${duckdb?}" "${sql?}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterbench.workloads.tpcds.answers import difference, rows
+from clusterbench.workloads.from_duckdb.answers import difference, rows
 
 ANSWER = [
     ["AAA", "17", "2.50", None, "2.5e+00"],

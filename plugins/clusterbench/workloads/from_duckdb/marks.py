@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.workloads import tables
-from clusterbench.workloads.tpcds import schema
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
@@ -17,7 +17,7 @@ State = Literal["begun", "loaded", "complete"]
 """``loaded``: with its keys. ``complete``: with statistics, too."""
 
 MARK = re.compile(
-    r"clusterbench: tpcds version (?P<version>\w+), (?P<rows>\d+) rows, checksum (?P<checksum>\d+), "
+    r"clusterbench: (?P<name>\w+) version (?P<version>\w+), (?P<rows>\d+) rows, checksum (?P<checksum>\d+), "
     r"(?P<state>begun|loaded|complete)"
 )
 
@@ -31,22 +31,22 @@ class Mark:
     state: State
 
     def comment(self, dataset: Dataset) -> str:
-        of = f"tpcds version {dataset.version}, {self.rows} rows, checksum {self.checksum}"
+        of = f"{dataset.name} version {dataset.version}, {self.rows} rows, checksum {self.checksum}"
         return f"clusterbench: {of}, {self.state}"
 
     def statement(self, dataset: Dataset, name: str) -> str:
         return tables.mark(f"{dataset.table}.{name}", self.comment(dataset))
 
 
-def read(dataset: Dataset, engine: Database) -> dict[str, Mark]:
+def read(dataset: Dataset, names: Iterable[str], engine: Database) -> dict[str, Mark]:
     """Of the tables that are there. Raises DatasetError where one was not made by clusterbench."""
-    found = tables.comments(dataset.table, schema.tables(), engine)
+    found = tables.comments(dataset.table, names, engine)
     return {name: _mark(comment, dataset) for name, comment in found.items()}
 
 
 def _mark(comment: str, dataset: Dataset) -> Mark:
     """A table of another version is to be made anew, as one that was only begun."""
     said = MARK.fullmatch(comment)
-    if not said or said["version"] != dataset.version:
+    if not said or (said["name"], said["version"]) != (dataset.name, dataset.version):
         return Mark(0, 0, "begun")
     return Mark(int(said["rows"]), int(said["checksum"]), cast(State, said["state"]))
