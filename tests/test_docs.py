@@ -25,6 +25,16 @@ from clusterbench.spec.platform import Hardware
 from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
 from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
+from clusterbench.workloads.declared.model import (
+    Asked,
+    DeclaredFactor,
+    DeclaredTable,
+    LoadedFrom,
+    Parameter,
+    RowsByDuckdb,
+    Suite,
+    WorkloadFile,
+)
 
 REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
@@ -33,6 +43,15 @@ MODELS = [
     *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
     *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),
 ]
+
+
+@pytest.mark.parametrize(
+    "model", [WorkloadFile, DeclaredFactor, DeclaredTable, LoadedFrom, RowsByDuckdb, Parameter, Asked, Suite]
+)
+def test_every_key_of_a_declared_workload_is_on_its_page(model: type) -> None:
+    page = (project_root() / "docs" / "workload.md").read_text()
+    keys = [field.alias or name for name, field in model.model_fields.items()]  # type: ignore[attr-defined]
+    assert [key for key in keys if f"`{key}`" not in page] == []
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -4,6 +4,7 @@
 # A line of the log: client, transaction, latency in us, script, end in epoch seconds, and its microseconds; with --rate
 # (`throttled`) the lag behind the schedule in us, which is part of the latency; with --max-tries (`retried`) the retries.
 # What is called latency here is without the lag: the service. With it is the response, as who had to wait saw it.
+# A transaction ends with a sleep of `think` us, which is no part of either.
 # In the place of the latency of one that failed for good, with --failures-detailed: how.
 #
 # Buckets are 1 us wide below 1000 us and 0.1 % above. A table is asked as seldom as can be: a log has 10^8 lines.
@@ -19,7 +20,7 @@ $5 != second || $4 != script {
 $3 !~ /^[0-9]/ { failures++; how[script " " $3]++; next }
 {
   done++
-  lag = throttled ? $7 : 0; us = $3 - lag
+  lag = throttled ? $7 : 0; response = $3 - think; us = response - lag
   ended = $5 * 1000000 + $6
   if (ended > latest) { latest = ended; behind = lag }
   began = ended - $3 + lag
@@ -33,9 +34,9 @@ inside {
   if (us > longest[bucket]) longest[bucket] = us
   if (throttled) {
     lags[bucket] += lag
-    bucket = script " " ($3 < 1000 ? $3 : 1000 + int(log($3 / 1000) / width))
-    responses[bucket]++; waited[bucket] += $3
-    if ($3 > slowest[bucket]) slowest[bucket] = $3
+    bucket = script " " (response < 1000 ? (response > 0 ? response : 0) : 1000 + int(log(response / 1000) / width))
+    responses[bucket]++; waited[bucket] += response
+    if (response > slowest[bucket]) slowest[bucket] = response
   }
 }
 function note() {

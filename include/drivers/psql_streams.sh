@@ -4,8 +4,9 @@
 # a failure.
 # Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
 # keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not;
-# window_s, how long streams repeat the statements of round.n.sql, at most rounds_max times, or 0.
-: "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}" "${window_s?}" "${rounds_max?}"
+# window_s, how long streams repeat the statements of round.n.sql, at most rounds_max times, or 0; questions, names of
+# files of SQL, after.NAME.sql, that are asked at the end.
+: "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}" "${window_s?}" "${rounds_max?}" "${questions[@]-}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
 # shellcheck disable=SC2154  # find_program sets found
@@ -37,6 +38,8 @@ wait_for() {
     sleep 0.02
   done
 }
+
+all_go_on() { [ "$(jobs -rp | wc -l)" = "$streams" ]; }
 
 connect() {
   mkfifo go
@@ -76,11 +79,13 @@ warm_up() {
   mkfifo again measured
   exec 9<>again 8>&-  # now they start, and wait for the end of this one
   wait_for once
+  all_go_on || { exec 9>&-; return 0; }  # one has failed, and nothing is measured
   local n more rounds
   more=$(longest_round | awk -v window_s="$window_s" '{ print ($1 < 1000 * window_s) }')
   for n in $(seq "$streams"); do repeat_rounds "$n" "$more" >"again.$n.sql"; done
   exec 8<>measured 9>&-
   wait_for warm
+  all_go_on || return 0
   rounds=$(longest_round | awk -v window_s="$window_s" -v most="$rounds_max" '{
     rounds = $1 ? int(1200 * window_s / $1) + 1 : 1
     print (rounds < most ? rounds : most) }')
@@ -141,3 +146,6 @@ else
   checksums
 fi
 [ ! -s check.sql ] || ask --file=check.sql >check.txt
+for name in ${questions[@]+"${questions[@]}"}; do
+  "$psql" "${where[@]}" --no-psqlrc --quiet --csv --set=ON_ERROR_STOP=1 --file="after.$name.sql" >"after.$name.csv"
+done

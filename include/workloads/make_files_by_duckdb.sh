@@ -2,15 +2,15 @@
 # Load files of tables that DuckDB has; runs on the ETL host, in the folder of the files, after the function `make`.
 # First the rows, by one process of DuckDB, whose generators are one thread each; then the files, several at once. A try that
 # was cut off goes on: rows are there whole (rows.duckdb) or made anew, and so is every file.
-# Given: duckdb, the program; sql, the folder of generate.sql and parts.sql.
-: "${duckdb?}" "${sql?}"
+# Given: duckdb, the program; sql, the folder of generate.sql and parts.sql; columns, what DuckDB is to select of a table.
+: "${duckdb?}" "${sql?}" "${columns?}"
 
 write() {  # one file: its name, its table, its first and its last row
-  make "$1" "$duckdb" -bail -readonly rows.duckdb -c "SET enable_progress_bar = false; COPY (SELECT * FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'
+  make "$1" "$duckdb" -bail -readonly rows.duckdb -c "SET enable_progress_bar = false; COPY (SELECT $columns FROM $2 WHERE rowid BETWEEN $3 AND $4) TO '/dev/stdout'
     (FORMAT csv, HEADER false, DELIMITER '|', NULLSTR '', QUOTE '', ESCAPE '')"
 }
 export -f make write
-export duckdb
+export duckdb columns
 
 ask() { "$duckdb" -bail -readonly -noheader -list -separator ' ' rows.duckdb -c "$1"; }
 

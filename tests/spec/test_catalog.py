@@ -258,7 +258,7 @@ def test_dataset_is_fixed_by_levels_and_seed(workload: Workload, defaults: dict[
 def test_dataset_has_a_suite(workload: Workload, defaults: dict[str, Any]) -> None:
     dataset = workload.dataset(defaults, 7)
     if not dataset.is_of_trial:  # those are judged by what their trials find
-        assert (ROOT / "expectations" / f"{dataset.name}.json") in SUITES
+        assert (ROOT / "expectations" / f"{dataset.suite or dataset.name}.json") in SUITES
 
 
 def test_levels_that_need_other_data_say_so(workload: Workload, defaults: dict[str, Any]) -> None:

@@ -115,6 +115,10 @@ class Dataset:
     """That are made at the same time."""
     version: str = "1"
     """Another text here, other rows: a table of another version is made anew."""
+    sizes: tuple[tuple[str, int | float], ...] = ()
+    """Factors of size and their levels, where the name of the table does not tell which is which."""
+    suite: str = ""
+    """The expectations that its facts must meet, where they are not called as the dataset."""
 
     @property
     def made_bytes(self) -> int:

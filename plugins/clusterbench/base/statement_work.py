@@ -35,3 +35,12 @@ def since(before: Mapping[str, Mapping[str, float]], after: Mapping[str, Totals]
             found[number] = Totals(**gone)
     most = sorted(found, key=lambda number: (-found[number].time_ms, number))[:KEPT_MAX]
     return {number: found[number] for number in most}
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """A statement with $1, $2 in place of its constants, and what it took of the server since statistics were reset."""
+
+    query: str
+    calls: int
+    time_ms: float

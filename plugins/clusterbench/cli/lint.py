@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from clusterbench.base.paths import project_root
 from clusterbench.cli.common import FAILED, OK
+from clusterbench.spec.by_name import workload_folders
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.placed import memory_bytes
 from clusterbench.trial.plan import make_plan, read_choices
@@ -48,5 +49,6 @@ def _lint(_options: argparse.Namespace) -> int:
         for note in _notes(catalog):
             print(note)
     files = len(catalog.experiment_files) + len(catalog.platform_files) + len(catalog.published_files)
+    files += len(workload_folders())
     print(f"{files} files, {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")
     return FAILED if problems else OK

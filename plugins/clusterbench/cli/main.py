@@ -31,12 +31,13 @@ from clusterbench.cli import (
     run,
     show,
     verify,
+    workload,
 )
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
     *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
-    *(discover, doctor, cluster, history, lite, pools, lab),
+    *(workload, discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""
 

@@ -55,6 +55,7 @@ OPEN_LOOP: Mapping[str, MeasurementKind] = {
 """Of a load with a rate: transactions begin by a schedule, and not when a client happens to be free. What one had to
 wait for its turn is part of its response, or a slow second would hide what it did to all that came in it."""
 
+Protocol = Literal["simple", "extended", "prepared"]
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 COUNTED_FROM_TRANSACTIONS = 1000
 
@@ -66,7 +67,7 @@ class ScriptLoad:
     script: str
     clients: int
     transactions_per_client: int
-    protocol: Literal["simple", "extended", "prepared"]
+    protocol: Protocol
     reconnect: bool
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
@@ -82,7 +83,7 @@ class ScriptLoad:
 
 @dataclass(frozen=True)
 class Mix:
-    """What pgbench is to do for some time: scripts drawn by their weights, by so many clients, without think time."""
+    """What pgbench is to do for some time: scripts drawn by their weights, by so many clients."""
 
     scripts: Mapping[str, str]
     weights: Mapping[str, int]
@@ -93,9 +94,11 @@ class Mix:
     """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
     max_tries: int
     """A transaction that met a serialisation failure or a deadlock is tried so often in all."""
-    protocol: Literal["simple", "extended", "prepared"]
+    protocol: Protocol
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
+    think_time_us: int = 0
+    """How long each script sleeps at its end, which is taken off its latency. pgbench wakes up late by some 0.1 ms."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)
@@ -142,7 +145,11 @@ def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
     command = (
         _drive(mix, options, endpoint, time_s + HUNG_S)
         + pgbench_log.functions(
-            ramp_up_s=mix.ramp_up_s, window_s=mix.window_s, is_throttled=bool(mix.rate_per_s), is_retried=True
+            ramp_up_s=mix.ramp_up_s,
+            window_s=mix.window_s,
+            is_throttled=bool(mix.rate_per_s),
+            is_retried=True,
+            think_time_us=mix.think_time_us,
         )
         + script("drivers/pgbench_mix", before=list(mix.before), after=list(mix.after))
     )

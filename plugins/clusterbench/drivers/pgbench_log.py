@@ -34,11 +34,19 @@ def files() -> dict[str, str]:
     return {f"{name}.awk": (folder / f"pgbench_log_{name}.awk").read_text(encoding="utf-8") for name in PROGRAMS}
 
 
-def functions(*, ramp_up_s: int = 0, window_s: int = 0, is_throttled: bool = False, is_retried: bool = False) -> str:
+def functions(
+    *,
+    ramp_up_s: int = 0,
+    window_s: int = 0,
+    is_throttled: bool = False,
+    is_retried: bool = False,
+    think_time_us: int = 0,
+) -> str:
     """Bash with a function ``reduce_log``, by which ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
 
     The window begins so many whole seconds after the second in which the first transaction began. Where it has no
-    length, all of the log is the window. ``is_retried``: a transaction may be tried more than once.
+    length, all of the log is the window. ``is_retried``: a transaction may be tried more than once. ``think_time_us``:
+    how long each sleeps at its end, which is no part of its latency.
     """
     return script(
         "drivers/pgbench_log",
@@ -46,6 +54,7 @@ def functions(*, ramp_up_s: int = 0, window_s: int = 0, is_throttled: bool = Fal
         window_s=window_s,
         throttled=int(is_throttled),
         retried=int(is_retried),
+        think_time_us=think_time_us,
         log_kept_bytes_max=LOG_KEPT_BYTES_MAX,
     )
 

@@ -14,7 +14,7 @@ import gzip
 import re
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ OUTPUTS = (
     "answer.gz",
     "answers.tar.gz",
     "check.txt",
+    "after.*.csv",
     "driver_cpu.txt",
     "ended.txt",
     "servers.txt",
@@ -78,6 +79,8 @@ class Streams:
     """Bash, before the sessions open, such as starting file servers."""
     check: str = ""
     """SQL after the last stream has ended well, whose answer is ``check.txt``."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Name -> SQL after that, whose answer is ``after.NAME.csv``."""
     on_failure: str = ""
     """SQL after a stream has failed, so that nothing half-done stays."""
     after: str = ""
@@ -102,11 +105,13 @@ def job(load: Streams, endpoint: Endpoint) -> Job:
         kept_bytes_max=ANSWER_KEPT_BYTES_MAX,
         window_s=load.window_s,
         rounds_max=ROUNDS_MAX,
+        questions=list(load.questions),
     )
     script_of = _script_of_rounds if load.window_s else _script
     files = {f"stream.{n}.sql": script_of(n, statements) for n, statements in enumerate(load.streams, 1)}
     if load.window_s:
         files |= {f"round.{n}.sql": _joined(_round(n, statements)) for n, statements in enumerate(load.streams, 1)}
+    files |= {f"after.{name}.sql": text for name, text in load.questions.items()}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
     files |= {"before.sh": f"{load.before}\n", "after.sh": f"{load.after}\n"}
     return Job(files, endpoint.secrets, command)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.postgres_session import KEEPALIVES
-from clusterbench.base.statement_work import Totals
+from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
@@ -215,9 +215,11 @@ class Database(Engine, Protocol):
     def parallelism(self) -> int:
         """How many connections generate data at once."""
 
-    def query(self, query: str) -> list[dict[str, Any]]: ...
+    def query(self, query: str, *, settings: Mapping[str, str] = ...) -> list[dict[str, Any]]:
+        """The rows, in a session of set-up's login with these settings."""
 
-    def execute(self, command: str) -> None: ...
+    def execute(self, command: str, *, settings: Mapping[str, str] = ...) -> None:
+        """As ``query``, of statements that answer nothing; several are one transaction."""
 
     def load_slices(
         self, table: str, seed: int, slices: Sequence[tuple[int, int]], insert: Callable[[int, int], str]
@@ -286,6 +288,9 @@ class Database(Engine, Protocol):
     def statement_texts(self, numbers: Sequence[str]) -> dict[str, str]:
         """Number -> statement, of those that the server still knows."""
 
+    def heaviest_statements(self, statements_max: int) -> list[Heavy]:
+        """Of anybody but clusterbench, the most time first. Raises EngineError where the server counts none."""
+
     def stop(self) -> None: ...
 
     def warm(self, relations: Sequence[str]) -> None:
@@ -296,7 +301,8 @@ class Database(Engine, Protocol):
     def residency(self, relations: Sequence[str]) -> Residency | None:
         """How much of the relations is in memory, over all instances; None where no host can be asked."""
 
-    def endpoint(self, *, pooled: bool) -> Endpoint: ...
+    def endpoint(self, *, pooled: bool, settings: Mapping[str, str] = ...) -> Endpoint:
+        """Where drivers connect; ``settings`` are of these sessions alone, which a pooler drops."""
 
     def start_pooler(self, mode: str, size: int) -> None: ...
 

@@ -15,7 +15,7 @@ from clusterbench.workloads import load_workload
 
 def with_expected_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
     """Where no other engine computed the checksum, it is that of the first valid run, on whatever platform."""
-    if "checksum" not in row:
+    if row.get("checksum") is None:
         return row
     key = f"_checksums/{dataset.name}/{dataset.table}-seed{dataset.seed}-{dataset.version}"
     expected: object = _computed_checksum(run, workload, dataset)

@@ -48,7 +48,7 @@ from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import load_workload, why_not
+from clusterbench.workloads import declared_text, load_workload, why_not
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,9 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
     run.archive.put_new("experiment.yaml", source, "application/yaml")
     for name in plan.trials:
         run.archive.put_new(f"platforms/{name}/platform.yaml", project_root() / "include/platforms" / f"{name}.yaml")
+    for workload in {trial.workload for trials in plan.trials.values() for trial in trials}:
+        if text := declared_text(workload):
+            run.archive.put_json(f"workloads/{workload}.json", text)
     run.archive.put_json("plan.json", plan.as_json())
     log.info("run %s: %d trials, archived in %s", run.holder, sum(map(len, plan.trials.values())), run.archive.url)
     return run.archive.url
@@ -274,9 +277,10 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             inspected.append({"workload": workload, **_size_of(dataset), "seconds": seconds})
             rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
             facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
-            by_suite.setdefault(dataset.name, []).append(with_expected_checksum(run, workload, dataset, facts_found))
+            suite = dataset.suite or dataset.name
+            by_suite.setdefault(suite, []).append(with_expected_checksum(run, workload, dataset, facts_found))
             for name, rows in rows_by_fact.items():
-                by_suite.setdefault(f"{dataset.name}_{name}", []).extend(rows)
+                by_suite.setdefault(validation.suite_of_fact(suite, name), []).extend(rows)
         for workload, dataset in plan.workloads(platform, testbed.unavailable):
             note_expected_answers(run, workload, dataset, testbed.engine)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]

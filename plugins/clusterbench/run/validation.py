@@ -20,6 +20,8 @@ from clusterbench.workloads import load_workload
 
 EARLIER_RUNS, NOBODY = "earlier valid runs", "nobody"
 """Whose answers are compared with where no independent engine's are."""
+BESIDE_SQL = "sql/"
+"""So begins the name of a suite that is kept beside a declared workload."""
 STRAGGLERS_SHOWN = 5
 SHORT_SHOWN = 5
 """Cells with short windows that are named."""
@@ -46,7 +48,14 @@ def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict
     return [_verdict(suite_name, result.to_json_dict()) for result in outcome.results]
 
 
+def suite_of_fact(suite: str, fact: str) -> str:
+    """The suite for a fact that is rows: ``<suite>_<fact>``, or a file of the workload, ``sql/<workload>/<file>``."""
+    return fact if fact.startswith(BESIDE_SQL) else f"{suite}_{fact}"
+
+
 def _file(suite_name: str) -> Path:
+    if suite_name.startswith(BESIDE_SQL):
+        return project_root() / "include" / suite_name
     return project_root() / "expectations" / f"{suite_name}.json"
 
 

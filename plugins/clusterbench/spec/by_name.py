@@ -18,8 +18,10 @@ from clusterbench.base.engine_declaration import EngineDeclaration
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import Factor
 from clusterbench.base.measurements import MeasurementKind
+from clusterbench.base.paths import project_root
 
 PACKAGE = Path(__file__).parents[1]
+OF_FOLDERS = "clusterbench.workloads.declared.workload"
 DEFINES_WORKLOAD = re.compile(r"^WORKLOAD\b", re.MULTILINE)
 
 
@@ -32,20 +34,46 @@ class Declared(Protocol):
 
 def declared_by(workload: str) -> Declared:
     """The declarations of the workload of that name. Raises SpecError that lists the workloads there are."""
-    return cast(Declared, workload_module(workload).WORKLOAD)
+    return cast(Declared, workload_object(workload))
 
 
-def workload_module(name: str) -> ModuleType:
-    """The module that defines the workload. Raises SpecError that lists the workloads there are."""
-    modules = _workload_modules()
-    if name not in modules:
-        raise SpecError([f"unknown workload {name!r}{suggest(name, list(modules))}"])
-    return importlib.import_module(modules[name])
+def workload_object(name: str) -> object:
+    """The workload: of a module that defines ``WORKLOAD``, or of a folder of SQL that says what it is.
+
+    Raises SpecError that lists the workloads there are, or with what is wrong in the folder.
+    """
+    modules, folders = _workload_modules(), workload_folders()
+    if name in modules:
+        return importlib.import_module(modules[name]).WORKLOAD
+    if name in folders:
+        return importlib.import_module(OF_FOLDERS).of(folders[name])
+    raise SpecError([f"unknown workload {name!r}{suggest(name, [*modules, *folders])}"])
 
 
 def workload_names() -> list[str]:
-    """Modules in the folders of the studies that define ``WORKLOAD``, by name."""
-    return sorted(_workload_modules())
+    """All of them, in order."""
+    return sorted({*_workload_modules(), *workload_folders()})
+
+
+def workload_folders() -> dict[str, Path]:
+    """Name -> ``workload.yaml``, of the folders below ``include/sql`` that have one."""
+    files = sorted((project_root() / "include" / "sql").glob("*/workload.yaml"))
+    return {file.parent.name: file for file in files}
+
+
+def workload_state() -> tuple[tuple[str, int], ...]:
+    """What folders there are, and when each was changed: what is derived from all workloads holds as long as this."""
+    return tuple((name, file.stat().st_mtime_ns) for name, file in workload_folders().items())
+
+
+def workload_folder_problems() -> list[str]:
+    """Of every folder, and of the files in it, one line each."""
+    taken = [
+        f"{file}:1: workload: {name!r} is built in as a module; call the folder otherwise"
+        for name, file in workload_folders().items()
+        if name in _workload_modules()
+    ]
+    return taken + cast(list[str], importlib.import_module(OF_FOLDERS).problems())
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
-from clusterbench.spec.by_name import engine_names
+from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
 from clusterbench.spec.loading import load, located
@@ -144,6 +144,7 @@ class Catalog:
                     problems += error.problems
                 except ClusterbenchError as error:
                     problems.append(f"{path}: {error}")
+        problems += [problem for problem in workload_folder_problems() if not any(problem in each for each in problems)]
         return problems or self._lint_published() + self._lint_experiments_of_platforms() + self._lint_stands_for()
 
     def _lint_experiments_of_platforms(self) -> list[str]:

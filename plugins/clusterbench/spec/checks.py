@@ -73,7 +73,7 @@ def _check_sweep(sweep: Sweep) -> list[str]:
     try:
         workload = declared_by(sweep.workload)
     except SpecError as error:
-        return [f"workload: {error}"]
+        return [f"workload: {problem}" for problem in error.problems]
     problems = []
     for name in sweep.factors:
         factor = factor_of(workload.factors, name)

@@ -19,6 +19,7 @@ Leave = Literal[
     "engine_settings",
     "measure_disks",
     "profile",
+    "change_existing",
 ]
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
@@ -31,6 +32,7 @@ LEAVES: dict[Leave, str] = {
     "engine_settings": "write 'settings' into the servers' configuration files, and take them out again",
     "measure_disks": "write a file into the folders of the engine's data, and read it, to see how fast its disks are",
     "profile": "sample what the processors of its hosts run, of all programs there, as root (perf)",
+    "change_existing": "run statements of a declared workload that change tables which clusterbench did not make",
 }
 """What each is for, in the words of reference and messages."""
 

@@ -1,12 +1,14 @@
-"""What a workload is. Each is one module in the folder of its study, found by its name: adding one touches no list.
+"""What a workload is. Each is found by its name: adding one touches no list.
 
-A module ``workloads/<study>/x.py`` that defines ``WORKLOAD``, an object with the attributes and methods of
-``Workload``, is the workload ``x``.
+A folder ``include/sql/x`` with a ``workload.yaml`` is the workload ``x`` (``workloads/declared``). What cannot be said
+there is a module: ``workloads/<study>/x.py`` that defines ``WORKLOAD``, an object with the attributes and methods of
+``Workload``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkabl
 
 from clusterbench.base.capabilities import EVERYTHING, why_no_cache_state
 from clusterbench.base.datasets import BY_STORAGE, COMPRESSIONS, Dataset
-from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.errors import ClusterbenchError, SpecError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.words import plural
-from clusterbench.spec.by_name import workload_module, workload_names
+from clusterbench.spec.by_name import workload_names, workload_object, workload_state
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -206,19 +208,44 @@ def why_not(trial: Trial, unavailable: Mapping[str, str]) -> str | None:
     return trial.not_applicable or not_applicable(load_workload(trial.workload), trial.levels, unavailable)
 
 
+@runtime_checkable
+class DeclaredByText(Protocol):
+    """A workload that is files, which are archived with every run of it."""
+
+    def text(self) -> dict[str, str]:
+        """File -> what is in it. Raises SpecError with every problem of the files."""
+
+
+def declared_text(name: str) -> dict[str, str]:
+    """Empty of one that is Python."""
+    workload: object = load_workload(name)
+    return workload.text() if isinstance(workload, DeclaredByText) else {}
+
+
 def load_workload(name: str) -> Workload:
     """The workload of that name. Raises SpecError that lists the workloads there are."""
-    return cast(Workload, workload_module(name).WORKLOAD)
+    return cast(Workload, workload_object(name))
 
 
-@lru_cache(maxsize=1)
+def _usable() -> Iterator[Workload]:
+    """All but folders with a mistake, which ``lint`` tells: they must not take the others with them."""
+    for name in workload_names():
+        with suppress(SpecError):
+            yield load_workload(name)
+
+
 def measurement_kinds() -> Mapping[str, MeasurementKind]:
     """Every measurement of every workload, for a number of which only its name is known.
 
     Where workloads do not agree which direction is better, neither is.
     """
+    return _measurement_kinds(workload_state())
+
+
+@lru_cache(maxsize=1)
+def _measurement_kinds(state: tuple[tuple[str, int], ...]) -> Mapping[str, MeasurementKind]:  # noqa: ARG001  its key
     found: dict[str, MeasurementKind] = {}
-    for workload in map(load_workload, workload_names()):
+    for workload in _usable():
         for name, kind in workload.measurements.items():
             known = found.setdefault(name, kind)
             if known.better != kind.better:
@@ -226,11 +253,14 @@ def measurement_kinds() -> Mapping[str, MeasurementKind]:
     return found
 
 
-@lru_cache(maxsize=1)
 def size_factors() -> Mapping[str, Factor]:
     """Every factor of every workload that is a size of data: rows, warehouses, the scale factor."""
-    workloads = map(load_workload, workload_names())
-    return {name: factor for each in workloads for name, factor in each.factors.items() if factor.is_size}
+    return _size_factors(workload_state())
+
+
+@lru_cache(maxsize=1)
+def _size_factors(state: tuple[tuple[str, int], ...]) -> Mapping[str, Factor]:  # noqa: ARG001  its key
+    return {name: factor for each in _usable() for name, factor in each.factors.items() if factor.is_size}
 
 
 def measurement_title(experiment: Experiment | None, sweep: str, name: str) -> str:

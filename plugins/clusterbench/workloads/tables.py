@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,8 +36,8 @@ class Columns:
         return ",\n".join(f"{name} {kind}" for name, kind in self.columns.items())
 
     def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Composable:
-        """A number for a row, the same on every engine."""
-        words = ", ".join(_word(column, kind) for column, kind in self.columns.items())
+        """A number for a row, the same on every engine; without columns whose text each engine writes its own way."""
+        words = ", ".join(_word(column, kind) for column, kind in self.columns.items() if is_told_alike(kind))
         return raw(statement("tables", name, row_text=raw(f"concat_ws('|', {words})")))
 
     def add_key(self, table: str) -> str:
@@ -122,6 +123,17 @@ def ours(table: str, comment: str | None) -> str:
 def mark(table: str, comment: str) -> str:
     """The statement that has the table's comment say so."""
     return statement("tables", "mark", table=identifier(table), mark=comment)
+
+
+TOLD_ALIKE = re.compile(
+    r"(small|big)?(int(eger)?|serial)\b|(numeric|decimal)\(|char|varchar|text\b|date\b|bool"
+    r"|timestamp\b(?!.*with time)"
+)
+"""Types that all engines write as the same text. Floating point is not among them."""
+
+
+def is_told_alike(kind: str) -> bool:
+    return bool(TOLD_ALIKE.match(kind.lower()))
 
 
 def _word(column: str, kind: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from clusterbench.base import database_work
 from clusterbench.base.records import Trial
-from clusterbench.drivers import pgbench_log
+from clusterbench.drivers import mix_readings, pgbench_log
 from clusterbench.drivers.pgbench import OPEN_LOOP
 from clusterbench.drivers.pgbench_log import Counts, ReducedLog, merged
 from clusterbench.hosts import resource_use
@@ -57,7 +57,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_throughput_is_of_all_five_and_without_what_was_rolled_back() -> None:
-    found = readings.measurements(captured("retries"))
+    found = mix_readings.measurements(captured("retries"), readings.SCRIPTS)
     assert found["throughput_per_s"] == pytest.approx(sum(found[f"{name}_per_s"] for name in mix.TRANSACTIONS))
     log = captured("retries")
     ended = sum(c.ended for (script, second), c in log.seconds.items() if script != 1 and second in log.window)
@@ -68,12 +68,12 @@ def test_throughput_is_of_all_five_and_without_what_was_rolled_back() -> None:
 def test_retries_are_counted_over_all_scripts() -> None:
     log = captured("retries")
     expected = sum(counts.retries for (_, second), counts in log.seconds.items() if second in log.window)
-    assert readings.measurements(log)["retries_per_s"] == expected / log.window_s > 0
+    assert mix_readings.measurements(log, readings.SCRIPTS)["retries_per_s"] == expected / log.window_s > 0
 
 
 @pytest.mark.parametrize("case", ["retries", "rate", "failures"])
 def test_percentiles_rise_and_overall_ones_lie_among_those_of_the_types(case: str) -> None:
-    found = readings.measurements(captured(case))
+    found = mix_readings.measurements(captured(case), readings.SCRIPTS)
     for prefix in ("latency", *mix.TRANSACTIONS):
         rising = [found[f"{prefix}_ms_{which}"] for which in ("p50", "p95", "p99", "max")]
         assert rising == sorted(rising), prefix
@@ -86,13 +86,13 @@ def test_every_measurement_is_declared_and_the_other_way_round(output: Path) -> 
     read = set(WORKLOAD.read(output, trial(clients=8), {}).measurements)
     of_others = {*resource_use.MEASUREMENTS, *OPEN_LOOP, *database_work.MEASUREMENTS}
     assert read | of_others == set(WORKLOAD.measurements)
-    with_rate = readings.measurements(captured("rate"), 200.0)
+    with_rate = mix_readings.measurements(captured("rate"), readings.SCRIPTS, 200.0)
     assert set(OPEN_LOOP) <= set(with_rate)
-    assert not set(OPEN_LOOP) & set(readings.measurements(captured("rate")))
+    assert not set(OPEN_LOOP) & set(mix_readings.measurements(captured("rate"), readings.SCRIPTS))
 
 
 def test_who_fell_behind_a_schedule_has_responses_that_latencies_hide() -> None:
-    found = readings.measurements(captured("rate"), 200.0)
+    found = mix_readings.measurements(captured("rate"), readings.SCRIPTS, 200.0)
     assert found["response_ms_mean"] == pytest.approx(
         merged(captured("rate").latencies.values()).mean_ms + found["schedule_lag_ms_mean"]
     )
@@ -101,17 +101,17 @@ def test_who_fell_behind_a_schedule_has_responses_that_latencies_hide() -> None:
 
 
 def test_steady_throughput_changes_by_nothing_and_a_rising_one_by_its_rise() -> None:
-    assert readings.change_percent([50] * 10) == 0
-    assert readings.change_percent([95, 105] * 50) == pytest.approx(0, abs=0.5)
-    assert readings.change_percent(range(50, 150)) == pytest.approx(100, abs=1)
-    assert readings.change_percent(range(150, 50, -1)) == pytest.approx(-100, abs=1)
-    assert readings.change_percent([7]) == readings.change_percent([0, 0, 0]) == 0
+    assert mix_readings.change_percent([50] * 10) == 0
+    assert mix_readings.change_percent([95, 105] * 50) == pytest.approx(0, abs=0.5)
+    assert mix_readings.change_percent(range(50, 150)) == pytest.approx(100, abs=1)
+    assert mix_readings.change_percent(range(150, 50, -1)) == pytest.approx(-100, abs=1)
+    assert mix_readings.change_percent([7]) == mix_readings.change_percent([0, 0, 0]) == 0
 
 
 @pytest.mark.parametrize(("seconds", "parts", "length"), [(3, 3, 1.0), (400, 400, 1.0), (1801, 400, 4.5025)])
 def test_line_of_throughput_has_equal_parts_and_loses_nothing(seconds: int, parts: int, length: float) -> None:
     per_second = [(second * 37) % 101 for second in range(seconds)]
-    found, part_s = readings.in_parts(per_second, 400)
+    found, part_s = mix_readings.in_parts(per_second, 400)
     assert (len(found), part_s) == (parts, pytest.approx(length))
     assert sum(found) * part_s == pytest.approx(sum(per_second), rel=1e-4)
     if seconds == parts:
@@ -119,22 +119,22 @@ def test_line_of_throughput_has_equal_parts_and_loses_nothing(seconds: int, part
 
 
 def test_details_have_a_line_for_each_script() -> None:
-    found = readings.details(captured("retries"), clients=8)
+    found = mix_readings.details(captured("retries"), readings.SCRIPTS, clients=8)
     assert set(found["per_second"]) == {*mix.WEIGHTS, "part_s"}
     assert all(len(found["per_second"][name]) == 3 for name in mix.WEIGHTS)
     assert sum(found["mix_percent"].values()) == pytest.approx(100, abs=0.01)
 
 
 def test_lag_behind_a_schedule_is_a_detail_and_no_latency() -> None:
-    found = readings.details(captured("rate"), clients=4)
+    found = mix_readings.details(captured("rate"), readings.SCRIPTS, clients=4)
     assert found["schedule_lag_ms_mean"] > 10
-    assert readings.details(captured("retries"), clients=8)["schedule_lag_ms_mean"] == 0
+    assert mix_readings.details(captured("retries"), readings.SCRIPTS, clients=8)["schedule_lag_ms_mean"] == 0
 
 
 def test_large_log_that_was_removed_is_said() -> None:
-    assert "it is archived" in readings.details(made([1]), clients=1)["log"]
+    assert "it is archived" in mix_readings.details(made([1]), readings.SCRIPTS, clients=1)["log"]
     large = ReducedLog(0, 1, pgbench_log.LOG_KEPT_BYTES_MAX + 1, {}, {}, {})
-    said = readings.details(large, clients=1)["log"]
+    said = mix_readings.details(large, readings.SCRIPTS, clients=1)["log"]
     assert said == (
         "64,000,001 bytes of log were read on the client host; it was removed from the client host, because it is large"
     )
@@ -142,8 +142,11 @@ def test_large_log_that_was_removed_is_said() -> None:
 
 def test_half_an_hour_at_the_paper_s_rate_is_a_few_hundred_points() -> None:
     log = made([11_083] * 1800)
-    assert readings.measurements(log)["throughput_per_s"] == pytest.approx(5 * 11_083)
-    assert len(readings.details(log, clients=1000)["per_second"]["payment"]) == readings.PARTS_MAX
+    assert mix_readings.measurements(log, readings.SCRIPTS)["throughput_per_s"] == pytest.approx(5 * 11_083)
+    assert (
+        len(mix_readings.details(log, readings.SCRIPTS, clients=1000)["per_second"]["payment"])
+        == mix_readings.PARTS_MAX
+    )
 
 
 # What makes a trial invalid, or failed.
@@ -201,9 +204,9 @@ def test_nothing_is_missed_where_nothing_was_to_be_checked(output: Path) -> None
 def test_window_without_any_of_a_transaction_is_invalid() -> None:
     log = made([5, 5])
     without = {key: counts for key, counts in log.seconds.items() if key[0] != mix.NUMBER["delivery"]}
-    said = readings.too_few(ReducedLog(1000, 2, 1, without, {}, {}))
+    said = mix_readings.too_few(ReducedLog(1000, 2, 1, without, {}, {}), readings.SCRIPTS)
     assert said == ["no Delivery ended in the window of 2 s; make window_s longer, or find out what holds them up"]
-    assert readings.too_few(log) == []
+    assert mix_readings.too_few(log, readings.SCRIPTS) == []
 
 
 def test_transactions_that_failed_for_good_are_errors_and_never_dropped() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,6 +77,12 @@ def _tls(database: Connection) -> str:
     found = libpq.parameters(database)
     without = [key for key in ("sslrootcert", "sslcert", "sslkey") if key not in found]
     return f"(Its extra: sslmode {found['sslmode']}" + (f", without {', '.join(without)})" if without else ")")
+
+
+def as_options(settings: Mapping[str, str]) -> str:
+    """Settings as words of the server's command line, in which spaces and backslashes need one before them."""
+    escaped = {name: value.replace("\\", "\\\\").replace(" ", "\\ ") for name, value in settings.items()}
+    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
 
 
 @contextmanager

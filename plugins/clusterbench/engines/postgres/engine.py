@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterbench.base.datasets import Storage
 from clusterbench.base.sql import Dialect
-from clusterbench.base.statement_work import Totals
+from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.engines import BulkLoad, Endpoint, Residency, Watch
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
@@ -28,7 +28,7 @@ from clusterbench.engines.postgres import (
     tables,
     work,
 )
-from clusterbench.engines.postgres.server import Server
+from clusterbench.engines.postgres.server import NO_SETTINGS, Server
 from clusterbench.engines.postgres.unavailable import without_hosts
 from clusterbench.engines.postgres.wal_place import wal_place
 from clusterbench.spec.platform import Platform
@@ -149,6 +149,9 @@ class Postgres(Server):
     def statement_texts(self, numbers: Sequence[str]) -> dict[str, str]:
         return statement_totals.texts(self, numbers)
 
+    def heaviest_statements(self, statements_max: int) -> list[Heavy]:
+        return statement_totals.heaviest(self, statements_max)
+
     # Tables and their rows.
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
@@ -193,8 +196,8 @@ class Postgres(Server):
     def reset_session(self) -> None:
         sessions.reset_defaults(self)
 
-    def endpoint(self, *, pooled: bool) -> Endpoint:
-        return sessions.endpoint(self, pooled=pooled)
+    def endpoint(self, *, pooled: bool, settings: Mapping[str, str] = NO_SETTINGS) -> Endpoint:
+        return sessions.endpoint(self, pooled=pooled, settings=settings)
 
     def others(self) -> Sequence[str]:
         return sessions.of_others(self)

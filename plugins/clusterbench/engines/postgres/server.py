@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -29,6 +30,9 @@ SERVER_TIMEOUT_S = 3600
 """A fast stop writes everything that is dirty first, and a start may have to repeat all that was not written."""
 ASK_S = 30
 """What a question about the cluster's state may take: a server that is frozen would not answer for ever."""
+
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class Server(Deployment):
@@ -123,9 +127,11 @@ class Server(Deployment):
                 raise engine_error(error, f"{place}: {error}") from None
         return connection.connect(self.database, place, local_port=local_port, options=options)
 
-    def query(self, query: str, limit_s: float | None = None) -> list[dict[str, Any]]:
-        """The rows; EngineError where they do not come within ``limit_s``."""
-        with self.connect() as session, connection.shut_after(limit_s, session):
+    def query(
+        self, query: str, limit_s: float | None = None, *, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> list[dict[str, Any]]:
+        """The rows, in a session with these settings; EngineError where they do not come within ``limit_s``."""
+        with self.connect(connection.as_options(settings)) as session, connection.shut_after(limit_s, session):
             return session.execute(query.encode()).fetchall()
 
     def ask(self, question: str, limit_s: float = ASK_S) -> list[dict[str, Any]]:
@@ -138,8 +144,8 @@ class Server(Deployment):
         except EngineError:
             return False
 
-    def execute(self, command: str) -> None:
-        with self.connect() as session:
+    def execute(self, command: str, *, settings: Mapping[str, str] = NO_SETTINGS) -> None:
+        with self.connect(connection.as_options(settings)) as session:
             session.execute(command.encode())
 
     # Scripts on hosts.

@@ -21,6 +21,7 @@ from clusterbench.base.postgres_session import OWN, first_line
 from clusterbench.base.sql import statement
 from clusterbench.engines import DRIVER, Endpoint, Watch
 from clusterbench.engines.postgres import pooler
+from clusterbench.engines.postgres.connection import as_options
 from clusterbench.engines.postgres.server import Server
 
 BEFORE = "clusterbench.before"
@@ -75,22 +76,20 @@ def _names(value: str) -> list[str]:
     return [part.strip().removeprefix('"').removesuffix('"') for part in value.split(",")]
 
 
-def endpoint(server: Server, *, pooled: bool) -> Endpoint:
-    """Where drivers connect: the server, or the pooler before it, which has a certificate of its own."""
+def endpoint(server: Server, *, pooled: bool, settings: Mapping[str, str]) -> Endpoint:
+    """Where drivers connect: the server, or the pooler before it, which has a certificate of its own.
+
+    ``settings``: of these sessions alone, whatever the role has; a pooler drops them.
+    """
     driver = server.driver
     parameters, files = libpq.beside_driver(driver)
-    if "session_settings" not in server.platform.may and server.session_settings:
-        parameters["options"] = f"{parameters.get('options', '')} {as_options(server.session_settings)}".strip()
+    of_role = {} if "session_settings" in server.platform.may else server.session_settings
+    if own := {**of_role, **settings}:
+        parameters["options"] = f"{parameters.get('options', '')} {as_options(own)}".strip()
     port = server.platform.pooler_port if pooled else server.port
     if pooled:
         parameters, files = pooler.as_seen_by_drivers(server, parameters, files)
     return Endpoint(server.database.host, port, driver.login, server.dbname, driver.password, parameters, files)
-
-
-def as_options(settings: Mapping[str, str]) -> str:
-    """Settings as words of the server's command line, in which spaces and backslashes need one before them."""
-    escaped = {name: value.replace("\\", "\\\\").replace(" ", "\\ ") for name, value in settings.items()}
-    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
 
 
 def as_seen_by_driver(server: Server) -> dict[str, str]:
@@ -99,7 +98,7 @@ def as_seen_by_driver(server: Server) -> dict[str, str]:
     So what trials need of that host is tried before any: a psql, the way to the server, the certificates, the login.
     """
     client = server.platform.client
-    at = endpoint(server, pooled=False)
+    at = endpoint(server, pooled=False, settings={})
     folder = f"{server.fleet.work_dir(client)}/session.{server.platform.platform.replace('/', '.')}"
     server.fleet.put(client, folder, at.secrets)
     look = scripts.script("drivers/look_at_session", folder=folder, where=at.psql_options)
@@ -119,7 +118,7 @@ def of_others(server: Server) -> Sequence[str]:
 
 
 def watch(server: Server) -> Watch:
-    at = endpoint(server, pooled=False)
+    at = endpoint(server, pooled=False, settings={})
     return Watch(statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets)
 
 

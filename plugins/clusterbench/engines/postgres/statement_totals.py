@@ -7,8 +7,9 @@ from typing import Any
 
 import psycopg
 
+from clusterbench.base.errors import EngineError
 from clusterbench.base.sql import identifier, statement
-from clusterbench.base.statement_work import Totals
+from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.engines.postgres import connection
 from clusterbench.engines.postgres.server import ASK_S, Server
 
@@ -45,6 +46,28 @@ def totals(server: Server) -> dict[str, Totals]:
         except NOT_TO_BE_HAD:
             return {}
     return {row.pop("id"): Totals(**{name: float(value) for name, value in row.items()}) for row in rows}
+
+
+def heaviest(server: Server, statements_max: int) -> list[Heavy]:
+    """Of anybody but clusterbench, the most time first. Raises EngineError where the server counts none."""
+    with server.connect() as session, connection.shut_after(ASK_S, session):
+        found = session.execute(INSTALLED.encode()).fetchall()
+        if not found:
+            raise EngineError(
+                f"{server.where}: database {server.dbname!r} has no extension pg_stat_statements, which counts "
+                "statements; have it made there (shared_preload_libraries, and CREATE EXTENSION), or give a file of "
+                "statements by --log"
+            )
+        is_newer = session.info.server_version >= EXECUTION_TIME_FROM
+        query = statement(
+            "postgres",
+            "heaviest",
+            time=identifier("total_exec_time" if is_newer else "total_time"),
+            schema=identifier(found[0]["nspname"]),
+            statements_max=statements_max,
+        )
+        rows = session.execute(query.encode()).fetchall()
+    return [Heavy(str(row["query"]), int(row["calls"]), float(row["time_ms"])) for row in rows]
 
 
 def texts(server: Server, ids: Sequence[str]) -> dict[str, str]:

@@ -25,6 +25,8 @@ def without_hosts(platform: Platform) -> dict[str, str]:
             "pooler": why_not(platform, "session_settings"),
         }
         unavailable |= {name: why for name, why in not_allowed.items() if why}
+    if why := why_not(platform, "change_existing"):
+        unavailable["change_existing"] = why
     if platform.neighbours:
         names = ", ".join(platform.neighbours)
         unavailable[ALONE] = (

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROWS_OF_PART = 250_000
 PARTS_MAX = 16
 """As many files of one table as can be loaded at once; Greenplum has a file server for each."""
+ESCAPED = r"replace(replace(replace(CAST(COLUMNS(*) AS varchar), '\', '\\'), '|', '\|'), chr(10), '\n')"
+"""All columns as the loaders of PostgreSQL and Greenplum read them back."""
 MEMORY = "2GB"
 """Of DuckDB on the ETL host; the rest goes to its file."""
 
@@ -65,6 +67,8 @@ class Source:
     """Of all load files; DuckDB's own file takes as much while they are made."""
     generators: tuple[str, ...] = ()
     """Of ``programs.GENERATORS``, those that the statements call."""
+    is_escaped: bool = False
+    """Texts may hold what means something to loaders: separators, backslashes and line ends."""
     remedy: str = "choose a smaller scale"
     """What a person can do where the host is too small."""
 
@@ -125,7 +129,7 @@ def _making(path: str, put: str, source: Source) -> Job:
     }
     command = (
         f"job=$PWD; cd {etl_files.from_home(path)}; {etl_files.link(put, 'generator')}\n"
-        'duckdb=generator/duckdb sql=$job; . "$job/make.sh"\n'
+        f'duckdb=generator/duckdb sql=$job columns={quote(ESCAPED if source.is_escaped else "*")}; . "$job/make.sh"\n'
     )
     return Job(files, {}, command)
 

@@ -18,7 +18,7 @@ from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
-from clusterbench.drivers import pgbench, pgbench_log
+from clusterbench.drivers import mix_readings, pgbench, pgbench_log
 from clusterbench.engines import DURABILITY_SETTINGS
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import (
@@ -236,6 +236,7 @@ class OrderEntry:
     def job(self, trial: Trial, engine: Database) -> Job:
         levels = trial.levels
         clients, rate_per_s = int(levels["clients"]), float(levels["rate_per_s"])
+        questions = self._questions(trial)
         load = pgbench.Mix(
             scripts=mix.scripts(),
             weights=mix.WEIGHTS,
@@ -247,7 +248,8 @@ class OrderEntry:
             protocol="prepared",
             seed=mix.random_seed(trial.seed, trial.id, clients, rate_per_s),
             variables=mix.variables(int(levels["warehouses"])),
-            **self._questions(trial),
+            before=questions.get("before", {}),
+            after=questions.get("after", {}),
         )
         return pgbench.mix_job(load, engine.endpoint(pooled=False))
 
@@ -271,11 +273,14 @@ class OrderEntry:
             return Reading({}, errors=1, details=said)
         clients = int(trial.levels["clients"])
         found = _found(output, is_checked=bool(trial.levels["checked_warehouses"]))
-        invalid = [*readings.too_few(log), *readings.not_as_counted(log, found["orders_made"])]
+        invalid = [*mix_readings.too_few(log, readings.SCRIPTS), *readings.not_as_counted(log, found["orders_made"])]
         if found["problem"] != "none":
             invalid.append(f"after the trial: {found['problem']}")
         cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
-        measured = {**readings.measurements(log, float(trial.levels["rate_per_s"])), "clients_used": float(clients)}
+        measured = {
+            **mix_readings.measurements(log, readings.SCRIPTS, float(trial.levels["rate_per_s"])),
+            "clients_used": float(clients),
+        }
         facts = {"trial": f"{trial.platform}: {trial.id}", **readings.facts(log, clients=clients), **found}
         return Reading(
             measured | ({} if cpu is None else {"driver_cpu_share": cpu}),
@@ -284,7 +289,9 @@ class OrderEntry:
             window_start_s=float(log.window.start),
             window_end_s=float(log.window.stop),
             invalid=tuple(invalid),
-            details=said | readings.details(log, clients=clients) | {"facts": {"order_entry_trials": facts}},
+            details=said
+            | mix_readings.details(log, readings.SCRIPTS, clients=clients)
+            | {"facts": {"order_entry_trials": facts}},
         )
 
     def restore(self, trial: Trial, engine: Database) -> None:  # noqa: ARG002  as every workload has it
@@ -310,7 +317,7 @@ def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:
     names = ("before.orders", "after.orders", "after.consistency")
     if missing := [name for name in names if not (output / f"{name}.csv").exists()]:
         return found | {"problem": f"the database was not asked: there is no {', '.join(missing)}"}
-    first, last, conditions = (readings.rows(output / f"{name}.csv") for name in names)
+    first, last, conditions = (mix_readings.rows(output / f"{name}.csv") for name in names)
     return found | {
         "violations_after": consistency.violations(conditions),
         "orders_made": int(last[0]["entered"]) - int(first[0]["entered"]),

@@ -16,7 +16,7 @@ from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
-from clusterbench.drivers import psql_streams
+from clusterbench.drivers import psql_streams, stream_readings
 from clusterbench.drivers.pgbench import driver_cores
 from clusterbench.hosts import node_spread
 from clusterbench.workloads import (
@@ -212,10 +212,10 @@ class Tpcds:
         planned = {stream: order(trial, stream) for stream in _streams(trial)}
         reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
         details: dict[str, Any] = dict(reading.details) | {
-            "queries": _each(planned, timed),
+            "queries": stream_readings.each(planned, timed, "query"),
             "fixed_parameters": {query: why for query, why in parameters.fixed().items() if query in planned[1]},
         }
-        reading = replace(reading, timed_out=_past_their_limit(planned, timed))
+        reading = replace(reading, timed_out=stream_readings.past_their_limit(planned, timed, "query"))
         if not reading.measurements:
             return replace(reading, details=details)
         cores = driver_cores((output / "driver_cpu.txt").read_text())
@@ -234,7 +234,7 @@ class Tpcds:
             reading,
             measurements=reading.measurements
             | ({} if cores is None else {"driver_cores": cores})
-            | _means(planned, timed),
+            | {_time_of(query): mean for query, mean in sorted(stream_readings.means(planned, timed).items())},
             invalid=tuple(wrong),
             phases=(Phase("streams", reading.window_start_s or 0.0, reading.window_end_s or 0.0),),
             details=details | {"answer": answered},
@@ -278,41 +278,6 @@ def _asked(trial: Trial) -> Iterator[tuple[str, int, Mapping[str, int | str]]]:
 
 
 # What they got.
-
-
-def _each(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> list[dict[str, Any]]:
-    """Every query of every stream, in the order in which it was to run; one without a time did not end."""
-    found = {(one.stream, one.number): one for one in timed}
-    rows = []
-    for stream, asked in planned.items():
-        for number, query in enumerate(asked, 1):
-            one = found.get((stream, number))
-            row: dict[str, Any] = {"stream": stream, "query": query, "time_s": None}
-            if one is None:
-                row["error"] = "did not end: the session was lost, or ended with the trial"
-            elif one.error:
-                row |= {"error": one.error, "failed_after_s": round(one.time_s, 3)}
-            else:
-                row["time_s"] = round(one.time_s, 6)
-            rows.append(row)
-    return rows
-
-
-def _means(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> dict[str, float]:
-    """The mean time of each query over the streams in which it ended well."""
-    found: dict[int, list[float]] = {}
-    for one in timed:
-        if not one.error:
-            found.setdefault(planned[one.stream][one.number - 1], []).append(one.time_s)
-    return {_time_of(query): sum(times) / len(times) for query, times in sorted(found.items())}
-
-
-def _past_their_limit(planned: Mapping[int, Sequence[int]], timed: Sequence[psql_streams.Timed]) -> tuple[str, ...]:
-    return tuple(
-        f"query {planned[one.stream][one.number - 1]} of stream {one.stream} was ended at its limit, {one.time_s:.1f} s"
-        for one in timed
-        if "statement timeout" in one.error
-    )[:WRONG_SHOWN]
 
 
 def _answers(

@@ -1,0 +1,1 @@
+SELECT * FROM ($query) AS answer LIMIT $rows_max

@@ -1,0 +1,2 @@
+-- For DuckDB.
+SELECT $columns FROM $files

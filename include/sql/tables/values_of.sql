@@ -1,0 +1,4 @@
+SELECT DISTINCT $column
+FROM (SELECT $column FROM $table WHERE $column IS NOT NULL LIMIT $looked_at) AS some
+ORDER BY 1
+LIMIT $values_max

@@ -1,0 +1,2 @@
+-- All tables, by DuckDB's generator.
+CALL dbgen(sf = $scale_factor);

@@ -1,0 +1,1 @@
+SELECT jsonraw FROM documents WHERE jkeynum = $key

@@ -1,0 +1,1 @@
+DELETE FROM documents WHERE jkeynum > $rows

@@ -1,0 +1,50 @@
+"""What became of each statement of each stream. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from clusterbench.drivers.psql_streams import Timed
+
+SHOWN = 5
+Named = TypeVar("Named", bound=Hashable)
+
+
+def each(planned: Mapping[int, Sequence[Named]], timed: Sequence[Timed], called: str) -> list[dict[str, Any]]:
+    """In the order in which they were to run; one without a time did not end. ``called``: the key of their names."""
+    found = {(one.stream, one.number): one for one in timed}
+    rows = []
+    for stream, names in planned.items():
+        for number, name in enumerate(names, 1):
+            one = found.get((stream, number))
+            row: dict[str, Any] = {"stream": stream, called: name, "time_s": None}
+            if one is None:
+                row["error"] = "did not end: the session was lost, or ended with the trial"
+            elif one.error:
+                row |= {"error": one.error, "failed_after_s": round(one.time_s, 3)}
+            else:
+                row["time_s"] = round(one.time_s, 6)
+            rows.append(row)
+    return rows
+
+
+def means(planned: Mapping[int, Sequence[Named]], timed: Sequence[Timed]) -> dict[Named, float]:
+    """The mean time of each statement, in seconds, over the streams in which it ended well."""
+    found: dict[Named, list[float]] = {}
+    for one in timed:
+        if not one.error:
+            found.setdefault(planned[one.stream][one.number - 1], []).append(one.time_s)
+    return {name: sum(times) / len(times) for name, times in found.items()}
+
+
+def past_their_limit(planned: Mapping[int, Sequence[Named]], timed: Sequence[Timed], called: str) -> tuple[str, ...]:
+    """Those that the server ended, in words: "query 7 of stream 2 was ended at its limit, 3600.1 s"."""
+
+    def said() -> Iterator[str]:
+        for one in timed:
+            if "statement timeout" in one.error:
+                name = planned[one.stream][one.number - 1]
+                yield f"{called} {name} of stream {one.stream} was ended at its limit, {one.time_s:.1f} s"
+
+    return tuple(said())[:SHOWN]

@@ -1,0 +1,1 @@
+"""Workloads that are folders: ``include/sql/<name>/workload.yaml`` and SQL beside it. See docs/workload.md."""

@@ -1,0 +1,87 @@
+"""Whether the statements of a declared workload answered what they must, by whom the folder names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.base.datasets import Dataset
+from clusterbench.workloads.declared import clients, data, streams
+from clusterbench.workloads.declared.folder import Folder
+from clusterbench.workloads.declared.parameters import Listed
+from clusterbench.workloads.from_duckdb import reference
+from clusterbench.workloads.from_duckdb.answers import difference, rows
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+
+SHOWN = 5
+SOURCE = "DuckDB over the same rows"
+DUCKDB = "duckdb"
+
+
+def texts(folder: Folder, trial: Trial, dialect: str, listed: Listed) -> dict[str, str]:
+    """Key -> statement, of those whose answers are looked at."""
+    if folder.said.answers == "none":
+        return {}
+    of = clients.checked if folder.by_clients else streams.asked_texts
+    return of(folder, trial, dialect, listed)
+
+
+def of_duckdb(folder: Folder, dataset: Dataset, trials: Sequence[Trial], listed: Listed) -> dict[str, Any] | None:
+    """What they must answer; None where the rows cannot be made anew, or would take too long."""
+    if folder.said.answers != DUCKDB or not data.can_be_made_anew(folder, dataset):
+        return None
+    asked: dict[str, str] = {}
+    for trial in trials:
+        asked |= _named(trial, texts(folder, trial, DUCKDB, listed), folder)
+    if not asked:
+        return None
+    with data.anew(folder, dataset) as database:
+        return {"source": SOURCE, "answers": {key: reference.answer(database, text) for key, text in asked.items()}}
+
+
+def _named(trial: Trial, texts: Mapping[str, str], folder: Folder) -> dict[str, str]:
+    """Factors that stand in the statements make other answers: they are part of the key."""
+    return {f"{_levels(folder, trial)}{key}": text for key, text in texts.items()}
+
+
+def _levels(folder: Folder, trial: Trial) -> str:
+    placed = [name for name, factor in folder.said.factors.items() if not factor.setting and not factor.is_size]
+    return "".join(f"{name}={trial.levels[name]} " for name in placed)
+
+
+def judge(
+    folder: Folder, trial: Trial, answered: Mapping[str, Sequence[str]], expected: Mapping[str, Any]
+) -> tuple[list[str], dict[str, str]]:
+    """What is wrong; and by key a digest of each answer, where nothing is, for later runs to compare with.
+
+    ``answered``: by key what was given to it, by one stream or by several, as COPY writes it.
+    """
+    if folder.said.answers == "none":
+        return [], {}
+    wrong: list[str] = []
+    digests: dict[str, str] = {}
+    known: Mapping[str, Any] = expected.get("answers") or {}
+    for key, given in answered.items():
+        name = f"{_levels(folder, trial)}{key}"
+        digests[name] = digest(given[0])
+        if any(digest(one) != digests[name] for one in given):
+            wrong.append(f"{key}: streams gave different answers to it")
+        elif name in known:
+            if problem := difference(rows(given[0]), known[name]):
+                wrong.append(f"{key}: {problem} ({expected['source']})")
+        elif name in expected and expected[name] != digests[name]:
+            wrong.append(f"{key}: its answer is not that of {expected.get('source', 'earlier runs')}")
+    return _shortened(wrong), {} if wrong else digests
+
+
+def digest(copied: str) -> str:
+    """Of its rows as a multiset."""
+    lines = "\n".join(sorted(copied.splitlines()))
+    return f"{len(copied.splitlines())} rows, {hashlib.sha256(lines.encode()).hexdigest()[:16]}"
+
+
+def _shortened(found: list[str]) -> list[str]:
+    return found[:SHOWN] + ([f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else [])

@@ -1,0 +1,246 @@
+"""What executions of a statement draw: by Python for streams, before they run; by pgbench for clients, while they run.
+
+What a stream draws depends on the seed, the statement and the stream alone: it is the same at every concurrency and in
+every repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from hashlib import sha256
+from random import Random
+from string import Formatter
+
+from psycopg import sql
+
+from clusterbench.base.factors import Level
+from clusterbench.base.sql import raw
+from clusterbench.workloads.declared.model import Parameter, Value, is_day, quantity
+from clusterbench.workloads.declared.zipf import Zipf
+
+Drawn = int | str | Decimal | date
+Listed = Mapping[int, Sequence[Value]]
+"""By the parameter (``id``) what its file or its query says."""
+RESOLUTION = 2**40
+"""Of pgbench's uniform numbers between 0 and 1."""
+CHOICES_OF_CLIENTS_MAX = 1000
+"""They stand in the statement's text, of which the server reads every letter."""
+
+
+class DomainError(ValueError):
+    """There is nothing to draw from."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a parameter may be: one of ``size`` values, or what ``choices`` lists."""
+
+    size: int
+    low: Drawn = 0
+    step: int | Decimal | str = 1
+    choices: Sequence[Value] = ()
+
+    def value(self, index: int) -> Drawn:
+        if self.choices:
+            chosen = self.choices[index]
+            return Decimal(str(chosen)) if isinstance(chosen, float) else chosen
+        if isinstance(self.low, date):
+            return _later(self.low, index, str(self.step))
+        assert isinstance(self.low, int | Decimal)
+        assert isinstance(self.step, int | Decimal)
+        return self.low + self.step * index
+
+    def sql(self, index: str) -> str:
+        """Of pgbench's variable ``index``."""
+        if self.choices:
+            listed = ", ".join(literal(self.value(n)) for n in range(self.size))
+            kind = "text" if any(isinstance(value, str) for value in self.choices) else "numeric"
+            return f"(CAST(ARRAY[{listed}] AS {kind}[]))[1 + {index}]"
+        if isinstance(self.low, date):
+            if self.step == "day":
+                return f"({literal(self.low)} + CAST({index} AS integer))"
+            return f"CAST({literal(self.low)} + {index} * interval '1 {self.step}' AS date)"
+        return f"({self.low} + {index} * {self.step})"
+
+
+def domain(parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
+    """Raises DomainError where there is nothing in it."""
+    if parameter.range is None:
+        choices = parameter.choice or listed.get(id(parameter), ())
+        if not choices:
+            raise DomainError("there is nothing to choose from")
+        return Domain(len(choices), choices=choices)
+    low, high = parameter.range
+    if is_day(low):
+        first, last = date.fromisoformat(str(low)), date.fromisoformat(str(high))
+        step = str(parameter.step or "day")
+        return Domain(_steps(first, last, step), first, step)
+    ends = [_number(end, levels) for end in (low, high)]
+    by = Decimal(str(parameter.step or 1))
+    size = int((ends[1] - ends[0]) / by) + 1
+    if size < 1:
+        raise DomainError(f"from {ends[0]} to {ends[1]} there is no number")
+    if any(number != int(number) for number in (*ends, by)):
+        return Domain(size, ends[0], by)
+    return Domain(size, int(ends[0]), int(by))
+
+
+def draw(
+    parameters: Mapping[str, Parameter], random: Random, levels: Mapping[str, Level], listed: Listed
+) -> dict[str, Drawn]:
+    """By name; those of which there are several are ``name_1``, ``name_2`` and so on."""
+    found: dict[str, Drawn] = {}
+    for name, parameter in parameters.items():
+        if parameter.text is not None:
+            found[name] = parameter.text.format_map({key: _word(value) for key, value in found.items()})
+        elif parameter.lookup is not None:
+            ((of, table),) = parameter.lookup.items()
+            found[name] = _plain(table[_word(found[of])])
+        else:
+            found |= _drawn(name, parameter, random, domain(parameter, levels, listed))
+    return found
+
+
+def _drawn(name: str, parameter: Parameter, random: Random, of: Domain) -> dict[str, Drawn]:
+    if parameter.zipf is not None:
+        rank = Zipf(of.size, parameter.zipf).rank(random.random())
+        at = int(sha256(str(rank).encode()).hexdigest()[:12], 16) % of.size if parameter.is_scattered else rank
+        return {name: of.value(at)}
+    if parameter.count == 1:
+        return {name: of.value(random.randrange(of.size))}
+    if parameter.count > of.size:
+        raise DomainError(f"{parameter.count} that differ cannot be drawn from {of.size}")
+    chosen = random.sample(range(of.size), parameter.count)
+    return {f"{name}_{n}": of.value(at) for n, at in enumerate(chosen, 1)}
+
+
+def names_of(name: str, parameter: Parameter) -> list[str]:
+    return [name] if parameter.count == 1 else [f"{name}_{n}" for n in range(1, parameter.count + 1)]
+
+
+def composed(value: Drawn) -> sql.Composable:
+    """As it stands in a statement."""
+    return raw(literal(value))
+
+
+def literal(value: Drawn) -> str:
+    if isinstance(value, date):
+        return f"CAST('{value.isoformat()}' AS date)"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return sql.Literal(value).as_string(None)
+
+
+# By pgbench.
+
+
+@dataclass
+class Script:
+    """The lines that draw, what stands in the statement for each parameter, and what every client begins with."""
+
+    lines: list[str] = field(default_factory=list)
+    sql: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, int] = field(default_factory=dict)
+
+
+def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], listed: Listed, seed: int) -> Script:
+    """Variables of pgbench are called as the parameter, and two underscores with a letter: ``key__i`` is an index."""
+    made = Script()
+    for name, parameter in parameters.items():
+        if parameter.text is not None:
+            made.sql[name] = _text_sql(parameter.text, made.sql)
+        elif parameter.next_after is not None:
+            made.variables[f"{name}__n"] = 0
+            made.lines += [
+                f"\\set {name}__n :{name}__n + 1",
+                f"\\set {name} {quantity(parameter.next_after, levels)} + 1 + :client_id + :clients * (:{name}__n - 1)",
+            ]
+            made.sql[name] = f":{name}"
+        elif parameter.newest_of is not None:
+            _newest(made, name, parameter, parameters, levels)
+        else:
+            _index(made, name, parameter, domain(parameter, levels, listed), seed)
+    return made
+
+
+def _newest(
+    made: Script, name: str, parameter: Parameter, parameters: Mapping[str, Parameter], levels: Mapping[str, Level]
+) -> None:
+    of = str(parameter.newest_of)
+    last = quantity(parameters[of].next_after or 1, levels)
+    made.variables[f"{of}__n"] = 0
+    made.lines += [
+        *_rank(name, Zipf(last, parameter.zipf or 0.99)),
+        f"\\set {name} greatest(1, {last} + :clients * :{of}__n - :{name}__i)",
+    ]
+    made.sql[name] = f":{name}"
+
+
+def _rank(name: str, zipf: Zipf) -> list[str]:
+    return [
+        f"\\set {name}__u random(0, {RESOLUTION - 1}) / {RESOLUTION}.0",
+        f"\\set {name}__i {zipf.pgbench(f':{name}__u')}",
+    ]
+
+
+def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int) -> None:
+    if len(of.choices) > CHOICES_OF_CLIENTS_MAX:
+        raise DomainError(
+            f"{len(of.choices)} values cannot be drawn by clients, as all stand in the statement; "
+            f"{CHOICES_OF_CLIENTS_MAX} are allowed: take fewer, or join with a table of them"
+        )
+    if parameter.zipf is not None:
+        made.lines += _rank(name, Zipf(of.size, parameter.zipf))
+        if parameter.is_scattered:
+            made.lines.append(f"\\set {name}__i permute(:{name}__i, {of.size}, {seed})")
+    else:
+        made.lines.append(f"\\set {name}__i random(0, {of.size - 1})")
+    for n, each in enumerate(names_of(name, parameter)):
+        index = f"{name}__i" if parameter.count == 1 else f"{each}__i"
+        if parameter.count > 1:
+            made.lines.append(f"\\set {index} permute((:{name}__i + {n}) % {of.size}, {of.size}, {seed})")
+        if isinstance(of.low, int) and isinstance(of.step, int) and not of.choices:
+            made.lines.append(f"\\set {each} {of.low} + {of.step} * :{index}")
+            made.sql[each] = f":{each}"
+        else:
+            made.sql[each] = of.sql(f":{index}")
+
+
+def _text_sql(text: str, known: Mapping[str, str]) -> str:
+    parts = []
+    for words, name, _, _ in Formatter().parse(text):
+        parts += [literal(words)] if words else []
+        parts += [f"CAST({known[name]} AS text)"] if name else []
+    return f"({' || '.join(parts)})"
+
+
+def _number(end: Value, levels: Mapping[str, Level]) -> Decimal:
+    return Decimal(quantity(end, levels)) if isinstance(end, str) else Decimal(str(end))
+
+
+def _plain(value: Value) -> Drawn:
+    return Decimal(str(value)) if isinstance(value, float) else value
+
+
+def _word(value: Drawn) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _steps(first: date, last: date, step: str) -> int:
+    if step == "day":
+        return (last - first).days + 1
+    months = (last.year - first.year) * 12 + last.month - first.month
+    return (months if step == "month" else months // 12) + 1
+
+
+def _later(day: date, count: int, step: str) -> date:
+    """As the server adds months: the day stays, or is the month's last."""
+    if step == "day":
+        return day + timedelta(days=count)
+    months = day.month - 1 + count * (12 if step == "year" else 1)
+    first = date(day.year + months // 12, months % 12 + 1, 1)
+    last = (date(first.year + first.month // 12, first.month % 12 + 1, 1) - timedelta(days=1)).day
+    return first.replace(day=min(day.day, last))

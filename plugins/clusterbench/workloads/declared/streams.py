@@ -1,0 +1,147 @@
+"""A declared workload of streams: psql sessions at once, each its statements one after the other, in an order of its
+own and with parameters of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.drivers import psql_streams, stream_readings
+from clusterbench.workloads import CACHE
+from clusterbench.workloads.declared import asked, parameters, sql_text
+from clusterbench.workloads.declared.clients import placeholders
+from clusterbench.workloads.declared.folder import Folder
+from clusterbench.workloads.declared.parameters import Listed
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.base.sql import Dialect
+    from clusterbench.engines import Endpoint
+
+FACTORS: Mapping[str, Factor] = {
+    "streams": psql_streams.STREAMS,
+    "statements": Factor(
+        "all", "all statements, or the one of that name", is_free=True, wording="statements {}", is_later=True
+    ),
+    "statement_timeout_s": Factor(
+        3600, "longest time of one statement", minimum=1, maximum=86_400, wording="{} s a statement"
+    ),
+    "cache": CACHE,
+}
+
+
+def factors(folder: Folder) -> dict[str, Factor]:
+    names = ("all", *folder.said.statements)
+    return {**FACTORS, "statements": replace(FACTORS["statements"], is_free=False, choices=names)}
+
+
+def measurements(folder: Folder) -> dict[str, MeasurementKind]:
+    return {
+        **psql_streams.MEASUREMENTS,
+        **{
+            f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title)
+            for name, title in titles(folder).items()
+        },
+    }
+
+
+def titles(folder: Folder) -> dict[str, str]:
+    return {name: said.title or name.replace("_", " ") for name, said in folder.said.statements.items()}
+
+
+def estimate_s(folder: Folder, levels: Mapping[str, Level]) -> float:
+    return 10 + int(levels["streams"]) * folder.said.seconds_per_stream
+
+
+def chosen(folder: Folder, levels: Mapping[str, Level]) -> list[str]:
+    only = str(levels.get("statements", "all"))
+    return list(folder.said.statements) if only == "all" else [only]
+
+
+def order(folder: Folder, trial: Trial, stream: int) -> list[str]:
+    """As the folder says it; without orders, a permutation of its own, the same in every repetition."""
+    names, said = chosen(folder, trial.levels), folder.said.orders
+    if not said:
+        permuted = sorted(names)
+        Random(f"{trial.seed} order {stream}").shuffle(permuted)  # noqa: S311  to be repeated, not a secret
+        return permuted
+    alone = int(trial.levels["streams"]) == 1
+    of_several = said[1:] or said
+    found = said[0] if alone else of_several[(stream - 1) % len(of_several)]
+    return [name for name in found if name in names]
+
+
+def key(name: str, stream: int, folder: Folder) -> str:
+    """What a statement with its parameters is called among the answers; without any, it answers alike to all."""
+    return f"{name}.{stream if folder.parameters_of(name) else 0}"
+
+
+def text(  # noqa: PLR0917  all of it tells what a statement is
+    folder: Folder, trial: Trial, name: str, stream: int, dialect: Dialect | str, listed: Listed
+) -> str:
+    random = Random(f"{trial.seed} {name} stream {stream}")  # noqa: S311  as above
+    drawn = parameters.draw(folder.parameters_of(name), random, trial.levels, listed)
+    values = {each: parameters.composed(value) for each, value in drawn.items()}
+    (only,) = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
+    return " ".join(only.split("\n"))
+
+
+def asked_texts(folder: Folder, trial: Trial, dialect: Dialect | str, listed: Listed) -> dict[str, str]:
+    """Key -> statement, of all streams."""
+    return {
+        key(name, stream, folder): text(folder, trial, name, stream, dialect, listed)
+        for stream in streams(trial)
+        for name in order(folder, trial, stream)
+    }
+
+
+def streams(trial: Trial) -> range:
+    return range(1, int(trial.levels["streams"]) + 1)
+
+
+def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint) -> Job:
+    """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
+    named = titles(folder)
+
+    def written(name: str, stream: int) -> str:
+        statement = text(folder, trial, name, stream, dialect, listed)
+        if not sql_text.is_reading(statement):
+            return f"/* {named[name]} */ {statement}"
+        return f"COPY (/* {named[name]} */ {statement}) TO STDOUT"
+
+    load = psql_streams.Streams(
+        [[written(name, stream) for name in order(folder, trial, stream)] for stream in streams(trial)],
+        goes_on=True,
+        keeps_answers=True,
+        questions=asked.of_trial(folder, trial),
+    )
+    return psql_streams.job(load, endpoint)
+
+
+def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str, list[str]]]:
+    """Measurements; and by key the answers that were given to it, each as COPY writes it, of one stream or several."""
+    planned = {stream: order(folder, trial, stream) for stream in streams(trial)}
+    reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
+    means = {f"{name}_s": mean for name, mean in stream_readings.means(planned, timed).items()}
+    kept = psql_streams.kept_answers(output)
+    answered: dict[str, list[str]] = {}
+    for one in timed:
+        if not one.error and (lines := kept.get((one.stream, one.number))) is not None:
+            name = planned[one.stream][one.number - 1]
+            answered.setdefault(key(name, one.stream, folder), []).append("".join(f"{line}\n" for line in lines))
+    found = Reading(
+        reading.measurements | (means if reading.measurements else {}),
+        errors=reading.errors,
+        samples=reading.samples,
+        window_start_s=reading.window_start_s,
+        window_end_s=reading.window_end_s,
+        timed_out=stream_readings.past_their_limit(planned, timed, "statement"),
+        details=dict(reading.details) | {"statements": stream_readings.each(planned, timed, "statement")},
+    )
+    return found, answered

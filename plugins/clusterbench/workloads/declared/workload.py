@@ -1,0 +1,276 @@
+"""A folder as a workload: what ``workloads.Workload`` asks for, by what the folder declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from clusterbench.base import database_work
+from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import EngineError, SpecError
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.sql import raw
+from clusterbench.drivers import pgbench, psql_streams
+from clusterbench.hosts import resource_use
+from clusterbench.spec.by_name import workload_folders
+from clusterbench.workloads import (
+    COMPRESSION,
+    OPTIMIZER,
+    STORAGE,
+    cache_not_applicable,
+    fallen_back,
+    optimizer_not_applicable,
+    optimizer_setting,
+    settings_chosen,
+    settings_not_applicable,
+    storage_not_applicable,
+)
+from clusterbench.workloads.declared import answers, asked, clients, data, streams
+from clusterbench.workloads.declared.folder import Folder, read
+from clusterbench.workloads.declared.parameters import DomainError, Listed
+from clusterbench.workloads.declared.problems import check, check_names
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Database, Endpoint, Engine
+
+READ_ONLY = {"default_transaction_read_only": "on"}
+CHANGE_EXISTING = "change_existing"
+"""What is unavailable where a platform's file gives no leave for it."""
+
+
+class DeclaredWorkload:
+    """One folder below ``include/sql``."""
+
+    runs_on: Literal["client", "etl"] = "client"
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.by_clients = folder.by_clients
+        self.title = folder.said.title
+        self.outputs = pgbench.MIX_OUTPUTS if self.by_clients else psql_streams.OUTPUTS
+        self.factors: Mapping[str, Factor] = _factors(folder)
+        self.measurements: Mapping[str, MeasurementKind] = _measurements(folder)
+        self._listed: dict[tuple[str, str], Listed] = {}
+        """By trial what its parameters' queries answered before the state of the caches was made."""
+
+    def text(self) -> dict[str, str]:
+        check(self.folder)
+        return {file.name: self.folder.text(file.name) for file in sorted(self.folder.path.iterdir()) if file.is_file()}
+
+    def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset:
+        return data.dataset_of(self.folder, levels, seed)
+
+    def is_generated(self, dataset: Dataset, engine: Database) -> bool:
+        return data.is_generated(self.folder, dataset, engine)
+
+    def generate(self, dataset: Dataset, engine: Database) -> None:
+        check(self.folder)
+        data.generate(self.folder, dataset, engine)
+
+    def inspect(self, dataset: Dataset, engine: Database) -> dict[str, object]:
+        check(self.folder)
+        return data.inspect(self.folder, dataset, engine)
+
+    def checksum(self, dataset: Dataset) -> str | None:
+        return data.checksum(self.folder, dataset)
+
+    def answers(
+        self,
+        dataset: Dataset,
+        trials: Sequence[Trial],
+        engine: Engine | None = None,  # noqa: ARG002  as every workload has it
+    ) -> dict[str, Any] | None:
+        """By DuckDB, where the folder says so and rows can be made anew."""
+        return answers.of_duckdb(self.folder, dataset, trials, self._of_files())
+
+    def relations(self, trial: Trial) -> list[str]:
+        return data.relations(self.folder, self.dataset(trial.levels, trial.seed))
+
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        if self.folder.existing and not self.folder.is_reading and CHANGE_EXISTING in unavailable:
+            return unavailable[CHANGE_EXISTING]
+        return (
+            optimizer_not_applicable(levels, unavailable)
+            or settings_not_applicable(self.factors, levels, unavailable)
+            or (storage_not_applicable(levels, unavailable) if "storage" in self.factors else None)
+            or (cache_not_applicable(levels, unavailable) if levels["cache"] != "ramped_up" else None)
+        )
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        return clients.estimate_s(levels) if self.by_clients else streams.estimate_s(self.folder, levels)
+
+    def prepare(self, trial: Trial, engine: Database) -> dict[str, object]:
+        """Tables put right, settings, and what parameters are drawn from; what must not be said of them is an error."""
+        folder, dataset = self.folder, self.dataset(trial.levels, trial.seed)
+        engine.reset_session()  # of a trial whose worker was lost
+        own = data.session(folder, dataset)
+        if folder.said.changes:
+            data.note_change(folder, dataset, engine)
+        for file in folder.said.before_trial:
+            values = {name: raw(str(trial.levels[name])) for name in folder.said.factors}
+            for text in folder.statements(file.removesuffix(".sql"), engine.dialect, values):
+                engine.execute(text, settings=own)
+        if folder.said.changes:
+            engine.settle(*(f"{dataset.table}.{name}" for name in folder.said.changes))
+        found = asked.before(folder, trial, engine, own)
+        if found["problems"]:
+            raise EngineError(
+                f"{dataset.table}: not as it must be before the trial: {'; '.join(found['problems'])}. See what the "
+                "trial before this one did, and what 'before_trial' puts right"
+            )
+        settings = self._settings(trial, engine) | own
+        engine.set_session(settings)
+        self._listed[trial.platform, trial.id] = self._of_files() | self._of_queries(trial, engine, own)
+        plans = self.plans(trial, engine) if trial.levels["optimizer"] == "orca" else {}
+        return {"session_settings": settings, "asked": found, "planned_by_planner": fallen_back(trial.levels, plans)}
+
+    def _settings(self, trial: Trial, engine: Database) -> dict[str, str]:
+        """Of drivers' sessions."""
+        settings = dict(trial.settings) | optimizer_setting(trial.levels, engine.unavailable)
+        settings |= settings_chosen(self.factors, trial.levels)
+        if not self.by_clients:
+            settings["statement_timeout"] = f"{trial.levels['statement_timeout_s']}s"
+        return settings
+
+    def plans(self, trial: Trial, engine: Database) -> dict[str, str]:
+        """Of each statement once, as the first stream asks it."""
+        listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
+        if not self.by_clients:
+            named = streams.titles(self.folder)
+            texts = {
+                named[name]: streams.text(self.folder, trial, name, 1, engine.dialect, listed)
+                for name in streams.order(self.folder, trial, 1)
+            }
+            return engine.explain(texts)
+        named = clients.titles(self.folder)
+        of_clients = {
+            named[name]: clients.first_reading(self.folder, name, trial, engine.dialect, listed, 1)
+            for name in clients.weights(self.folder, trial.levels)
+        }
+        return engine.explain({name: text for name, text in of_clients.items() if text})
+
+    def job(self, trial: Trial, engine: Database) -> Job:
+        listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
+        job = clients.job if self.by_clients else streams.job
+        try:
+            return job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
+        except DomainError as error:
+            raise EngineError(f"workload {self.folder.name!r}: {error}") from None
+
+    def _endpoint(self, engine: Database) -> Endpoint:
+        """Where tables are there already, and nobody gave leave to change them, the server lets nothing be changed.
+
+        Sessions are opened so: a setting of the role would be left behind by a worker that dies.
+        """
+        read_only = self.folder.existing and CHANGE_EXISTING in engine.unavailable
+        return engine.endpoint(pooled=False, settings=READ_ONLY if read_only else {})
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
+        answered: Mapping[str, Sequence[str]]
+        if self.by_clients:
+            reading, once = clients.read(self.folder, output, trial)
+            answered = {key: [given] for key, given in once.items()}
+        else:
+            reading, answered = streams.read(self.folder, output, trial)
+        if not reading.measurements:
+            return reading
+        before = json_of(output / "before.json").get("workload") or {}
+        numbers, problems = asked.read(self.folder, output, before.get("asked") or {})
+        wrong, digests = answers.judge(self.folder, trial, answered, expected)
+        details = dict(reading.details) | {"answer": digests}
+        if fell := before.get("planned_by_planner"):
+            details["warnings"] = [f"ORCA did not plan {', '.join(fell)}; the planner did"]
+        return replace(
+            reading,
+            measurements=reading.measurements | numbers,
+            invalid=(*reading.invalid, *problems, *wrong),
+            details=details,
+        )
+
+    def restore(self, trial: Trial, engine: Database) -> None:
+        self._listed.pop((trial.platform, trial.id), None)
+        engine.reset_session()
+
+    # What parameters are drawn from.
+
+    def _of_files(self) -> dict[int, list[Any]]:
+        return {id(one): self.folder.lines(one.file) for one in self.folder.every_parameter if one.file}
+
+    def _of_queries(self, trial: Trial, engine: Database, settings: Mapping[str, str]) -> dict[int, list[Any]]:
+        """What the database answers now, each value once and in order, so that the seed decides what is drawn."""
+        values = {name: raw(str(trial.levels[name])) for name in self.folder.said.factors}
+        found: dict[int, list[Any]] = {}
+        for one in (one for one in self.folder.every_parameter if one.query):
+            rows = engine.query(self.folder.only_statement(str(one.query), values), settings=settings)
+            values_found = {_plain(next(iter(row.values()))) for row in rows}
+            found[id(one)] = sorted(values_found, key=lambda each: (str(type(each)), each))
+            if not found[id(one)]:
+                raise EngineError(
+                    f"workload {self.folder.name!r}: {one.query} answers nothing, so that there is nothing to draw from"
+                )
+        return found
+
+    def _all_listed(self, trial: Trial, engine: Database) -> Listed:
+        own = data.session(self.folder, self.dataset(trial.levels, trial.seed))
+        return self._of_files() | self._of_queries(trial, engine, own)
+
+
+def _plain(value: Any) -> int | float | str:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _factors(folder: Folder) -> dict[str, Factor]:
+    own = {
+        name: Factor(
+            factor.default,
+            factor.title,
+            choices=tuple(factor.choices or ()),
+            minimum=factor.since or 0,
+            maximum=factor.until or 0,
+            is_fractional=factor.is_fractional,
+            wording=factor.says,
+            is_dataset=name in folder.size_factors,
+            is_size=factor.is_size,
+            setting=factor.setting or "",
+        )
+        for name, factor in folder.said.factors.items()
+    }
+    of_driver = clients.factors(folder) if folder.by_clients else streams.factors(folder)
+    made = {"storage": STORAGE, "compression": COMPRESSION} if folder.made else {}
+    return {**own, **of_driver, "optimizer": OPTIMIZER, **made}
+
+
+def _measurements(folder: Folder) -> dict[str, MeasurementKind]:
+    of_driver = clients.measurements(folder) if folder.by_clients else streams.measurements(folder)
+    own = {name: MeasurementKind(one.unit, one.title, one.better) for name, one in folder.said.asked.items()}
+    beside = resource_use.MEASUREMENTS if folder.by_clients else {}
+    return {**of_driver, **own, **beside, **database_work.MEASUREMENTS}
+
+
+def of(path: Path) -> DeclaredWorkload:
+    """The workload of a ``workload.yaml``: one object, as long as its text stays. Raises SpecError with every problem
+    of the file."""
+    return _of(read(path))
+
+
+@lru_cache(maxsize=100)
+def _of(folder: Folder) -> DeclaredWorkload:
+    check_names(folder)
+    return DeclaredWorkload(folder)
+
+
+def problems() -> list[str]:
+    """Of every folder and of the files in it; empty when all is well."""
+    found: list[str] = []
+    for path in workload_folders().values():
+        try:
+            check(read(path))
+        except SpecError as error:
+            found += error.problems
+    return found

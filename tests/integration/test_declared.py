@@ -1,0 +1,219 @@
+"""Workloads that are folders, against the lab's real server: TPC-H, YCSB, and tables that are there already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from clusterbench.base.connections import Connections
+from clusterbench.base.records import TrialRecord
+from clusterbench.cli.main import main
+from clusterbench.run import steps
+from tests.declared import add_workload, project_with
+from tests.integration.helpers import measured_whole, new_run
+
+pytestmark = pytest.mark.lab
+PLATFORM = "lab_db1"
+
+
+def whole(connections: Connections, experiment: str, **choices: Any) -> tuple[Any, list[TrialRecord]]:
+    run = new_run(connections, experiment)
+    steps.open_run(run, {"scale": "smoke", "platforms": [PLATFORM], **choices}, {"by": "test"})
+    records = measured_whole(run, PLATFORM)
+    steps.summarise(run)
+    steps.validate_results(run)
+    return run, records
+
+
+def test_tpch_is_valid_and_answers_as_duckdb(connections: Connections) -> None:
+    run, records = whole(connections, "tpch")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 2, records
+    verdicts = run.archive.need_json("verdicts.json")
+    assert verdicts["valid"], verdicts
+    said = [v for v in verdicts["verdicts"] if v["says"] == "The answers were compared with somebody else's"]
+    assert "DuckDB over the same rows" in said[0]["found"], said
+
+
+def test_ycsb_is_valid_in_all_six_mixes(connections: Connections) -> None:
+    run, records = whole(connections, "ycsb")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 6, records
+    assert run.archive.need_json("verdicts.json")["valid"]
+
+
+# Tables that are there.
+
+
+@contextmanager
+def session(connections: Connections) -> Iterator[psycopg.Connection[Any]]:
+    at = connections("lab_db1_postgres")
+    with psycopg.connect(
+        host=at.host, port=at.port, user=at.login, password=at.password, dbname=at.schema, autocommit=True
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sales(connections: Connections) -> Iterator[None]:
+    """Somebody's tables, and what they ask of them."""
+    with session(connections) as db:
+        db.execute("DROP SCHEMA IF EXISTS sales CASCADE")
+        db.execute("CREATE SCHEMA sales")
+        db.execute("CREATE TABLE sales.customers (id int PRIMARY KEY, region text NOT NULL, name text)")
+        db.execute("CREATE TABLE sales.orders (id int PRIMARY KEY, customer_id int, total numeric(9, 2), at date)")
+        db.execute("INSERT INTO sales.customers SELECT n, 'region ' || n % 7, 'c' || n FROM generate_series(1, 500) n")
+        db.execute(
+            "INSERT INTO sales.orders SELECT n, 1 + n % 500, n % 997, date '2024-01-01' + n % 366 "
+            "FROM generate_series(1, 20000) n"
+        )
+        db.execute("CREATE INDEX ON sales.orders (customer_id)")
+        db.execute("ANALYZE")
+    yield
+    with session(connections) as db:
+        db.execute("DROP SCHEMA sales CASCADE")
+
+
+OF_CUSTOMER = "SELECT count(*), sum(total) FROM sales.orders WHERE customer_id = $customer"
+OF_REGION = """
+    -- what a region bought in a month
+    SELECT c.region, sum(o.total) AS bought
+    FROM sales.orders AS o JOIN sales.customers AS c ON c.id = o.customer_id
+    WHERE c.region = $region AND o.at >= $month AND o.at < $month + interval '1 month'
+    GROUP BY c.region
+"""
+SALES = """
+    workload: my_sales
+    title: What customers ask
+    description: Lookups and sums over tables that are there.
+    driven_by: clients
+    tables:
+      orders: {existing: sales.orders}
+      customers: {existing: sales.customers}
+    parameters:
+      customer: {query: customers.sql}
+      region: {file: regions.txt}
+      month: {range: ["2024-01-01", "2024-12-01"], step: month}
+    statements:
+      of_customer: {weight: 9}
+      of_region: {title: of a region}
+    answers: earlier
+"""
+EXPERIMENT = """
+    experiment: my_sales
+    title: What customers ask
+    description: By clients.
+    platforms: [lab_db1]
+    seed: 3
+    sweeps:
+      clients:
+        title: By clients
+        workload: my_sales
+        factors:
+          clients: {smoke: [2], laptop: [4], full: [8]}
+          ramp_up_s: [1]
+          window_s: [2]
+"""
+FILES = {
+    "workload.yaml": SALES,
+    "of_customer.sql": OF_CUSTOMER,
+    "of_region.sql": OF_REGION,
+    "customers.sql": "SELECT id FROM sales.customers WHERE id <= 300",
+    "regions.txt": "region 1\nregion 2\nregion 3\n",
+}
+
+
+def content(connections: Connections) -> dict[str, Any]:
+    """All of the database but what the server counts, and what clusterbench says of itself elsewhere."""
+    with session(connections) as db:
+        found: dict[str, Any] = {
+            name: db.execute(query).fetchall()
+            for name, query in {
+                "relations": "SELECT oid, relname, relfilenode, reltuples, relacl, reloptions FROM pg_class "
+                "WHERE relnamespace = 'sales'::regnamespace ORDER BY 1",
+                "schemas": "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_(toast|temp)' ORDER BY 1",
+                "roles": "SELECT * FROM pg_roles ORDER BY rolname",
+                "role settings": "SELECT * FROM pg_db_role_setting ORDER BY 1, 2",
+                "extensions": "SELECT extname FROM pg_extension ORDER BY 1",
+            }.items()
+        }
+        for table in ("orders", "customers"):
+            rows = db.execute(f"SELECT xmin::text, ctid::text, t::text FROM sales.{table} t ORDER BY ctid").fetchall()
+            found[table] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return found
+
+
+@pytest.mark.usefixtures("sales")
+def test_tables_that_are_there_are_measured_and_stay_as_they_were(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_with(tmp_path, monkeypatch, "my_sales", FILES, EXPERIMENT)
+    whole(connections, "my_sales")  # what a first run makes of its own, such as extensions, is there before
+    before = content(connections)
+    run, (first, *others) = whole(connections, "my_sales")
+    assert (first.outcome, first.reason) == ("completed", "") and len(others) == 2
+    assert content(connections) == before
+    assert {"of_customer_per_s", "of_region_ms_p99", "throughput_per_s"} <= set(first.measurements)
+    assert run.archive.need_json("workloads/my_sales.json")["of_customer.sql"] == OF_CUSTOMER
+    verdicts = run.archive.need_json("verdicts.json")
+    assert verdicts["valid"], verdicts
+    (said,) = [v for v in verdicts["verdicts"] if v["says"] == "The answers were compared with somebody else's"]
+    assert "earlier valid runs" in said["found"] or "nobody" in said["found"]
+
+
+@pytest.mark.usefixtures("sales")
+def test_statements_that_change_tables_which_are_there_need_leave_and_are_refused_by_the_server_without(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sneaky`` looks like one that reads; the function that it calls does not."""
+    root = project_with(tmp_path, monkeypatch, "my_sales", FILES, EXPERIMENT)
+    add_workload(root, "raise", {
+        "workload.yaml": SALES.replace("my_sales", "raise").replace("of_customer: {weight: 9}", "higher: {}")
+        .replace("answers: earlier", "answers: none"),
+        "higher.sql": "UPDATE sales.orders SET total = total + 1 WHERE customer_id = $customer",
+        **{name: text for name, text in FILES.items() if name not in {"workload.yaml", "of_customer.sql"}},
+    })  # fmt: skip
+    (root / "dags/experiments/raise.yaml").write_text(
+        (root / "dags/experiments/my_sales.yaml").read_text().replace("my_sales", "raise")
+    )
+    _, records = whole(connections, "raise")
+    assert {record.outcome for record in records} == {"not_applicable"}
+    assert "may: [" in records[0].reason and "change_existing" in records[0].reason
+    before = content(connections)
+    with session(connections) as db:
+        db.execute(
+            "CREATE FUNCTION sales.sneaky(int) RETURNS bigint LANGUAGE sql AS "
+            "'UPDATE sales.orders SET total = 0 WHERE customer_id = $1; SELECT 1::bigint'"
+        )
+    (root / "include/sql/my_sales/of_customer.sql").write_text("SELECT sales.sneaky($customer)")
+    _, records = whole(connections, "my_sales")
+    assert {record.outcome for record in records} == {"failed"}
+    assert content(connections) == before
+
+
+@pytest.mark.usefixtures("sales")
+def test_a_workload_is_written_from_what_a_database_has_counted(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = project_with(tmp_path, monkeypatch, "my_sales", FILES)
+    log = tmp_path / "asked.sql"
+    log.write_text(
+        "SELECT name FROM sales.customers WHERE id = 7;\n" * 3
+        + "BEGIN; UPDATE sales.orders SET total = 1 WHERE id = 1; COMMIT;\n"
+        + "SELECT count(*) FROM sales.orders o JOIN sales.customers c ON c.id = o.customer_id WHERE c.region = 'x';\n"
+    )
+    monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
+    assert main(["workload", "new", "from_log", "--from", PLATFORM, "--log", str(log)]) == 0
+    said = capsys.readouterr().out
+    assert "(2 statements)" in said and "left out: 1 statement" in said
+    assert "weight: 3" in (root / "include/sql/from_log/workload.yaml").read_text()
+    run, records = whole(connections, "from_log")
+    assert [record.outcome for record in records] == ["completed"] * 3
+    assert run.archive.need_json("verdicts.json")["valid"]
+    assert main(["workload", "new", "from_log", "--from", PLATFORM]) == 1
+    assert "choose another name" in capsys.readouterr().err
