@@ -217,3 +217,13 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     assert run.archive.need_json("verdicts.json")["valid"]
     assert main(["workload", "new", "from_log", "--from", PLATFORM]) == 1
     assert "choose another name" in capsys.readouterr().err
+
+
+def test_a_run_that_only_makes_data_is_valid_and_the_next_one_finds_it(connections: Connections) -> None:
+    run, records = whole(connections, "ycsb", generate_only=True)
+    assert records == [] and run.archive.need_json("verdicts.json")["valid"]
+    steps.write_report(run)
+    steps.seal(run)
+    run, records = whole(connections, "ycsb", cells=["mixes.mix_c"])
+    assert [record.outcome for record in records] == ["completed"]
+    assert run.archive.need_json("platforms/lab_db1/generated.json")["datasets"] == [], "it was there"

@@ -418,3 +418,38 @@ def test_values_of_a_setting_are_measured_in_turns_in_the_chosen_cells(key_value
         read_choices(key_value, {"in_turns": {"random_page_cost": ["4", "40"]}})
     with pytest.raises(SpecError, match="in_turns"):
         read_choices(key_value, {"in_turns": {"server.random_page_cost": ["4; DROP"]}})
+
+
+def test_a_factor_is_held_at_a_level_in_every_sweep_that_has_it() -> None:
+    tpch = CATALOG.experiment("tpch")
+    found = planned(tpch, scale="smoke", levels=["statements=q06"]).trials["lab_db1"]
+    assert {trial.levels["statements"] for trial in found} == {"q06"}
+    assert {trial.cell for trial in found} == {"power.statements_q06", "throughput.statements_q06"}, "other series"
+    wanted = [trial.id for trial in planned(tpch, scale="smoke").trials["lab_db1"]]
+    assert [t.id for t in planned(tpch, scale="smoke", levels=["statements=all"]).trials["lab_db1"]] == wanted
+
+
+def test_a_sweep_s_own_factor_is_held_too_and_its_cells_keep_their_names(key_value: Experiment) -> None:
+    every = {trial.cell for trial in trials(key_value, sweeps=["concurrency"])}
+    found = {trial.cell for trial in trials(key_value, sweeps=["concurrency"], levels=["cache=warm"])}
+    assert found < every and all("cache_warm" in cell for cell in found)
+
+
+@pytest.mark.parametrize(
+    ("level", "problem"),
+    [
+        ("rows_=5", "levels: no chosen sweep has a factor 'rows_'; did you mean 'rows'?"),
+        ("rows=5", "levels: rows: level 5 is out of range; allowed: 100 to"),
+        ("cache=hot", "levels: cache: level 'hot' is not allowed"),
+        ("cache", "levels.0: "),
+    ],
+)
+def test_a_level_that_cannot_be_held_is_told(key_value: Experiment, level: str, problem: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(problem)):
+        planned(key_value, levels=[level])
+
+
+def test_a_run_that_only_makes_data_has_nothing_to_measure(key_value: Experiment) -> None:
+    plan = planned(key_value, generate_only=True)
+    assert plan.datasets("lab_db1", {}) == planned(key_value).datasets("lab_db1", {}) != []
+    assert plan.to_measure == {"lab_db1": []}

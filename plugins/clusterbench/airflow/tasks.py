@@ -381,6 +381,20 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             description="Only these, as results.json calls them, such as concurrency.clients_8; one a line; empty for "
             "all.",
         ),
+        "levels": Param(
+            [],
+            type=OPTIONAL_LIST,
+            items={"type": "string", "maxLength": 500},
+            title="Levels",
+            description="Factors that are held at a level in every sweep that has them, such as statements=q01; one a "
+            "line; empty: as the sweeps say.",
+        ),
+        "generate_only": Param(
+            False,
+            type="boolean",
+            title="Generate only",
+            description="Make the data and check it, and measure nothing.",
+        ),
         "repetitions": Param(
             0,
             type="integer",

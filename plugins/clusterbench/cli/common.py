@@ -60,6 +60,14 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         metavar="SETTING=A,B",
         help="a setting of the servers, whose values are measured in turns in every cell; may be given several times",
     )
+    parser.add_argument(
+        "--set",
+        action="append",
+        dest="levels",
+        metavar="FACTOR=LEVEL",
+        help="hold a factor at this level wherever a sweep has it, such as statements=q01; may be given several times",
+    )
+    parser.add_argument("--generate-only", action="store_true", default=None, help="make and check the data, no more")
     parser.add_argument("--repetitions", type=int, metavar="N")
     parser.add_argument(
         "--rehearse",
@@ -99,6 +107,8 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         "cells": options.cell,
         "concurrency": options.concurrency,
         "in_turns": _in_turns(options.in_turns),
+        "levels": options.levels,
+        "generate_only": options.generate_only,
         "repetitions": options.repetitions,
         "profile": options.profile,
         "rehearse": options.rehearse,

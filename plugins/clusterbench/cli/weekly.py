@@ -21,7 +21,10 @@ from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import Catalog
 
-NOT_OF_A_WEEK = ("platform", "sweep", "cell", "in_turns", "concurrency", "repetitions", "profile", "rehearse", "seed")
+NOT_OF_A_WEEK = (
+    *("platform", "sweep", "cell", "in_turns", "levels", "generate_only"),
+    *("concurrency", "repetitions", "profile", "rehearse", "seed"),
+)
 Show = Callable[[RunArchive], None]
 
 
@@ -55,7 +58,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         return {}
     for name in NOT_OF_A_WEEK:
         if getattr(options, name) is not None:
-            said = name.replace("_", "-")
+            said = "set" if name == "levels" else name.replace("_", "-")
             raise SpecError([f"--{said} is a choice of one experiment; a weekly run has --scale, --part and --only"])
     known = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
     for name in options.only or []:

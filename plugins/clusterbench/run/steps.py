@@ -298,7 +298,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
         for row in rows:
             if "checksum_key" in row:
                 run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
-    return plan.trials[platform]
+    return plan.to_measure[platform]
 
 
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
@@ -468,7 +468,7 @@ def _put_back(run: Run, testbed: Testbed) -> None:
 def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None:
     """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
     planned = run.archive.get_json("plan.json")
-    for trial in Plan.from_json(planned).trials.get(testbed.platform.platform, []) if planned else []:
+    for trial in Plan.from_json(planned).to_measure.get(testbed.platform.platform, []) if planned else []:
         workload = load_workload(trial.workload)
         if trial.id not in recorded and not why_not(trial, testbed.unavailable):
             for engine in testbed.engines.values():
@@ -486,7 +486,7 @@ def summarise(run: Run) -> None:
     """Results from all repetitions: from what is in the archive, and nothing else."""
     plan, records = run.plan(), run.archive.trials()
     kept = durability.of_run(_facts(run, plan), records)
-    found = [result.as_json() for result in results(plan.trials, records)]
+    found = [result.as_json() for result in results(plan.to_measure, records)]
     run.archive.put_json("results.json", {"results": found, "durability": kept.as_json()})
 
 
@@ -514,9 +514,7 @@ def validate_results(run: Run) -> None:
         *validation.about_flush(
             {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if _has_begun(run, name)}
         ),
-        *validation.validate("measurements", validation.measurement_rows(records)),
-        *validation.about_experiment(run.experiment, records),
-        *validation.validate("results", validation.result_rows(found)),
+        *([] if plan.choices.generate_only else _about_measured(run, records, found)),
         *(
             verdict
             for suite, rows in validation.fact_rows(records).items()
@@ -535,6 +533,15 @@ def validate_results(run: Run) -> None:
         "verdicts.json",
         {"valid": validation.passed(verdicts), "verdicts": [verdict.as_json() for verdict in verdicts]},
     )
+
+
+def _about_measured(run: Run, records: Sequence[TrialRecord], found: Sequence[Result]) -> list[Verdict]:
+    """Where nothing was measured though it was meant to be, they say so."""
+    return [
+        *validation.validate("measurements", validation.measurement_rows(records)),
+        *validation.about_experiment(run.experiment, records),
+        *validation.validate("results", validation.result_rows(found)),
+    ]
 
 
 def write_report(run: Run) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
+import yaml
 from pydantic import Field, ValidationError
 
 from clusterbench.base.datasets import Dataset
@@ -44,6 +45,10 @@ class Choices(Strict):
     """Only these, of all sweeps, as results.json calls them; empty for all."""
     in_turns: dict[ServerFactor, Annotated[list[ServerLevel], Field(min_length=2)]] = {}
     """Settings of the servers (``server.shared_buffers``) whose values are measured in turns, in every cell."""
+    levels: list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*=.+$")]] = []
+    """``factor=level``: held at that in every sweep whose workload has the factor, whatever the sweep says of it."""
+    generate_only: bool = False
+    """Whether the run ends when its data is made and checked, and measures nothing."""
     profile: bool = False
     """Whether each cell is measured once more, with its processors sampled; no result is made of that."""
     confirms: str = ""
@@ -104,6 +109,11 @@ class Plan:
             "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
         }
 
+    @property
+    def to_measure(self) -> dict[str, list[Trial]]:
+        """All trials, or none where the run only makes data."""
+        return {name: [] if self.choices.generate_only else trials for name, trials in self.trials.items()}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         choices = Choices.model_validate(data["choices"])
@@ -144,6 +154,7 @@ def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
 def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Plan:
     """All trials of a run. The same experiment and choices give the same trials in the same order."""
     _check_concurrency(experiment, choices)
+    _check_held(experiment, choices)
     rehearsal.check(experiment, choices.scale, choices.sweeps, choices.rehearse)
     trials, engines = {}, catalog.engines_of(experiment)
     cells: dict[str, None] = {}
@@ -207,6 +218,24 @@ def _check_concurrency(experiment: Experiment, choices: Choices) -> None:
         raise SpecError([f"concurrency: level {unknown[0]} is not in the experiment at this scale; allowed: {allowed}"])
 
 
+def _held(choices: Choices, factors: Mapping[str, Factor]) -> dict[str, Level]:
+    """Of the factors that a workload has: factor -> the level at which a person wants it."""
+    said = (one.partition("=") for one in choices.levels)
+    return {name: yaml.safe_load(level) for name, _, level in said if name in factors}
+
+
+def _check_held(experiment: Experiment, choices: Choices) -> None:
+    """A factor that no chosen sweep has would be held nowhere without a word; say so instead."""
+    sweeps = [sweep for name, sweep in experiment.sweeps.items() if not choices.sweeps or name in choices.sweeps]
+    known = {name: f for sweep in sweeps for name, f in load_workload(sweep.workload).factors.items()}
+    for one in choices.levels:
+        name, _, level = one.partition("=")
+        if name not in known:
+            raise SpecError([f"levels: no chosen sweep has a factor {name!r}{suggest(name, list(known))}"])
+        if problem := known[name].problem(yaml.safe_load(level)):
+            raise SpecError([f"levels: {name}: {problem}"])
+
+
 def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[tuple[str, Trial]]:
     """Each with the name of its cell without what is measured in turns."""
     for name, sweep in experiment.sweeps.items():
@@ -259,6 +288,9 @@ def _cells(sweep: Sweep, choices: Choices, engine: str) -> Iterator[tuple[dict[s
     varied += [name for name in choices.in_turns if name not in varied]
     levels |= {name: [*values] for name, values in choices.in_turns.items()}
     declared = load_workload(sweep.workload).factors
+    for name, level in _held(choices, declared).items():
+        varied += [name] if name not in varied and level != declared[name].default else []
+        levels[name] = [level]
     defaults = {name: factor.divided(factor.default, by) for name, factor in declared.items()}
     for combination in itertools.product(*levels.values()):
         chosen = defaults | dict(zip(levels, combination, strict=True))
