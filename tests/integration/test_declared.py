@@ -47,6 +47,26 @@ def test_ycsb_is_valid_in_all_six_mixes(connections: Connections) -> None:
     assert run.archive.need_json("verdicts.json")["valid"]
 
 
+def test_transactions_and_reports_run_together_each_with_its_results(connections: Connections) -> None:
+    run, records = whole(connections, "ch_benchmark")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 3, records
+    (record,) = [record for record in records if record.trial.workload == "ch_benchmark"]
+    measured = record.measurements
+    assert measured["throughput_per_s"] > 0 and measured["new_order_per_s"] > 0, "of the transactions"
+    assert measured["reports_statements_per_hour"] > 0 and measured["reports_q06_s"] > 0
+    ended = record.evidence["driver"]["reports"]["statements_ended"]
+    length_s = record.window_end_s - record.window_start_s  # type: ignore[operator]
+    assert measured["reports_statements_per_hour"] == pytest.approx(3600 * sum(ended.values()) / length_s)
+    assert set(ended) == {f"q{n:02d}" for n in (1, 4, 6, 12, 13, 14, 18, 19, 22)}
+    assert run.archive.need_json("verdicts.json")["valid"]
+    settings = record.evidence["workload"]
+    assert settings["transactions"]["session_settings"]["enable_seqscan"] == "off"
+    assert "enable_seqscan" not in settings["reports"]["session_settings"], "they would read all by index"
+    assert {"reports: query 6", "new_order"} & set(
+        run.archive.need_json(f"workloads/{record.trial.workload}.json")
+    ) == set()
+
+
 # Tables that are there.
 
 

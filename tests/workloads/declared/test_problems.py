@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,3 +169,39 @@ def test_the_name_of_a_module_is_taken(root: Path) -> None:
     add_workload(root, "full_scan", {"workload.yaml": WORKLOAD.replace("shop", "full_scan")})
     (said,) = [each for each in workload_folder_problems() if "built in" in each]
     assert "'full_scan' is built in as a module; call the folder otherwise" in said
+
+
+TOGETHER = """
+    workload: both
+    title: Both
+    description: Lookups beside lookups.
+    driven_by: together
+    parts: {first: {workload: shop}, beside: {workload: ycsb}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("parts:", "parts:", ""),
+        (", beside: {workload: ycsb}", "", "parts: name at least two workloads that run together"),
+        ("ycsb", "yscb", "6: parts.beside.workload: unknown workload 'yscb'; did you mean 'ycsb'?"),
+        ("ycsb", "ch_benchmark", "6: parts.beside.workload: 'ch_benchmark' is itself made of others"),
+        ("parts:", "answers: none\n    parts:", "answers: is for each part's own workload to say"),
+    ],
+)
+def test_workloads_that_run_together_are_there_and_are_no_such_themselves(
+    root: Path, before: str, after: str, problem: str
+) -> None:
+    path = add_workload(root, "both", {"workload.yaml": TOGETHER.replace(before, after)})
+    found = [each for each in workload_folder_problems() if str(path) in each]
+    assert any(problem in each for each in found) if problem else found == []
+
+
+def test_parts_keep_their_factors_apart(root: Path) -> None:
+    add_workload(root, "both", {"workload.yaml": TOGETHER})
+    both: Any = load_workload("both")
+    assert {"clients", "rows", "window_s", "beside_clients", "beside_mix"} <= set(both.factors)
+    assert "beside_cache" not in both.factors and "beside_rows" not in both.factors
+    assert [name for name, factor in both.factors.items() if factor.is_concurrency] == ["clients"]
+    assert {"one_ms_p99", "throughput_per_s", "beside_throughput_per_s", "beside_read_ms_p99"} <= set(both.measurements)

@@ -42,7 +42,10 @@ SUITE = "declared"
 
 
 def dataset_of(folder: Folder, levels: Mapping[str, Level], seed: int) -> Dataset:
-    """The schema's name says the levels of size, in the order in which the factors stand, and how tables are kept."""
+    """Of the tables that the folder declares.
+
+    The schema's name says the levels of size, in the order in which the factors stand, and how tables are kept.
+    """
     sizes = tuple((name, _size(levels[name])) for name in folder.size_factors)
     main = max(folder.made.values(), key=lambda table: rows_of(table, levels), default=None)
     storage = stored_as(
@@ -301,7 +304,7 @@ def _plain(value: Any) -> Any:
 
 def session(folder: Folder, dataset: Dataset) -> dict[str, str]:
     """Settings with which statements find the tables. What is there already is found as by anybody else."""
-    return {"search_path": f"{dataset.table}, public"} if folder.made else {}
+    return {"search_path": f"{dataset.table}, public"} if folder.made or folder.said.data_of else {}
 
 
 # By DuckDB, anew.

@@ -235,18 +235,28 @@ class Suite(Strict):
     suite: File
 
 
+class Part(Strict):
+    """One of several workloads that run at the same time."""
+
+    workload: Name
+
+
 class WorkloadFile(Strict):
     """All of it."""
 
     workload: Name
     title: Text
     description: Text
-    driven_by: Literal["clients", "streams"]
+    driven_by: Literal["clients", "streams", "together"]
     factors: dict[Name, DeclaredFactor] = {}
-    tables: Annotated[dict[Name, DeclaredTable], Field(min_length=1)]
+    data_of: Name | None = None
+    """Another workload, whose tables the statements are about."""
+    parts: dict[Name, Part] = {}
+    """Workloads that run together; the first decides the window."""
+    tables: dict[Name, DeclaredTable] = {}
     rows_by_duckdb: RowsByDuckdb | None = None
     parameters: dict[Name, Parameter] = {}
-    statements: Annotated[dict[Name, DeclaredStatement], Field(min_length=1)]
+    statements: dict[Name, DeclaredStatement] = {}
     mixes: dict[Name, Annotated[dict[Name, Annotated[int, Field(ge=1)]], Field(min_length=1)]] = {}
     """Which statements, and how often each beside the others; a factor ``mix`` chooses."""
     orders: list[Names] = []
@@ -262,3 +272,22 @@ class WorkloadFile(Strict):
     answers: Literal["duckdb", "earlier", "none"] = "none"
     seconds_per_stream: Annotated[float, Field(gt=0)] = 60
     """For plans: how long one stream takes, about."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> WorkloadFile:
+        if self.driven_by == "together":
+            if len(self.parts) < 2:
+                raise ValueError("parts: name at least two workloads that run together")
+            own = {"workload", "title", "description", "driven_by", "parts"}
+            if other := sorted(self.model_fields_set - own):
+                raise ValueError(f"{other[0]}: is for each part's own workload to say; take it out")
+            return self
+        if self.parts:
+            raise ValueError("parts: are of 'driven_by: together'; take them out")
+        if not self.statements:
+            raise ValueError("statements: name at least one")
+        if bool(self.tables) == bool(self.data_of):
+            raise ValueError(
+                "tables: name at least one; or 'data_of', a workload whose tables the statements are about"
+            )
+        return self

@@ -8,9 +8,10 @@ from pathlib import Path
 from string import Template
 
 from clusterbench.base.errors import SpecError, suggest
+from clusterbench.spec.by_name import workload_folders, workload_names
 from clusterbench.spec.loading import located
 from clusterbench.workloads.declared import sql_text
-from clusterbench.workloads.declared.folder import Folder, uses
+from clusterbench.workloads.declared.folder import Folder, read, uses
 from clusterbench.workloads.declared.model import DeclaredFactor, DeclaredStatement, Parameter, factor_in
 from clusterbench.workloads.declared.parameters import names_of
 
@@ -25,6 +26,7 @@ VARIABLE = re.compile(r"(?<!:):[A-Za-z_]\w*")
 
 def check_names(folder: Folder) -> None:
     """Raises SpecError with what is wrong within the YAML: names that are not there, and what does not fit together."""
+    _raise(folder, list(_of_others(folder)))
     _raise(folder, [*_of_whole(folder), *_of_factors(folder), *_of_tables(folder), *_of_parameters(folder)])
 
 
@@ -64,6 +66,18 @@ def _of_whole(folder: Folder) -> Iterator[str]:
             "answers: 'duckdb' needs rows that can be made anew, and some are there already or come from files; "
             "write 'earlier', where they stay as they are, or 'none'"
         )
+
+
+def _of_others(folder: Folder) -> Iterator[str]:
+    """Workloads that it names: they must be there, and must not come back to it."""
+    named = [(f"parts.{name}.workload", part.workload) for name, part in folder.said.parts.items()]
+    named += [("data_of", folder.said.data_of)] if folder.said.data_of else []
+    for where, name in named:
+        other = workload_folders().get(name)
+        if name not in workload_names():
+            yield f"{where}: unknown workload {name!r}{suggest(name, workload_names())}"
+        elif other and (read(other).said.parts or (where == "data_of" and read(other).said.data_of)):
+            yield f"{where}: {name!r} is itself made of others; name those"
 
 
 def _of_factors(folder: Folder) -> Iterator[str]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
-from clusterbench.drivers import psql_streams, stream_readings
+from clusterbench.drivers import psql_streams, psql_until, stream_readings
+from clusterbench.drivers.pgbench import driver_cpu
 from clusterbench.workloads import CACHE
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.clients import placeholders
@@ -106,6 +107,22 @@ def streams(trial: Trial) -> range:
 
 
 def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint) -> Job:
+    """All streams at once, each its statements once."""
+    load = psql_streams.Streams(
+        _written(folder, trial, dialect, listed),
+        goes_on=True,
+        keeps_answers=True,
+        questions=asked.of_trial(folder, trial),
+    )
+    return psql_streams.job(load, endpoint)
+
+
+def job_until(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint) -> Job:
+    """The same again and again, until another driver has ended."""
+    return psql_until.job(_written(folder, trial, dialect, listed), endpoint)
+
+
+def _written(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> list[list[str]]:
     """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
     named = titles(folder)
 
@@ -115,13 +132,35 @@ def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint
             return f"/* {named[name]} */ {statement}"
         return f"COPY (/* {named[name]} */ {statement}) TO STDOUT"
 
-    load = psql_streams.Streams(
-        [[written(name, stream) for name in order(folder, trial, stream)] for stream in streams(trial)],
-        goes_on=True,
-        keeps_answers=True,
-        questions=asked.of_trial(folder, trial),
+    return [[written(name, stream) for name in order(folder, trial, stream)] for stream in streams(trial)]
+
+
+def read_until(folder: Folder, output: Path, trial: Trial, window: tuple[float, float]) -> Reading:
+    """What was begun and had ended within the ``window`` of the driver beside it, in epoch seconds."""
+    planned = {stream: order(folder, trial, stream) for stream in streams(trial)}
+    done = psql_until.read(output, {stream: len(names) for stream, names in planned.items()})
+    inside = [one for one in done if one.start_s >= window[0] and one.end_s <= window[1]]
+    times: dict[str, list[float]] = {}
+    for one in (one for one in inside if not one.error):
+        names = planned[one.stream]
+        times.setdefault(names[(one.number - 1) % len(names)], []).append(one.end_s - one.start_s)
+    ended = [seconds for found in times.values() for seconds in found]
+    errors = [one.error for one in done if one.error]
+    length_s = window[1] - window[0]
+    measured = {"statements_per_hour": 3600 * len(ended) / length_s} if length_s > 0 else {}
+    if ended:
+        measured |= {"statement_time_s_mean": sum(ended) / len(ended), "statement_time_s_max": max(ended)}
+    cpu = driver_cpu((output / "driver_cpu.txt").read_text() if (output / "driver_cpu.txt").exists() else "")
+    measured |= {} if cpu is None else {"driver_cpu_share": cpu}
+    return Reading(
+        measured | {f"{name}_s": sum(found) / len(found) for name, found in times.items()},
+        errors=len(errors),
+        samples=len(ended),
+        window_start_s=window[0],
+        window_end_s=window[1],
+        invalid=() if ended else ("none of its statements was begun and ended within the window; make it longer",),
+        details={"statements_ended": {name: len(found) for name, found in times.items()}, "driver_errors": errors[:3]},
     )
-    return psql_streams.job(load, endpoint)
 
 
 def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str, list[str]]]:

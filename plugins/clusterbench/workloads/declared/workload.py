@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
@@ -22,8 +22,10 @@ from clusterbench.workloads import (
     COMPRESSION,
     OPTIMIZER,
     STORAGE,
+    Workload,
     cache_not_applicable,
     fallen_back,
+    load_workload,
     optimizer_not_applicable,
     optimizer_setting,
     settings_chosen,
@@ -54,7 +56,9 @@ class DeclaredWorkload:
         self.by_clients = folder.by_clients
         self.title = folder.said.title
         self.outputs = pgbench.MIX_OUTPUTS if self.by_clients else psql_streams.OUTPUTS
-        self.factors: Mapping[str, Factor] = _factors(folder)
+        self.owner: Workload | None = load_workload(folder.said.data_of) if folder.said.data_of else None
+        """Of the tables, where they are another workload's."""
+        self.factors: Mapping[str, Factor] = _factors(folder, self.owner)
         self.measurements: Mapping[str, MeasurementKind] = _measurements(folder)
         self._listed: dict[tuple[str, str], Listed] = {}
         """By trial what its parameters' queries answered before the state of the caches was made."""
@@ -64,21 +68,26 @@ class DeclaredWorkload:
         return {file.name: self.folder.text(file.name) for file in sorted(self.folder.path.iterdir()) if file.is_file()}
 
     def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset:
-        return data.dataset_of(self.folder, levels, seed)
+        return self.owner.dataset(levels, seed) if self.owner else data.dataset_of(self.folder, levels, seed)
 
     def is_generated(self, dataset: Dataset, engine: Database) -> bool:
-        return data.is_generated(self.folder, dataset, engine)
+        return (
+            self.owner.is_generated(dataset, engine) if self.owner else data.is_generated(self.folder, dataset, engine)
+        )
 
     def generate(self, dataset: Dataset, engine: Database) -> None:
         check(self.folder)
-        data.generate(self.folder, dataset, engine)
+        if self.owner:
+            self.owner.generate(dataset, engine)
+        else:
+            data.generate(self.folder, dataset, engine)
 
     def inspect(self, dataset: Dataset, engine: Database) -> dict[str, object]:
         check(self.folder)
-        return data.inspect(self.folder, dataset, engine)
+        return self.owner.inspect(dataset, engine) if self.owner else data.inspect(self.folder, dataset, engine)
 
     def checksum(self, dataset: Dataset) -> str | None:
-        return data.checksum(self.folder, dataset)
+        return self.owner.checksum(dataset) if self.owner else data.checksum(self.folder, dataset)
 
     def answers(
         self,
@@ -90,6 +99,8 @@ class DeclaredWorkload:
         return answers.of_duckdb(self.folder, dataset, trials, self._of_files())
 
     def relations(self, trial: Trial) -> list[str]:
+        if self.owner:
+            return self.owner.relations(trial)
         return data.relations(self.folder, self.dataset(trial.levels, trial.seed))
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
@@ -163,6 +174,15 @@ class DeclaredWorkload:
         except DomainError as error:
             raise EngineError(f"workload {self.folder.name!r}: {error}") from None
 
+    def job_until(self, trial: Trial, engine: Database) -> Job:
+        """Of streams beside another driver: their statements again and again, until it has ended."""
+        listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
+        return streams.job_until(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
+
+    def read_until(self, output: Path, trial: Trial, window: tuple[float, float]) -> Reading:
+        """Of ``job_until``: what lies within the window of the other driver, in epoch seconds."""
+        return streams.read_until(self.folder, output, trial, window)
+
     def _endpoint(self, engine: Database) -> Endpoint:
         """Where tables are there already, and nobody gave leave to change them, the server lets nothing be changed.
 
@@ -225,7 +245,7 @@ def _plain(value: Any) -> int | float | str:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def _factors(folder: Folder) -> dict[str, Factor]:
+def _factors(folder: Folder, owner: Workload | None) -> dict[str, Factor]:
     own = {
         name: Factor(
             factor.default,
@@ -243,6 +263,8 @@ def _factors(folder: Folder) -> dict[str, Factor]:
     }
     of_driver = clients.factors(folder) if folder.by_clients else streams.factors(folder)
     made = {"storage": STORAGE, "compression": COMPRESSION} if folder.made else {}
+    if owner:
+        made = {name: factor for name, factor in owner.factors.items() if factor.is_dataset}
     return {**own, **of_driver, "optimizer": OPTIMIZER, **made}
 
 
@@ -253,16 +275,20 @@ def _measurements(folder: Folder) -> dict[str, MeasurementKind]:
     return {**of_driver, **own, **beside, **database_work.MEASUREMENTS}
 
 
-def of(path: Path) -> DeclaredWorkload:
+def of(path: Path) -> Workload:
     """The workload of a ``workload.yaml``: one object, as long as its text stays. Raises SpecError with every problem
     of the file."""
     return _of(read(path))
 
 
 @lru_cache(maxsize=100)
-def _of(folder: Folder) -> DeclaredWorkload:
+def _of(folder: Folder) -> Workload:
     check_names(folder)
-    return DeclaredWorkload(folder)
+    if folder.said.driven_by == "together":
+        from clusterbench.workloads.declared.together import TogetherWorkload  # noqa: PLC0415  it is made of these
+
+        return cast(Workload, TogetherWorkload(folder))
+    return cast(Workload, DeclaredWorkload(folder))
 
 
 def problems() -> list[str]:

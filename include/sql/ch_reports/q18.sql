@@ -1,0 +1,8 @@
+SELECT c_last, c_id, o_id, o_entry_d, o_ol_cnt, sum(ol_amount) AS amount
+FROM customer
+JOIN orders ON c_id = o_c_id AND c_w_id = o_w_id AND c_d_id = o_d_id
+JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+GROUP BY o_id, o_w_id, o_d_id, c_id, c_last, o_entry_d, o_ol_cnt
+HAVING sum(ol_amount) > 200
+ORDER BY amount DESC, o_entry_d
+LIMIT 100
