@@ -31,7 +31,7 @@ from clusterbench.base.connections import HISTORY, Connection, local_connections
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.postgres_session import OWN
-from clusterbench.base.run_ids import WEEKLY, run_id_from
+from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
 from clusterbench.cli.common import store
 from clusterbench.cli.pools import pool_names
 from clusterbench.engines import DRIVER
@@ -40,7 +40,7 @@ from clusterbench.report.week.gather import gather_week
 from clusterbench.report.week.week import SeriesVerdict, Week
 from clusterbench.report.week.why import why
 from clusterbench.run.remarks import keep, remark_of_run
-from clusterbench.run.weekly import runs_of
+from clusterbench.run.weekly import find
 from clusterbench.spec.catalog import Catalog
 from clusterbench_lab.cgroups import PERIOD_US, Limits, disk_of
 from clusterbench_lab.chaos.faults import part, processes
@@ -60,7 +60,7 @@ host_speed: {every_days: 0, seconds: 1, disk_mib: 32, slower_percent: 80}
 """
 """What waits and slow hosts are known by; equal runs have it, too."""
 CPUS, DISK_BYTES_PER_S, NETWORK_RATE = 0.2, 2_000_000, "4mbit"
-HELD_S, LOOK_S = 0.6, 0.02
+HELD_S, FREE_S, LOOK_S = 0.3, 0.1, 0.02
 HOLDER = "nightly_report"
 
 
@@ -99,20 +99,23 @@ class Cause:
 
 
 @contextmanager
-def index_dropped(place: Place) -> Iterator[None]:
+def index_useless(place: Place) -> Iterator[None]:
+    """As a CREATE INDEX CONCURRENTLY that failed leaves one. Without any, trials fail, and the report says of what."""
     with place.session(OWN) as session:
-        tables = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename LIKE 'datajson\\_%'"
-        indexes = [(str(name), str(made_by)) for name, made_by in session.execute(tables)]
-        if not indexes:
-            raise LabError("there is no index of key_value's tables to drop")
-        for name, _ in indexes:
-            session.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
+        if not _set_valid(session, is_valid=False):
+            raise LabError("there is no index of key_value's tables that could be made useless")
     try:
         yield
     finally:
         with place.session(OWN) as session:
-            for _, made_by in indexes:
-                session.execute(made_by.replace("INDEX", "INDEX IF NOT EXISTS", 1).encode())
+            _set_valid(session, is_valid=True)
+
+
+def _set_valid(session: psycopg.Connection[tuple[Any, ...]], *, is_valid: bool) -> int:
+    """Of how many indexes it was set."""
+    of_tables = "SELECT oid FROM pg_class WHERE relname LIKE 'datajson\\_%%'"
+    done = session.execute(f"UPDATE pg_index SET indisvalid = %s WHERE indrelid IN ({of_tables})", [is_valid])  # noqa: S608
+    return done.rowcount
 
 
 @contextmanager
@@ -152,6 +155,7 @@ def _hold_once(session: psycopg.Connection[tuple[Any, ...]]) -> None:
             session.execute(lock.format(sql.Identifier(str(table))))
         time.sleep(HELD_S)
     session.execute(sql.SQL("SET application_name = {}").format(OWN))
+    time.sleep(FREE_S)
 
 
 def cpu_limited(place: Place) -> AbstractContextManager[None]:
@@ -220,7 +224,7 @@ def _tc(words: str) -> None:
 
 
 CAUSES: Mapping[str, Cause] = {
-    "index": Cause("the index of the table dropped", index_dropped, r"plan of .* changed: .*Index.* -> Seq Scan"),
+    "index": Cause("the index of the table made invalid", index_useless, r"plan of .* changed: .*Index.* -> Seq Scan"),
     "lock": Cause("a lock held by another session", table_locked, r"waited for locks"),
     "cpu": Cause(f"a CPU limit of {CPUS} on the host", cpu_limited, r"cpu limit .*coordinator.*: none"),
     "disk": Cause("the host's disk throttled to 2 MB/s", disk_throttled, r"disk read limit|slow in .*disk"),
@@ -271,7 +275,7 @@ def main(names: Sequence[str]) -> int:
     found = []
     with _watched(project_root() / "include" / "platforms" / f"{PLATFORM}.yaml"):
         for _ in range(EQUAL_RUNS - _equal_runs()):
-            _follow(api, EXPERIMENT, {"scale": SCALE})
+            follow(api, EXPERIMENT, api.trigger(EXPERIMENT, {"scale": SCALE}), sys.stderr)
         for name in names:
             found.append(_planted(api, place, CAUSES[name]))
             print("\n" + found[-1].row + "\n", flush=True)
@@ -282,27 +286,28 @@ def main(names: Sequence[str]) -> int:
 
 def _planted(api: AirflowApi, place: Place, cause: Cause) -> Found:
     """A cause that could not be taken away ends all: what came after it would be measured with it."""
+    chosen = {"scale": SCALE, "experiments": [EXPERIMENT], "confirm_hours": CONFIRM_HOURS}
     with cause.plant(place):
-        archive = _follow(api, WEEKLY, {"scale": SCALE, "experiments": [EXPERIMENT], "confirm_hours": CONFIRM_HOURS})
-    _withdraw(archive, cause)
+        dag_run_id = api.trigger(WEEKLY, chosen)
+        try:
+            follow(api, WEEKLY, dag_run_id, sys.stderr)
+        finally:
+            _withdraw(dag_run_id, cause)
+    asked = datetime.fromisoformat(api.dag_run(WEEKLY, dag_run_id)["run_after"])
+    archive = RunArchive(store(), WEEKLY, run_id_from(asked, dag_run_id))
     if archive.get_json("changes.json") is None:
         return Found(cause, None, f"no verdicts: {archive.url}")
     return Found(cause, gather_week(None, Catalog(project_root()), archive))
 
 
-def _follow(api: AirflowApi, dag_id: str, chosen: Mapping[str, Any]) -> RunArchive:
-    dag_run_id = api.trigger(dag_id, chosen)
-    follow(api, dag_id, dag_run_id, sys.stderr)
-    asked = datetime.fromisoformat(api.dag_run(dag_id, dag_run_id)["run_after"])
-    return RunArchive(store(), dag_id, run_id_from(asked, dag_run_id))
-
-
-def _withdraw(week: RunArchive, cause: Cause) -> None:
-    for one in runs_of(week.get_json("week.json") or {"runs": []}):
-        if one.run_id:
-            run = RunArchive(week.store, one.experiment, one.run_id)
-            said = remark_of_run(run, "withdrawn", f"planted: {cause.what}", "planted_causes")
-            keep(local_connections(lab_dir()), said)
+def _withdraw(weekly_dag_run_id: str, cause: Cause) -> None:
+    """The planted run; also one that was not waited for."""
+    run = find(store(), EXPERIMENT, run_started_by(weekly_dag_run_id))
+    if run is None:
+        print(f"no run of {EXPERIMENT} was found to withdraw: look for one that has this cause", file=sys.stderr)
+        return
+    said = remark_of_run(run, "withdrawn", f"planted: {cause.what}", "planted_causes")
+    keep(local_connections(lab_dir()), said)
 
 
 def _equal_runs() -> int:
