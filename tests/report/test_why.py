@@ -7,6 +7,7 @@ from dataclasses import replace
 from clusterbench.base.database_work import WorkChange
 from clusterbench.base.plans import PlanChange
 from clusterbench.report.week.why import why
+from clusterbench.results.facts_compared import Difference
 from clusterbench.results.statements import NONE_STANDS_OUT
 from tests import weeks
 
@@ -30,6 +31,19 @@ def test_a_setting_of_that_very_run_comes_before_the_plans_that_follow_from_it()
         "The plan of query 64 changed: Index Scan using item_key on item -> Seq Scan on item.",
         "The plan of query 4 changed: Index Scan using item_key on item -> Seq Scan on item.",
         "So did 1 other plan.",
+    ]
+
+
+def test_facts_that_hardly_decide_come_after_plans_and_locks() -> None:
+    shell = Difference("version.bash", "client", "5.2.15", "5.2.21", False)
+    work = (WorkChange("sessions_waiting_for_locks", 0.0, 2.0),)
+    one = replace(weeks.judged(facts=(weeks.BUFFERS, shell)), plans=(PLAN,), work=work, made_of=MADE_OF)
+    assert why(one) == [
+        "Facts that changed there: shared_buffers (engine): 4GB \u2192 1GB.",
+        "The plan of query 64 changed: Index Scan using item_key on item -> Seq Scan on item.",
+        "Sessions that waited for locks: 0 before, 2.00 after.",
+        "Facts that changed there: version.bash (client): 5.2.15 \u2192 5.2.21.",
+        "Query 64 is 71 % of the difference.",
     ]
 
 

@@ -18,19 +18,21 @@ NOTHING = "Nothing that was recorded changed there: no fact of hosts or engine, 
 def why(one: SeriesVerdict) -> list[str]:
     """Sentences. What people said happened there comes first, then facts and settings that changed in that very run.
 
-    Plans may follow from these, and come next; then locks that were waited for more, which no other evidence explains;
-    then which statements the change is made of, and what the database did otherwise. That no statement stands out says
-    less than that. Facts that changed a run or two apart come last.
+    Plans may follow from these, and come next; then locks that were waited for more; then facts that hardly decide, as
+    the version of a shell; then which statements the change is made of, and what the database did otherwise. That no
+    statement stands out says less than that. Facts that changed a run or two apart come last.
     """
     of_statements = _sentences([one.made_of])
     of_work = _sentences([str(change) for change in one.work if not change.is_of_locks])
     no_cause = one.made_of.startswith(NONE_STANDS_OUT)
-    beside = [*_locks(one), *(of_work + of_statements if no_cause else of_statements + of_work)]
-    first, last = (_facts(one), []) if _is_at_once(one) else ([], _facts(one))
+    beside = of_work + of_statements if no_cause else of_statements + of_work
     events = [as_sentence(event.line) for event in one.events]
-    if one.plans or one.facts:
-        return [*events, *first, *_plans(one), *beside, *last]
-    return [*events, *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+    if not one.plans and not one.facts:
+        return [*events, *_locks(one), *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+    if not _is_at_once(one):
+        return [*events, *_plans(one), *_locks(one), *beside, *_facts(one, one.facts)]
+    deciding, others = ([fact for fact in one.facts if fact.decides is each] for each in (True, False))
+    return [*events, *_facts(one, deciding), *_plans(one), *_locks(one), *_facts(one, others), *beside]
 
 
 def _sentences(said: Sequence[str]) -> list[str]:
@@ -55,11 +57,11 @@ def _plans(one: SeriesVerdict) -> list[str]:
     return [*said, *([f"So did {plural(more, 'other plan')}."] if more > 0 else [])]
 
 
-def _facts(one: SeriesVerdict) -> list[str]:
+def _facts(one: SeriesVerdict, found: Sequence[Difference]) -> list[str]:
     """Which changed where the level did, or near to it: the run of a change is known to a run or two."""
-    if not one.facts:
+    if not found:
         return []
-    said = "; ".join(facts(one.facts))
+    said = "; ".join(facts(found))
     if _is_at_once(one):
         return [f"Facts that changed there: {said}."]
     when = asked_at(one.facts_run_id or "")
