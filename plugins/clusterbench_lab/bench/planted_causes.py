@@ -212,14 +212,14 @@ def network_slow(place: Place) -> Iterator[None]:
     """What the host sends and receives has one rate; all else on the loopback is not touched.
 
     Packets of a connection that begins on the host do not have its address there. Of such there is one: the speed of
-    networks is measured from it to the etl host, whose port for that nobody else of the platform sends to.
+    networks is measured from it to the client, whose port for that no other host of the platform sends to.
     """
-    here, etl = (f"{place.lab.layout.address(host)}/32" for host in ("db1", "etl"))
+    here, client = (f"{place.lab.layout.address(host)}/32" for host in ("db1", "client"))
     _tc("qdisc add dev lo root handle 1: htb")
     try:
         _tc(f"class add dev lo parent 1: classid 1:1 htb rate {NETWORK_RATE} ceil {NETWORK_RATE} burst 4k cburst 4k")
         for way in ("src", "dst"):
-            of_pair = f"match ip {way} {etl} match ip {way[0]}port {speed.PORT} 0xffff"
+            of_pair = f"match ip {way} {client} match ip {way[0]}port {speed.PORT} 0xffff"
             for what in (f"match ip {way} {here}", of_pair):
                 _tc(f"filter add dev lo parent 1: protocol ip pref 1 u32 {what} flowid 1:1")
         yield
