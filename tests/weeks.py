@@ -15,7 +15,7 @@ from clusterbench.results.facts_compared import Difference
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)
 KERNEL = Difference("kernel", "client, database", "6.1.0-25-amd64", "6.1.0-28-amd64", True)
-BUFFERS = Difference("engine.settings.shared_buffers", "engine", "4GB", "1GB", False)
+BUFFERS = Difference("engine.settings.shared_buffers", "engine", "4GB", "1GB", True)
 
 
 def run_id(weeks_ago: int, experiment: str = "") -> str:

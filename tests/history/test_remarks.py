@@ -168,6 +168,23 @@ def test_nothing_is_judged_by_what_was_withdrawn(db: database.Database, weeks: H
     assert html.count("withdrawn by ann") >= len(points) - at
 
 
+def test_facts_of_a_withdrawn_run_are_passed_over(db: database.Database, weeks: History) -> None:
+    """A host was limited that day: beside that run the next one would look changed, or nothing would."""
+    at = WEEKS // 2
+    db.execute(
+        "UPDATE run_platforms SET fact_set = later.fact_set "
+        "FROM runs, run_platforms AS later JOIN runs AS later_runs USING (run) "
+        "WHERE run_platforms.run = runs.run AND runs.run_id = %s AND later_runs.run_id = %s "
+        "AND run_platforms.platform = 'lab_db2' AND later.platform = 'lab_db2'",
+        [SYNTHETIC.run_id(at - 1, 0), SYNTHETIC.run_id(at, 0)],
+    )
+    withdraw(db, [SYNTHETIC.run_id(at - 1, 0)])
+    judged = series_changes.of_week(db, weeks.catalog, {"key_value": SYNTHETIC.run_id(at + 3, 0)})
+    faster = next(one for one in judged if one.change.state == "improvement")
+    assert faster.facts_run_id == SYNTHETIC.run_id(at, 0)
+    assert [one.what for one in faster.differences] == ["kernel"]
+
+
 def test_an_event_before_the_first_slow_run_is_the_first_line_of_why(db: database.Database, weeks: History) -> None:
     found = slower(db, weeks)
     points = read.points(db, found.series.id, found.series.measurement)

@@ -20,7 +20,7 @@ from tests import weeks
 from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
 
 HTML_MAX_BYTES = 300_000
-MAIL_MAX_BYTES = 4_000
+MAIL_MAX_BYTES = 5_000
 EVERY_WEEK = {
     "usual": weeks.usual(),
     "many": weeks.many(),
@@ -166,6 +166,14 @@ def test_an_installation_without_a_history_database_is_told_that_nothing_is_foll
         assert "add the connection clusterbench_history" in told
         assert "was away" not in told
     assert "No result was compared with earlier weeks; all 6 experiments completed." in page
+
+
+def test_a_line_of_the_mail_has_why_however_much_there_is_to_say() -> None:
+    told = Confirmation("confirmed", "confirmed: measured again in 6 runs at once, +8 %", 6, 8.0, (6.0, 10.0), 0.0001)
+    one = replace(weeks.judged(title="Mean latency, connecting not included"), confirmation=told)
+    (line,) = [line for line in plain(text_of_week(weeks.week(judged=[one]))).splitlines() if line.startswith("- key")]
+    assert line.endswith("Facts that changed there: kernel (client, database): 6.1.0-25-amd64 \u2192 6.1.0-28-amd64.")
+    assert "Mean latency, connecting not included fell by 8.3 % (95 % interval" in line
 
 
 # However bad the week.

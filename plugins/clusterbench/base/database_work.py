@@ -52,6 +52,11 @@ class WorkChange:
     before: float
     after: float
 
+    @property
+    def is_of_locks(self) -> bool:
+        """More was waited for locks, which is a cause; that fewer were is the effect of something else."""
+        return self.measurement == WAITS["Lock"] and self.after > self.before
+
     def __str__(self) -> str:
         kind = MEASUREMENTS[self.measurement]
         sides = (quantity(value, kind.unit) for value in (self.before, self.after))

@@ -69,6 +69,8 @@ class SeriesChange:
     explanation: str = ""
     plans: tuple[PlanChange, ...] | None = None
     work: tuple[WorkChange, ...] = ()
+    held_by: str = ""
+    """Who held the locks, where more was waited for them: read from the archive (``weekly.find_changes``)."""
     alike: float | None = None
     """How much runs of the platform were taken to be like those before them (``drift.alikeness``)."""
     events: tuple[Remark, ...] = ()
@@ -86,6 +88,7 @@ class SeriesChange:
             "explanation": self.explanation,
             "alike": self.alike,
             "work": [asdict(one) for one in self.work],
+            "held_by": self.held_by,
             "events": [one.as_json() for one in self.events],
             "confirmation": self.confirmation.as_json() if self.confirmation else None,
             "plans": None if self.plans is None else [asdict(one) for one in self.plans],
@@ -104,6 +107,7 @@ class SeriesChange:
             str(data.get("explanation") or ""),
             None if plans is None else tuple(PlanChange(**one) for one in plans),
             tuple(WorkChange(**one) for one in data.get("work") or ()),
+            str(data.get("held_by") or ""),
             data.get("alike"),
             tuple(map(Remark.of, data.get("events") or ())),
             Confirmation.from_json(data["confirmation"]) if data.get("confirmation") else None,
@@ -220,9 +224,9 @@ def _told(db: Database, one: _Judged, facts: _Facts) -> SeriesChange:
         explanation(parts) if is_whole else "",
         _plans(db, one, [part.statement for part in parts]),
         tuple(made_of.work_changes(db, one.series.id, one.levels, one.until)) if all(one.levels) else (),
-        one.policy.alike,
-        tuple(read.events(db, one.series.experiment, one.series.platform, *one.between)) if one.between else (),
-        one.confirmation,
+        alike=one.policy.alike,
+        events=tuple(read.events(db, one.series.experiment, one.series.platform, *one.between)) if one.between else (),
+        confirmation=one.confirmation,
     )
 
 
@@ -324,7 +328,12 @@ def _between(points: Sequence[Point], at_run_id: str | None) -> tuple[datetime, 
 
 
 def _nearest_facts(points: Sequence[Point], at_run_id: str | None) -> tuple[Point, Point] | None:
-    """Two runs, one after the other, between which the facts changed: nearest to the first run of the new level."""
+    """Two runs, one after the other, between which the facts changed: nearest to the first run of the new level.
+
+    Runs that do not count are passed over: one that was withdrawn, because a host was limited that day, has facts of
+    its own, and beside it the next run would look changed.
+    """
+    points = [point for point in points if point.counts or point.run_id == at_run_id]
     at = next((number for number, point in enumerate(points) if point.run_id == at_run_id), None)
     if at is None:
         return None

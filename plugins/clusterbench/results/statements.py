@@ -15,6 +15,7 @@ EXPLAINS_MIN = 0.1
 """Share of a difference from which on a statement is named."""
 NAMED_MAX = 3
 OUT_OF_PROPORTION = 1.5
+NONE_STANDS_OUT = "no statement stands out"
 SAME = 0.001
 """Totals that differ by less are the same: nothing is to be explained."""
 
@@ -90,7 +91,7 @@ def explanation(found: Sequence[Part]) -> str:
     named = [part for part in counted if _stands_out(part, before)][:NAMED_MAX]
     if not named:
         slower = sum((part.after or 0.0) > (part.before or 0.0) for part in counted)
-        return f"no statement stands out: {slower} of {len(counted)} take longer"
+        return f"{NONE_STANDS_OUT}: {slower} of {len(counted)} take longer"
     first, *others = named
     said = [f"{first.statement} is {share(first.explains)} of the difference"]
     return ", ".join([*said, *(f"{part.statement} {share(part.explains)}" for part in others)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY, hash_suffix, whose
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.history.model import WeekRun
+from clusterbench.results.compare_cells import cell_key
+from clusterbench.results.lock_holders import held_by
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import is_offered
 from clusterbench.spec.concurrency import concurrency_levels
@@ -26,6 +28,7 @@ from clusterbench.spec.experiment import Scale
 
 if TYPE_CHECKING:
     from clusterbench.history.again import MeasuredAgain
+    from clusterbench.history.series_changes import SeriesChange
     from clusterbench.run.run import Run
 
 log = logging.getLogger(__name__)
@@ -211,7 +214,19 @@ def _changes(run: Run, again: MeasuredAgain | None) -> list[dict[str, Any]]:
     with database.opened(run.connections(HISTORY)) as db:
         run_ids = {one.experiment: one.run_id for one in runs if one.run_id}
         found = series_changes.of_week(db, run.catalog, run_ids, again)
-    return [change.as_json() for change in found]
+    return [replace(change, held_by=_held_by(run, run_ids, change)).as_json() for change in found]
+
+
+def _held_by(run: Run, run_ids: Mapping[str, str], change: SeriesChange) -> str:
+    """Who held the locks in the week's own run; its records are read only where more was waited for them."""
+    if not any(one.is_of_locks for one in change.work):
+        return ""
+    series = change.series
+    cell = (series.platform, cell_key(series.sweep, series.levels))
+    records = RunArchive(run.archive.store, series.experiment, run_ids[series.experiment]).trials()
+    return held_by(
+        [one for one in records if (one.trial.platform, cell_key(one.trial.sweep, one.trial.levels)) == cell]
+    )
 
 
 def write_report(run: Run) -> None:

@@ -11,8 +11,9 @@ from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import number, without_sweep
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
+from clusterbench.results.lock_holders import held_by
 
-WAITS_SHOWN, HOLDERS_SHOWN = 4, 2
+WAITS_SHOWN = 4
 STATEMENTS_SHOWN = 5
 """Of a cell; the record has twenty."""
 
@@ -125,13 +126,4 @@ def _waits(records: Sequence[TrialRecord]) -> str:
             statement = "" if wait["statement"] == "-" else f" of {wait['statement']}"
             summed[f"{wait['type']}{event}{statement}"] += wait["sessions"]
     said = [f"{name}: {number(count / len(looked), 2)}" for name, count in summed.most_common(WAITS_SHOWN)]
-    return "; ".join([*said, *_holders(records)])
-
-
-def _holders(records: Sequence[TrialRecord]) -> list[str]:
-    """Who held the locks that were waited for, those that were seen most often."""
-    seen: Counter[str] = Counter()
-    for record in records:
-        for one in (record.evidence.get("waits") or {}).get("held_by") or ():
-            seen[f"{one['application']} ({one['statement']})"] += one["looks"]
-    return [f"locks held by {' and '.join(who for who, _ in seen.most_common(HOLDERS_SHOWN))}"] if seen else []
+    return "; ".join(filter(None, [*said, held_by(records)]))

@@ -137,6 +137,7 @@ def verdict_of(told: SeriesChange, title: str, why: str = "") -> SeriesVerdict:
         made_of=told.explanation,
         plans=told.plans,
         work=told.work,
+        held_by=told.held_by,
         events=told.events,
         confirmation=told.confirmation,
         why=why,

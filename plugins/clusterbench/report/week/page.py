@@ -47,7 +47,7 @@ def render_week(week: Week) -> str:
 
 
 def text_of_week(week: Week) -> str:
-    """The plain-text mail, below 4 kB. Pure."""
+    """The plain-text mail, below 5 kB. Pure."""
     return said.text(week)
 
 

@@ -21,6 +21,8 @@ COMMON_MIN = 3
 FEW_SHOWN = 6
 LINE_MAX = 240
 """Characters of a line in the mail."""
+CHANGE_MAX, WHY_MAX = 340, 120
+"""Of one that tells a change, and of these for why: what else is said is cut off before that."""
 CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
 NOT_FOLLOWED = (
     "Nothing is followed over time here: this installation has no history database, so no result is compared with "
@@ -262,15 +264,15 @@ def few(week: Week) -> str:
 
 
 def text(week: Week) -> str:
-    """The plain-text mail. Below 4 kB however bad the week was; the page is attached."""
+    """The plain-text mail. Below 5 kB however bad the week was; the page is attached."""
     worse, nicer = week.of("regression"), week.of("improvement")
     failed = [one for one in week.ran if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
-        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE),
+        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE, CHANGE_MAX),
         *_listed("Missing", week.of("no_number"), lambda one: f"{place(one)}: {missing_why(one)}", MAIL_OTHERS),
         *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),
-        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS),
+        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS, CHANGE_MAX),
         "",
     ]
     if again := measured_again(week):
@@ -282,16 +284,17 @@ def text(week: Week) -> str:
     return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
 
 
-def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int) -> list[str]:
+def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int, line_max: int = LINE_MAX) -> list[str]:
     if not found:
         return []
     more = [f"- and {len(found) - most} more"] if len(found) > most else []
-    return ["", f"{head}:", *(f"- {_short(say(one))}" for one in found[:most]), *more]
+    return ["", f"{head}:", *(f"- {_short(say(one), line_max)}" for one in found[:most]), *more]
 
 
 def _line(one: SeriesVerdict) -> str:
-    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one), certainty(one)]
-    return f"{place(one)}: {', '.join(filter(None, lines))}. {why(one)[0]}"
+    lines = [f"{amount(one)} ({interval(one)})", since(one), levels(one), certainty(one)]
+    head, cause = f"{place(one)}: {', '.join(filter(None, lines))}", cut(why(one)[0], WHY_MAX)
+    return f"{cut(head, CHANGE_MAX - len(cause) - 2)}. {cause}"
 
 
 def place(one: SeriesVerdict) -> str:
@@ -302,8 +305,8 @@ def _failed(ran: ExperimentRun) -> str:
     return f"{ran.experiment}: {ran.reason or state_of(ran)}"
 
 
-def _short(text: str) -> str:
-    return cut(" ".join(text.replace(THIN_SPACE, " ").split()), LINE_MAX)
+def _short(text: str, most: int = LINE_MAX) -> str:
+    return cut(" ".join(text.replace(THIN_SPACE, " ").split()), most)
 
 
 def cut(text: str, most: int) -> str:

@@ -52,6 +52,8 @@ class SeriesVerdict:
     """That changed with it; None where none are known."""
     work: tuple[WorkChange, ...] = ()
     """What the database did more of, or less."""
+    held_by: str = ""
+    """Who held the locks, where more was waited for them."""
     events: tuple[Remark, ...] = ()
     """That people told of, near to where the level changed."""
     confirmation: Confirmation | None = None

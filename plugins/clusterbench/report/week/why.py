@@ -8,6 +8,7 @@ from clusterbench.base.run_ids import asked_at
 from clusterbench.base.words import as_sentence, plural
 from clusterbench.report.week.week import SeriesVerdict, day
 from clusterbench.results.facts_compared import Difference
+from clusterbench.results.statements import NONE_STANDS_OUT
 
 FACTS_SHOWN = 4
 PLANS_SHOWN = 2
@@ -17,16 +18,32 @@ NOTHING = "Nothing that was recorded changed there: no fact of hosts or engine, 
 def why(one: SeriesVerdict) -> list[str]:
     """Sentences. What people said happened there comes first, then facts and settings that changed in that very run.
 
-    Plans may follow from these, and come next; then which statements the change is made of, and what the database did
-    otherwise. Facts that changed a run or two apart come last.
+    Plans may follow from these, and come next; then locks that were waited for more; then facts that hardly decide, as
+    the version of a shell; then which statements the change is made of, and what the database did otherwise. That no
+    statement stands out says less than that. Facts that changed a run or two apart come last.
     """
-    of_statements = [as_sentence(one.made_of)] if one.made_of else []
-    beside = [*of_statements, *([as_sentence("; ".join(map(str, one.work)))] if one.work else [])]
-    first, last = (_facts(one), []) if _is_at_once(one) else ([], _facts(one))
+    of_statements = _sentences([one.made_of])
+    of_work = _sentences([str(change) for change in one.work if not change.is_of_locks])
+    no_cause = one.made_of.startswith(NONE_STANDS_OUT)
+    beside = of_work + of_statements if no_cause else of_statements + of_work
     events = [as_sentence(event.line) for event in one.events]
-    if one.plans or one.facts:
-        return [*events, *first, *_plans(one), *beside, *last]
-    return [*events, *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+    if not one.plans and not one.facts:
+        return [*events, *_locks(one), *beside, NOTHING.format(plans="" if one.plans is None else ", and no plan")]
+    if not _is_at_once(one):
+        return [*events, *_plans(one), *_locks(one), *beside, *_facts(one, one.facts)]
+    deciding, others = ([fact for fact in one.facts if fact.decides is each] for each in (True, False))
+    return [*events, *_facts(one, deciding), *_plans(one), *_locks(one), *_facts(one, others), *beside]
+
+
+def _sentences(said: Sequence[str]) -> list[str]:
+    """All in one; none where nothing is said."""
+    text = "; ".join(filter(None, said))
+    return [as_sentence(text)] if text else []
+
+
+def _locks(one: SeriesVerdict) -> list[str]:
+    said = [str(change) for change in one.work if change.is_of_locks]
+    return _sentences([*said, one.held_by]) if said else []
 
 
 def _is_at_once(one: SeriesVerdict) -> bool:
@@ -40,11 +57,11 @@ def _plans(one: SeriesVerdict) -> list[str]:
     return [*said, *([f"So did {plural(more, 'other plan')}."] if more > 0 else [])]
 
 
-def _facts(one: SeriesVerdict) -> list[str]:
+def _facts(one: SeriesVerdict, found: Sequence[Difference]) -> list[str]:
     """Which changed where the level did, or near to it: the run of a change is known to a run or two."""
-    if not one.facts:
+    if not found:
         return []
-    said = "; ".join(facts(one.facts))
+    said = "; ".join(facts(found))
     if _is_at_once(one):
         return [f"Facts that changed there: {said}."]
     when = asked_at(one.facts_run_id or "")
