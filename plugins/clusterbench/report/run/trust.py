@@ -86,6 +86,8 @@ def summary(run: Gathered) -> str:
     """The run in one sentence."""
     if run.plan is None:
         return "The run ended before its trials were planned."
+    if run.plan.choices.generate_only:
+        return "This run made its data and checked it, as it was asked to, and measured nothing."
     planned = sum(map(len, run.plan.trials.values()))
     outcomes: dict[str, int] = {}
     recorded = [*run.trials, *run.without_result]
