@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,11 @@ import psycopg
 import pytest
 
 from clusterbench.base.connections import Connections
+from clusterbench.base.errors import DatasetError
 from clusterbench.base.records import TrialRecord
 from clusterbench.cli.main import main
 from clusterbench.run import steps
+from clusterbench.workloads import load_workload
 from tests.declared import add_workload, project_with
 from tests.integration.helpers import measured_whole, new_run
 
@@ -248,3 +251,124 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     assert run.archive.need_json("verdicts.json")["valid"]
     assert main(["workload", "new", "from_log", "--from", PLATFORM]) == 1
     assert "choose another name" in capsys.readouterr().err
+
+
+# Whatever else a folder can say.
+
+
+LOADED = """
+    workload: loaded
+    title: Loaded
+    description: Sums over tables that come from files.
+    driven_by: streams
+    factors:
+      least: {title: least amount, from: 0, to: 100, default: 5}
+      work_mem: {title: memory of a sort, setting: work_mem, choices: [as_set, 1MB], default: as_set}
+    tables:
+      sales:
+        columns: {id: integer NOT NULL, shop: character varying(20), amount: "numeric(9, 2)", day: date, note: text}
+        key: [id]
+        indexes: [shop]
+        references: {shop: shops}
+        distributed_by: id
+        rows: 1000
+        loaded_from: {files: [CSV], format: csv, null_text: none}
+      shops:
+        columns: {shop: character varying(20) NOT NULL, city: text}
+        key: [shop]
+        rows: 7
+        loaded_from: {files: [PARQUET], format: parquet}
+    parameters:
+      day: {range: ["2024-01-01", "2024-01-28"]}
+      cities: {choice: [Rome, Oslo, Bonn], count: 2}
+    statements:
+      by_shop: {}
+      by_day: {title: of a day}
+    orders: [[by_day, by_shop], [by_shop, by_day]]
+    asked:
+      notes: {title: Notes, unit: "1", better: neither, file: notes.sql, minus_before: true}
+    checks: {no_negative: negative.sql}
+    suites: {amounts: {rows: amounts.sql, suite: amounts.json}}
+    answers: earlier
+"""
+LOADED_FILES = {
+    "by_shop.sql": "SELECT shop, sum(amount) FROM sales JOIN shops USING (shop) WHERE city IN ($cities_1, $cities_2) "
+    "AND amount > $least GROUP BY shop ORDER BY shop",
+    "by_day.sql": "SELECT count(*), min(note) FROM sales WHERE day = $day",
+    "notes.sql": "SELECT count(note) FROM sales",
+    "negative.sql": "SELECT id FROM sales WHERE amount < 0",
+    "amounts.sql": "SELECT shop, max(amount) AS largest FROM sales GROUP BY shop",
+    "amounts.json": """
+        {"name": "amounts", "expectations": [
+          {"type": "expect_column_values_to_be_between", "kwargs": {"column": "largest", "max_value": 1000},
+           "severity": "critical", "meta": {"check": 1, "says": "No amount is above a thousand"}}]}
+    """,
+}
+OF_LOADED = """
+    experiment: loaded
+    title: Loaded
+    description: By streams.
+    platforms: [lab_db1]
+    seed: 3
+    sweeps:
+      streams:
+        title: By streams
+        workload: loaded
+        factors:
+          streams: {smoke: [1, 2], laptop: [1], full: [1]}
+          work_mem: [1MB]
+          server.random_page_cost: [2]
+        repetitions: 1
+"""
+
+
+def made_files(folder: Path) -> tuple[Path, Path]:
+    """1000 sales, texts with all that means something to a loader; and seven shops."""
+    import duckdb
+
+    csv, parquet = folder / "sales-1.csv", folder / "shops.parquet"
+    with duckdb.connect() as database:
+        database.execute(
+            f"COPY (SELECT n AS id, 'shop ' || n % 7 AS shop, n % 100 + 0.25 AS amount, "
+            "date '2024-01-01' + CAST(n % 28 AS integer) AS day, "
+            "CASE n % 5 WHEN 0 THEN NULL WHEN 1 THEN 'a|b' WHEN 2 THEN 'c\\d' WHEN 3 THEN 'e\nf' "
+            "ELSE 'g,\"h' END AS note "
+            f"FROM range(1, 1001) t(n)) TO '{csv}' (FORMAT csv, HEADER true, NULLSTR 'none')"
+        )
+        database.execute(
+            "COPY (SELECT 'shop ' || n AS shop, ['Rome', 'Oslo', 'Bonn'][1 + n % 3] AS city FROM range(0, 7) t(n)) "
+            f"TO '{parquet}' (FORMAT parquet)"
+        )
+    return csv, parquet
+
+
+def test_tables_from_files_with_suites_checks_numbers_and_orders(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="clusterbench-files-") as folder:
+        Path(folder).chmod(0o755)  # the host's login is another one
+        from_files(Path(folder), connections, tmp_path, monkeypatch)
+
+
+def from_files(folder: Path, connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    csv, parquet = made_files(folder)
+    text = LOADED.replace("CSV", f'"{csv.parent}/sales-*.csv"').replace("PARQUET", f'"{parquet}"')
+    root = project_with(tmp_path, monkeypatch, "loaded", {"workload.yaml": text, **LOADED_FILES}, OF_LOADED)
+    run, records = whole(connections, "loaded")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 2, records
+    verdicts = run.archive.need_json("verdicts.json")
+    assert verdicts["valid"] and "No amount is above a thousand" in {v["says"] for v in verdicts["verdicts"]}
+    first = records[0]
+    assert {"by_shop_s", "by_day_s", "notes"} <= set(first.measurements) and first.measurements["notes"] == 0
+    assert first.evidence["workload"]["session_settings"]["work_mem"] == "1MB"
+    table = load_workload("loaded").dataset(first.trial.levels, 3).table
+    with session(connections) as db:
+        notes = db.execute(f"SELECT note, count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1").fetchall()
+        assert dict(notes) == {"a|b": 200, "c\\d": 200, "e\nf": 200, 'g,"h': 200, None: 200}
+        db.execute(f"UPDATE {table}.sales SET amount = -1 WHERE id = 7")
+    (root / "include/sql/loaded/amounts.json").write_text(
+        (root / "include/sql/loaded/amounts.json").read_text().replace("1000", "50")
+    )
+    with pytest.raises(DatasetError, match="No amount is above a thousand") as refused:
+        whole(connections, "loaded")
+    assert "has the rows that were in its files: their checksum" in str(refused.value)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.datasets import BY_STORAGE, OURS, Dataset, Shares, row_skew_max, stored_as, stored_bytes
@@ -201,7 +202,7 @@ def _reading(table: DeclaredTable, of: LoadedFrom) -> str:
     if of.format == "parquet":
         return f"read_parquet([{paths}])"
     types = ", ".join(f"'{name}': '{kind.split(' NOT NULL')[0]}'" for name, kind in (table.columns or {}).items())
-    said = {"header": str(of.header).lower(), "delim": _quoted(of.delimiter), "nullstr": _quoted(of.null)}
+    said = {"header": str(of.header).lower(), "delim": _quoted(of.delimiter), "nullstr": _quoted(of.null_text)}
     options = ", ".join(f"{key} = {value}" for key, value in said.items())
     return f"read_csv([{paths}], columns = {{{types}}}, {options})"
 
@@ -299,6 +300,9 @@ def _fact_rows(
 
 
 def _plain(value: Any) -> Any:
+    """As JSON and Great Expectations take it."""
+    if isinstance(value, Decimal):
+        return float(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

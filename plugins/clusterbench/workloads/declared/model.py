@@ -86,7 +86,8 @@ class LoadedFrom(Strict):
     format: Literal["csv", "parquet"]
     header: bool = True
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    null: str = ""
+    null_text: str = ""
+    """What stands for NULL in CSV."""
 
 
 class DeclaredTable(Strict):
