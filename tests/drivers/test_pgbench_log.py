@@ -55,7 +55,7 @@ def lines(case: str) -> list[Line]:
     return found
 
 
-def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "") -> ReducedLog:
+def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "", think_time_us: int = 0) -> ReducedLog:
     """The command run over the captured logs, as on a client host."""
     ramp_up_s, window_s, is_throttled = SHAPES[case]
     for log in (CAPTURED / case).glob("log.*.gz"):
@@ -65,7 +65,7 @@ def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "") -> Redu
     (folder / "bin").mkdir()
     (folder / "bin" / "awk").symlink_to(str(shutil.which(awk)))
     functions = pgbench_log.functions(
-        ramp_up_s=ramp_up_s, window_s=window_s, is_throttled=is_throttled, is_retried=True
+        ramp_up_s=ramp_up_s, window_s=window_s, is_throttled=is_throttled, is_retried=True, think_time_us=think_time_us
     )
     script = f'set -euo pipefail\nPATH="$PWD/bin:$PATH"\n{functions}reduce_log'
     subprocess.run(["bash", "-c", script], cwd=folder, check=True)
@@ -208,3 +208,17 @@ def test_latencies_of_several_scripts_are_merged_as_of_one() -> None:
     both = merged([one, other])
     assert both.buckets == {10: (3, 470, 8, 180), 11: (1, 900, 4, 900)}
     assert (both.count, both.max_ms, both.lag_mean_ms) == (4, 0.9, 0.003)
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_think_time_is_no_part_of_a_latency_nor_of_a_response(tmp_path: Path, awk: str) -> None:
+    (tmp_path / "as_it_is").mkdir()
+    (tmp_path / "without").mkdir()
+    found = reduced(tmp_path / "without", "rate", awk, think_time_us=100)
+    all_of_it = reduced(tmp_path / "as_it_is", "rate", awk)
+    for part, whole in ((found.latencies, all_of_it.latencies), (found.responses, all_of_it.responses)):
+        for script, times in part.items():
+            assert times.count == whole[script].count
+            assert times.mean_ms == pytest.approx(whole[script].mean_ms - 0.1)
+            assert times.max_ms == pytest.approx(whole[script].max_ms - 0.1)
+    assert found.seconds == all_of_it.seconds

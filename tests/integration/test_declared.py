@@ -151,6 +151,7 @@ EXPERIMENT = """
         workload: my_sales
         factors:
           clients: {smoke: [2], laptop: [4], full: [8]}
+          think_time_ms: [50]
           ramp_up_s: [1]
           window_s: [2]
 """
@@ -192,6 +193,8 @@ def test_tables_that_are_there_are_measured_and_stay_as_they_were(
     run, (first, *others) = whole(connections, "my_sales")
     assert (first.outcome, first.reason) == ("completed", "") and len(others) == 2
     assert content(connections) == before
+    assert first.measurements["latency_ms_p50"] < 50, "without its think time"
+    assert first.measurements["throughput_per_s"] <= 2 * (1000 / 50) + 2, "of two clients"
     assert {"of_customer_per_s", "of_region_ms_p99", "throughput_per_s"} <= set(first.measurements)
     assert run.archive.need_json("workloads/my_sales.json")["of_customer.sql"] == OF_CUSTOMER
     verdicts = run.archive.need_json("verdicts.json")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from clusterbench.base.connections import Connections
+from clusterbench.base.errors import EngineError
 from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
@@ -70,11 +71,14 @@ def test_what_the_server_counted_of_each_statement_is_in_the_record(connections:
         load_workload("key_value").generate(dataset(), testbed.engine)
         testbed.engine.facts()
         assert testbed.engine.statement_totals() == {}, "not installed"
+        with pytest.raises(EngineError, match=r"has no extension pg_stat_statements.*or give a file of statements by"):
+            testbed.engine.heaviest_statements(10)
         testbed.engine.execute("CREATE EXTENSION pg_stat_statements")
         try:
             assert testbed.engine.statement_totals() == {}, "installed, and not loaded at start"
             testbed.engine.set_up()
             record = run_trial(trial(clients=2), testbed)
+            heavy = testbed.engine.heaviest_statements(10)
             testbed.engine.tear_down()
         finally:
             testbed.engine.execute("DROP EXTENSION pg_stat_statements")
@@ -86,3 +90,6 @@ def test_what_the_server_counted_of_each_statement_is_in_the_record(connections:
     assert lookups["calls"] == lookups["rows"] > record.samples == 100, "with those of the warm-up"
     assert lookups["time_ms"] > 0 and lookups["temporary_bytes"] == 0
     assert "statement_totals" not in record.evidence, "running totals of all are in before.json"
+    (found,) = [one for one in heavy if one.query.startswith("SELECT jsonraw")]
+    assert found.calls >= lookups["calls"] and found.time_ms > 0
+    assert not [one.query for one in heavy if one.query.startswith(("SET", "BEGIN", "CREATE", "COPY"))]
