@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from clusterbench.base.driver_session import session
+from clusterbench.base.factors import Factor
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.scripts import script
@@ -114,6 +115,15 @@ MIX_OUTPUTS = (
     "*.csv",
     *pgbench_log.OUTPUTS,
 )
+MIX_FACTORS: Mapping[str, Factor] = {
+    "clients": Factor(1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True),
+    "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"),
+    "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"),
+    "rate_per_s": Factor(
+        0, "transactions begun a second; 0: as fast as it goes", maximum=10_000_000, wording="{} transactions/s"
+    ),
+}
+"""What any mix can be asked for."""
 BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
 FOR_EVER_S = 10_000_000

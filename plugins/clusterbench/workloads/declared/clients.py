@@ -32,12 +32,7 @@ ANSWERS_PER_STATEMENT = 3
 """Of each statement that reads, so many are asked again after the window, with what a first stream would draw."""
 
 FACTORS: Mapping[str, Factor] = {
-    "clients": Factor(1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True),
-    "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"),
-    "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"),
-    "rate_per_s": Factor(
-        0, "transactions begun a second; 0: as fast as it goes", maximum=10_000_000, wording="{} transactions/s"
-    ),
+    **pgbench.MIX_FACTORS,
     "think_time_ms": Factor(
         0,
         "how long a client waits after each transaction; it is part of no latency",

@@ -64,11 +64,9 @@ class OrderEntry:
             is_dataset=True,
             is_size=True,
         ),
-        "clients": Factor(
-            1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True
-        ),
-        "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"),
-        "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"),
+        "clients": pgbench.MIX_FACTORS["clients"],
+        "ramp_up_s": pgbench.MIX_FACTORS["ramp_up_s"],
+        "window_s": pgbench.MIX_FACTORS["window_s"],
         "cpu_percent": Factor(
             0,
             "0: the load is what clients says; else it is raised until the database hosts' processors are so busy",
@@ -83,12 +81,7 @@ class OrderEntry:
             rehearsed_least=5,
             wording="{} s a step",
         ),
-        "rate_per_s": Factor(
-            0,
-            "transactions begun a second; 0: as fast as it goes",
-            maximum=10_000_000,
-            wording="{} transactions/s",
-        ),
+        "rate_per_s": pgbench.MIX_FACTORS["rate_per_s"],
         "response_ms_p99": Factor(
             0,
             "0: the rate is what rate_per_s says; else it is the highest at which the 99th percentile from the "
