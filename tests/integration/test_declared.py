@@ -231,6 +231,12 @@ def test_statements_that_change_tables_which_are_there_need_leave_and_are_refuse
     _, records = whole(connections, "my_sales")
     assert {record.outcome for record in records} == {"failed"}
     assert content(connections) == before
+    with session(connections) as db:
+        db.execute("DROP FUNCTION sales.sneaky(int); ALTER TABLE sales.customers RENAME TO buyers")
+    with pytest.raises(
+        DatasetError, match=r"drivers may read it: 1 of 2 as expected; not so: sales.customers: not there"
+    ):
+        whole(connections, "my_sales")
 
 
 @pytest.mark.usefixtures("sales")

@@ -69,8 +69,8 @@ def test_several_differ_and_texts_and_lookups_follow() -> None:
 
 def test_an_empty_domain_is_an_error() -> None:
     for said in ({"range": [5, "$rows"]}, {"query": "values.sql"}):
-        with pytest.raises(DomainError):
-            domain(parameter(**said), {"rows": 1}, {})
+        with pytest.raises(DomainError, match="parameter 'p': "):
+            domain("p", parameter(**said), {"rows": 1}, {})
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,10 @@ CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
 FACT_ROWS_MAX = 10_000
 """Of one suite; each is archived."""
 SUITE = "declared"
+THERE = "there"
+READ_ONLY = {"default_transaction_read_only": "on"}
+CHANGE_EXISTING = "change_existing"
+"""What is unavailable where a platform's file gives no leave for it."""
 
 
 def dataset_of(folder: Folder, levels: Mapping[str, Level], seed: int) -> Dataset:
@@ -253,6 +257,7 @@ def _look(folder: Folder, name: str, dataset: Dataset, engine: Database) -> dict
     expected = mark.rows if mark else rows_of(declared, dict(dataset.sizes))
     return {
         "table": name,
+        "state": f"{name}: {THERE if is_complete else 'not there, or not complete'}",
         "is_complete": is_complete,
         "row_count": rows_by_segment.total(),
         "rows_made": expected,
@@ -266,10 +271,17 @@ def _look(folder: Folder, name: str, dataset: Dataset, engine: Database) -> dict
 
 def _look_at_existing(name: str, engine: Database) -> dict[str, Any]:
     """As the server's own statistics have it: nothing is read of the table itself."""
-    found = engine.query(statement("tables", "existing", relation=_regclass(name)))[0]
+    login = engine.endpoint(pooled=False).login
+    found = engine.query(statement("tables", "existing", relation=_regclass(name), login=login))[0]
+    state = THERE
+    if not found["is_there"]:
+        state = "not there"
+    elif not found["is_readable"]:
+        state = f"not readable by drivers: GRANT SELECT ON {name} TO {login}"
     return {
         "table": name,
-        "is_complete": bool(found["is_there"]),
+        "state": f"{name}: {state}",
+        "is_complete": state == THERE,
         "row_count": max(0, int(found["row_count"] or 0)),
         "rows_made": None,
         "checksum": None,
@@ -290,7 +302,7 @@ def _fact_rows(
     values = {key: raw(str(level)) for key, level in levels.items()}
     query = folder.only_statement(folder.said.suites[name].rows, values)
     limited = statement("tables", "limited", query=raw(query), rows_max=FACT_ROWS_MAX + 1)
-    rows = engine.query(limited, settings=session(folder, dataset))
+    rows = engine.query(limited, settings=own_session(folder, dataset, engine))
     if len(rows) > FACT_ROWS_MAX:
         raise DatasetError(
             f"suite {name!r} of workload {folder.name!r}: its query gave more than {FACT_ROWS_MAX:,} rows; let it sum "
@@ -309,6 +321,16 @@ def _plain(value: Any) -> Any:
 def session(folder: Folder, dataset: Dataset) -> dict[str, str]:
     """Settings with which statements find the tables. What is there already is found as by anybody else."""
     return {"search_path": f"{dataset.table}, public"} if folder.made or folder.said.data_of else {}
+
+
+def read_only(folder: Folder, engine: Database) -> dict[str, str]:
+    """Settings of sessions about tables that are there: without leave the server lets nothing be changed."""
+    return READ_ONLY if folder.existing and CHANGE_EXISTING in engine.unavailable else {}
+
+
+def own_session(folder: Folder, dataset: Dataset, engine: Database) -> dict[str, str]:
+    """Of what set-up's login asks for the folder."""
+    return {**session(folder, dataset), **read_only(folder, engine)}
 
 
 # By DuckDB, anew.

@@ -16,6 +16,7 @@ from string import Formatter
 
 from psycopg import sql
 
+from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Level
 from clusterbench.base.sql import raw
 from clusterbench.workloads.declared.model import Parameter, Value, is_day, quantity
@@ -30,8 +31,8 @@ CHOICES_OF_CLIENTS_MAX = 1000
 """They stand in the statement's text, of which the server reads every letter."""
 
 
-class DomainError(ValueError):
-    """There is nothing to draw from."""
+class DomainError(EngineError):
+    """There is nothing to draw from, or too much."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ class Domain:
         return f"({self.low} + {index} * {self.step})"
 
 
-def domain(parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
-    """Raises DomainError where there is nothing in it."""
+def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
+    """Raises DomainError where there is nothing in it. ``name``: of the parameter."""
     if parameter.range is None:
         choices = parameter.choice or listed.get(id(parameter), ())
         if not choices:
-            raise DomainError("there is nothing to choose from")
+            raise DomainError(f"parameter {name!r}: there is nothing to choose from")
         return Domain(len(choices), choices=choices)
     low, high = parameter.range
     if is_day(low):
@@ -82,7 +83,7 @@ def domain(parameter: Parameter, levels: Mapping[str, Level], listed: Listed) ->
     by = Decimal(str(parameter.step or 1))
     size = int((ends[1] - ends[0]) / by) + 1
     if size < 1:
-        raise DomainError(f"from {ends[0]} to {ends[1]} there is no number")
+        raise DomainError(f"parameter {name!r}: from {ends[0]} to {ends[1]} there is no number")
     if any(number != int(number) for number in (*ends, by)):
         return Domain(size, ends[0], by)
     return Domain(size, int(ends[0]), int(by))
@@ -100,7 +101,7 @@ def draw(
             ((of, table),) = parameter.lookup.items()
             found[name] = _plain(table[_word(found[of])])
         else:
-            found |= _drawn(name, parameter, random, domain(parameter, levels, listed))
+            found |= _drawn(name, parameter, random, domain(name, parameter, levels, listed))
     return found
 
 
@@ -112,7 +113,7 @@ def _drawn(name: str, parameter: Parameter, random: Random, of: Domain) -> dict[
     if parameter.count == 1:
         return {name: of.value(random.randrange(of.size))}
     if parameter.count > of.size:
-        raise DomainError(f"{parameter.count} that differ cannot be drawn from {of.size}")
+        raise DomainError(f"parameter {name!r}: {parameter.count} that differ cannot be drawn from {of.size}")
     chosen = random.sample(range(of.size), parameter.count)
     return {f"{name}_{n}": of.value(at) for n, at in enumerate(chosen, 1)}
 
@@ -162,7 +163,7 @@ def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], lis
         elif parameter.newest_of is not None:
             _newest(made, name, parameter, parameters, levels)
         else:
-            _index(made, name, parameter, domain(parameter, levels, listed), seed)
+            _index(made, name, parameter, domain(name, parameter, levels, listed), seed)
     return made
 
 
@@ -189,7 +190,7 @@ def _rank(name: str, zipf: Zipf) -> list[str]:
 def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int) -> None:
     if len(of.choices) > CHOICES_OF_CLIENTS_MAX:
         raise DomainError(
-            f"{len(of.choices)} values cannot be drawn by clients, as all stand in the statement; "
+            f"parameter {name!r}: {len(of.choices)} values cannot be drawn by clients, as all stand in the statement; "
             f"{CHOICES_OF_CLIENTS_MAX} are allowed: take fewer, or join with a table of them"
         )
     if parameter.zipf is not None:

@@ -18,8 +18,8 @@ from clusterbench.workloads.declared.parameters import names_of
 OF_CLIENTS = ("next_after", "newest_of")
 RESERVED = {"clients", "client_id", "scale", "random_seed", "default_seed", "ids", "seed"}
 """Names that pgbench and the SELECTs of rows have for themselves."""
-MEASURED = {"latency", "throughput", "retries", "response", "response_time", "statement_time", "driver_cpu"}
-"""Statements of these names would have measurements that drivers have already."""
+MEASURED = {"all", "latency", "throughput", "retries", "response", "response_time", "statement_time", "driver_cpu"}
+"""Statements of these names would have measurements that drivers have already; ``all`` are all of them."""
 VARIABLE = re.compile(r"(?<!:):[A-Za-z_]\w*")
 """What pgbench takes for a variable, wherever it stands."""
 
@@ -61,6 +61,8 @@ def _of_whole(folder: Folder) -> Iterator[str]:
         if getattr(said, key) and not is_meant:
             yield f"{key}: workloads that are driven by {said.driven_by!r} have none; take it out"
     yield from (f"statements.{n}: the name is taken; choose another" for n in known if n in MEASURED)
+    if said.answers == "duckdb" and any(one.query for one in folder.every_parameter):
+        yield "answers: DuckDB cannot be asked what a parameter's 'query' answers; write 'earlier' or 'none'"
     if said.answers == "duckdb" and (folder.existing or any(t.loaded_from for t in folder.made.values())):
         yield (
             "answers: 'duckdb' needs rows that can be made anew, and some are there already or come from files; "
@@ -228,6 +230,7 @@ def _of_list(folder: Folder, name: str) -> Iterator[str]:
 
 def _of_one(folder: Folder, name: str, known: Sequence[str]) -> Iterator[str]:
     """Of a file with one statement that reads."""
+    yield from _of_ending(name)
     try:
         text = folder.text(name)
         if not sql_text.is_reading(sql_text.only(text)):
@@ -239,6 +242,7 @@ def _of_one(folder: Folder, name: str, known: Sequence[str]) -> Iterator[str]:
 
 
 def _of_several(folder: Folder, name: str) -> Iterator[str]:
+    yield from _of_ending(name)
     try:
         text = folder.text(name)
         sql_text.statements(text)
@@ -246,6 +250,11 @@ def _of_several(folder: Folder, name: str) -> Iterator[str]:
         yield from (f"{name}: {problem}" for problem in error.problems)
         return
     yield from (f"{name}: {problem}" for problem in _of_placeholders(text, list(folder.said.factors)))
+
+
+def _of_ending(name: str) -> Iterator[str]:
+    if not name.endswith(".sql"):
+        yield f"{name}: a file of SQL ends with .sql; rename it"
 
 
 def _of_placeholders(text: str, known: Sequence[str]) -> Iterator[str]:

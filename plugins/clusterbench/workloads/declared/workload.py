@@ -34,16 +34,12 @@ from clusterbench.workloads import (
 )
 from clusterbench.workloads.declared import answers, asked, clients, data, streams
 from clusterbench.workloads.declared.folder import Folder, read
-from clusterbench.workloads.declared.parameters import DomainError, Listed
+from clusterbench.workloads.declared.parameters import Listed
 from clusterbench.workloads.declared.problems import check, check_names
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Database, Endpoint, Engine
-
-READ_ONLY = {"default_transaction_read_only": "on"}
-CHANGE_EXISTING = "change_existing"
-"""What is unavailable where a platform's file gives no leave for it."""
 
 
 class DeclaredWorkload:
@@ -104,8 +100,8 @@ class DeclaredWorkload:
         return data.relations(self.folder, self.dataset(trial.levels, trial.seed))
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-        if self.folder.existing and not self.folder.is_reading and CHANGE_EXISTING in unavailable:
-            return unavailable[CHANGE_EXISTING]
+        if self.folder.existing and not self.folder.is_reading and data.CHANGE_EXISTING in unavailable:
+            return unavailable[data.CHANGE_EXISTING]
         return (
             optimizer_not_applicable(levels, unavailable)
             or settings_not_applicable(self.factors, levels, unavailable)
@@ -120,7 +116,7 @@ class DeclaredWorkload:
         """Tables put right, settings, and what parameters are drawn from; what must not be said of them is an error."""
         folder, dataset = self.folder, self.dataset(trial.levels, trial.seed)
         engine.reset_session()  # of a trial whose worker was lost
-        own = data.session(folder, dataset)
+        own = data.own_session(folder, dataset, engine)
         if folder.said.changes:
             data.note_change(folder, dataset, engine)
         for file in folder.said.before_trial:
@@ -135,7 +131,7 @@ class DeclaredWorkload:
                 f"{dataset.table}: not as it must be before the trial: {'; '.join(found['problems'])}. See what the "
                 "trial before this one did, and what 'before_trial' puts right"
             )
-        settings = self._settings(trial, engine) | own
+        settings = self._settings(trial, engine) | data.session(folder, dataset)
         engine.set_session(settings)
         self._listed[trial.platform, trial.id] = self._of_files() | self._of_queries(trial, engine, own)
         plans = self.plans(trial, engine) if trial.levels["optimizer"] == "orca" else {}
@@ -169,10 +165,7 @@ class DeclaredWorkload:
     def job(self, trial: Trial, engine: Database) -> Job:
         listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
         job = clients.job if self.by_clients else streams.job
-        try:
-            return job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
-        except DomainError as error:
-            raise EngineError(f"workload {self.folder.name!r}: {error}") from None
+        return job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
 
     def job_until(self, trial: Trial, engine: Database) -> Job:
         """Of streams beside another driver: their statements again and again, until it has ended."""
@@ -188,8 +181,7 @@ class DeclaredWorkload:
 
         Sessions are opened so: a setting of the role would be left behind by a worker that dies.
         """
-        read_only = self.folder.existing and CHANGE_EXISTING in engine.unavailable
-        return engine.endpoint(pooled=False, settings=READ_ONLY if read_only else {})
+        return engine.endpoint(pooled=False, settings=data.read_only(self.folder, engine))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         answered: Mapping[str, Sequence[str]]
@@ -237,7 +229,7 @@ class DeclaredWorkload:
         return found
 
     def _all_listed(self, trial: Trial, engine: Database) -> Listed:
-        own = data.session(self.folder, self.dataset(trial.levels, trial.seed))
+        own = data.own_session(self.folder, self.dataset(trial.levels, trial.seed), engine)
         return self._of_files() | self._of_queries(trial, engine, own)
 
 
