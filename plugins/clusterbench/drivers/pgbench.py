@@ -99,7 +99,7 @@ class Mix:
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
     think_time_us: int = 0
-    """How long each script sleeps at its end, which is taken off its latency. How late pgbench wakes up is part of it."""
+    """How long each script sleeps at its end, which is taken off its latency; how late pgbench wakes up is not."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from clusterbench.base.measurements import MeasurementKind
 from clusterbench.base.paths import project_root
 
 PACKAGE = Path(__file__).parents[1]
-OF_FOLDERS = "clusterbench.workloads.declared.workload"
+OF_FOLDERS = "clusterbench.workloads.declared.by_folder"
 DEFINES_WORKLOAD = re.compile(r"^WORKLOAD\b", re.MULTILINE)
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
-from clusterbench.base.errors import EngineError, SpecError
+from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import raw
 from clusterbench.drivers import pgbench, psql_streams
 from clusterbench.hosts import resource_use
-from clusterbench.spec.by_name import workload_folders
 from clusterbench.workloads import (
     COMPRESSION,
     OPTIMIZER,
@@ -33,9 +31,9 @@ from clusterbench.workloads import (
     storage_not_applicable,
 )
 from clusterbench.workloads.declared import answers, asked, clients, data, streams
-from clusterbench.workloads.declared.folder import Folder, read
+from clusterbench.workloads.declared.folder import Folder
 from clusterbench.workloads.declared.parameters import Listed
-from clusterbench.workloads.declared.problems import check, check_names
+from clusterbench.workloads.declared.problems import check
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -265,30 +263,3 @@ def _measurements(folder: Folder) -> dict[str, MeasurementKind]:
     own = {name: MeasurementKind(one.unit, one.title, one.better) for name, one in folder.said.asked.items()}
     beside = resource_use.MEASUREMENTS if folder.by_clients else {}
     return {**of_driver, **own, **beside, **database_work.MEASUREMENTS}
-
-
-def of(path: Path) -> Workload:
-    """The workload of a ``workload.yaml``: one object, as long as its text stays. Raises SpecError with every problem
-    of the file."""
-    return _of(read(path))
-
-
-@lru_cache(maxsize=100)
-def _of(folder: Folder) -> Workload:
-    check_names(folder)
-    if folder.said.driven_by == "together":
-        from clusterbench.workloads.declared.together import TogetherWorkload  # noqa: PLC0415  it is made of these
-
-        return cast(Workload, TogetherWorkload(folder))
-    return cast(Workload, DeclaredWorkload(folder))
-
-
-def problems() -> list[str]:
-    """Of every folder and of the files in it; empty when all is well."""
-    found: list[str] = []
-    for path in workload_folders().values():
-        try:
-            check(read(path))
-        except SpecError as error:
-            found += error.problems
-    return found
