@@ -3,11 +3,13 @@
 # seconds after the second in which the first transaction began.
 # Given: ramp_up_s, window_s, which is 0 where all of the log is the window; throttled and retried, 1 where pgbench had a
 # rate and where it tries again, else 0; think_time_us, which each transaction sleeps at its end; log_kept_bytes_max, up
-# to which the log is kept, compressed.
-: "${ramp_up_s?}" "${window_s?}" "${throttled?}" "${retried?}" "${think_time_us?}" "${log_kept_bytes_max?}"
+# to which the log is kept, compressed; begin_s, in which the window begins, or 0.
+: "${begin_s?}" "${ramp_up_s?}" "${window_s?}" "${throttled?}" "${retried?}" "${think_time_us?}" "${log_kept_bytes_max?}"
 reduce_log() {
   local begin=0 end=9999999999 bytes
-  if [ "$window_s" != 0 ]; then
+  if [ "$begin_s" != 0 ]; then
+    begin=$begin_s end=$((begin_s + window_s))
+  elif [ "$window_s" != 0 ]; then
     begin=$(head -qn 1000 log.* 2>/dev/null |
       awk -v throttled="$throttled" -v ramp_up="$ramp_up_s" -f first.awk || true)
     [ -n "$begin" ] || return 0

@@ -100,6 +100,8 @@ class Mix:
     variables: Mapping[str, int] = field(default_factory=dict)
     think_time_us: int = 0
     """How long each script sleeps at its end, which is taken off its latency; how late pgbench wakes up is not."""
+    start_s: float = 0
+    """Epoch seconds on its host's clock at which it begins, where it is one of several drivers; 0: at once."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)
@@ -112,6 +114,7 @@ MIX_OUTPUTS = (
     "driver_cpu.txt",
     "clock.txt",
     "session.txt",
+    "late.txt",
     "*.csv",
     *pgbench_log.OUTPUTS,
 )
@@ -128,6 +131,8 @@ BEYOND_WINDOW_S = 2
 """pgbench runs on so long, so that the window's last second is a whole one: it begins on a whole second, too."""
 FOR_EVER_S = 10_000_000
 """Of a load that is ended when it has done enough."""
+LINGER_S = 3
+"""Of several drivers, none of which ends later than the first by more: what is asked at the end is asked after that."""
 HUNG_S = 300
 """So long after its end pgbench may wait for its last transactions. A session may hang for good: where a segment of a
 Greenplum without mirrors was killed, the coordinator waits for what is left of it, and no cancelling helps."""
@@ -160,8 +165,15 @@ def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
             is_throttled=bool(mix.rate_per_s),
             is_retried=True,
             think_time_us=mix.think_time_us,
+            begin_s=round(mix.start_s) + mix.ramp_up_s + 1 if mix.start_s else 0,
         )
-        + script("drivers/pgbench_mix", before=list(mix.before), after=list(mix.after))
+        + script(
+            "drivers/pgbench_mix",
+            before=list(mix.before),
+            after=list(mix.after),
+            start_s=f"{mix.start_s:.3f}" if mix.start_s else "0",
+            linger_s=LINGER_S if mix.start_s else 0,
+        )
     )
     files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.files()
     for when, asked in (("before", mix.before), ("after", mix.after)):
@@ -275,6 +287,12 @@ def driver_cpu(text: str) -> float | None:
     cores = driver_cores(text)
     threads = _driver_values(text).get("threads")
     return cores / threads if cores is not None and threads else None
+
+
+def driver_cpu_of_all(output: Path) -> float | None:
+    """Of several drivers that of the busiest: it is the one that may be what was measured."""
+    found = (driver_cpu(text(folder / "driver_cpu.txt")) for folder in (output, *pgbench_log.others(output)))
+    return max((one for one in found if one is not None), default=None)
 
 
 def driver_cores(text: str) -> float | None:

@@ -9,8 +9,8 @@ exact. In archives made before, buckets are 0.5 % wide.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clusterbench.base.paths import project_root
@@ -41,12 +41,14 @@ def functions(
     is_throttled: bool = False,
     is_retried: bool = False,
     think_time_us: int = 0,
+    begin_s: int = 0,
 ) -> str:
     """Bash with a function ``reduce_log``, by which ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
 
     The window begins so many whole seconds after the second in which the first transaction began. Where it has no
     length, all of the log is the window. ``is_retried``: a transaction may be tried more than once. ``think_time_us``:
-    how long each sleeps at its end, which is no part of its latency.
+    how long each sleeps at its end, which is no part of its latency. ``begin_s``: the epoch second in which the window
+    begins, where it is not to be told from the first transaction.
     """
     return script(
         "drivers/pgbench_log",
@@ -55,6 +57,7 @@ def functions(
         throttled=int(is_throttled),
         retried=int(is_retried),
         think_time_us=think_time_us,
+        begin_s=begin_s,
         log_kept_bytes_max=LOG_KEPT_BYTES_MAX,
     )
 
@@ -142,6 +145,58 @@ class ReducedLog:
     def failed_before_end(self) -> int:
         """What failed for good before the window's end. Later ones count nowhere: they had no time for a retry."""
         return sum(counts.failed for (_, second), counts in self.seconds.items() if second < self.window.stop)
+
+
+DRIVERS = "drivers"
+"""The folder of an output in which each other driver of the same load has one of its own."""
+
+
+def read_all(output: Path) -> ReducedLog | None:
+    """As ``read``, of all drivers of one load: seconds are those of the first one's clock. None if one left nothing."""
+    found = [read(folder) for folder in (output, *others(output))]
+    if any(one is None for one in found):
+        return None
+    first, *rest = [one for one in found if one]
+    for one in rest:
+        first = _with(first, one)
+    return first
+
+
+def others(output: Path) -> list[Path]:
+    """Folders of the other drivers."""
+    folder = output / DRIVERS
+    return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def _with(one: ReducedLog, other: ReducedLog) -> ReducedLog:
+    """Both as of one load. Their windows are as long, and begin at the same time by clocks of their own."""
+    shift_s = one.begin_s - other.begin_s
+    seconds = dict(one.seconds)
+    for (number, second), counts in other.seconds.items():
+        mine = seconds.get((number, second + shift_s), Counts())
+        seconds[number, second + shift_s] = Counts(
+            mine.ended + counts.ended, mine.retries + counts.retries, mine.failed + counts.failed
+        )
+    both = dict.fromkeys([*one.failed, *other.failed])
+    rates = (one.rate_per_s, other.rate_per_s)
+    return replace(
+        one,
+        log_bytes=max(one.log_bytes, other.log_bytes),
+        seconds=seconds,
+        latencies=_both(one.latencies, other.latencies),
+        failed={how: one.failed.get(how, 0) + other.failed.get(how, 0) for how in both},
+        clients=one.clients + other.clients,
+        rate_per_s=None if None in rates else sum(filter(None, rates)),
+        responses=_both(one.responses, other.responses),
+        behind_us=(one.behind_us + other.behind_us) / 2,
+        first_us=min(one.first_us, other.first_us + shift_s * 1_000_000),
+        last_us=max(one.last_us, other.last_us + shift_s * 1_000_000),
+    )
+
+
+def _both(one: Mapping[int, Latencies], other: Mapping[int, Latencies]) -> dict[int, Latencies]:
+    none = Latencies()
+    return {number: merged((one.get(number, none), other.get(number, none))) for number in {**one, **other}}
 
 
 def read(output: Path) -> ReducedLog | None:

@@ -478,7 +478,9 @@ def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:
     """Drivers and samplers that a lost worker left running; files are removed of trials that are ``done``: archived."""
-    detached_job.clean_up(fleet, platform.hosts_with("client", "etl"), f"jobs/{holder}/{platform.platform}", done)
+    detached_job.clean_up(
+        fleet, platform.hosts_with("client", "load", "etl"), f"jobs/{holder}/{platform.platform}", done
+    )
     telemetry.clean_up(fleet, f"telemetry/{holder}/{platform.platform}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,19 @@ def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict
     batch = batches.get_batch(batch_parameters={"dataframe": pd.DataFrame(list(rows))})
     suite = gx.ExpectationSuite(name=suite_name, expectations=suite_json["expectations"])
     outcome = batch.validate(suite, result_format="SUMMARY")
-    return [_verdict(suite_name, result.to_json_dict()) for result in outcome.results]
+    return [_with_remedy(_verdict(suite_name, result.to_json_dict())) for result in outcome.results]
+
+
+REMEDIES = {
+    "The load driver was not the bottleneck": "give more hosts the role 'load': each drives its share of the clients "
+    "(docs/platforms.md, 'Several client hosts')",
+}
+"""By how an expectation begins, what can be done where it is not met."""
+
+
+def _with_remedy(verdict: Verdict) -> Verdict:
+    remedy = next((words for says, words in REMEDIES.items() if verdict.says.startswith(says)), "")
+    return verdict if verdict.passed or not remedy else replace(verdict, found=f"{verdict.found}; {remedy}")
 
 
 def suite_of_fact(suite: str, fact: str) -> str:

@@ -224,7 +224,7 @@ class Platform(Strict):
 
     def neighbour(self, name: str) -> Platform:
         """A neighbour as a platform of its own: the same client and ETL host, and nobody beside it."""
-        drivers = {host: self.hosts[host] for host in self.hosts_with("client", "etl")}
+        drivers = {host: self.hosts[host] for host in self.hosts_with("client", "load", "etl")}
         drivers = {
             host: each.model_copy(update={"roles": [role for role in each.roles if role in DRIVERS]})
             for host, each in drivers.items()

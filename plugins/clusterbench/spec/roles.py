@@ -2,6 +2,6 @@
 
 from typing import Literal
 
-Role = Literal["client", "etl", "coordinator", "segment", "namenode", "resourcemanager", "worker"]
-DRIVERS = frozenset({"client", "etl"})
+Role = Literal["client", "load", "etl", "coordinator", "segment", "namenode", "resourcemanager", "worker"]
+DRIVERS = frozenset({"client", "load", "etl"})
 """Of hosts that put load on a cluster; one with no other role may serve several."""

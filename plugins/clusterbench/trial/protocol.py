@@ -37,6 +37,7 @@ from clusterbench.hosts.detached_job import DetachedJob, JobState
 from clusterbench.hosts.fleet import is_full
 from clusterbench.trial import (
     aftermath,
+    drivers,
     load,
     neighbours,
     nodes,
@@ -140,6 +141,7 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         state = job.wait()
     with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
         neighbours.stop(testbed, job, output)
+        failed = drivers.collect(trial, workload, testbed, job, output)
         collected = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         before = json.loads((output / "before.json").read_text())
@@ -149,7 +151,7 @@ def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
     record = _record_of(trial, workload, state, output, expected, missing, drawn)
-    record = nodes.told(record, testbed.platform, workload)
+    record = drivers.judged(nodes.told(record, testbed.platform, workload), failed, output)
     return outcomes.watched(record, testbed.platform.telling_hosts)
 
 
@@ -171,7 +173,8 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         if state == "as_left":
             before["caches"]["left_by"] = testbed.archive.last_started(trial.platform)
     with testbed.phase("settle"):
-        made = workload.job(trial, testbed.engine)
+        made, told = drivers.begin(trial, workload, testbed, job)
+        before |= told
         neighbours.start(trial, workload, testbed, job)
         before["cluster"] = testbed.engine.state()
         testbed.engine.mark_logs(name)
@@ -282,6 +285,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
     for undo in (
         job.kill,
         job.note_recorded,
+        lambda: drivers.end(trial, workload, testbed, job),
         testbed.engine.end_driver,
         lambda: telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed)),
         lambda: workload.restore(trial, testbed.engine),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
@@ -196,6 +196,32 @@ class Planned(Protocol):
     def plans(self, trial: Trial, engine: Any) -> Mapping[str, str]:
         """Statement -> its plan as text (``Database.explain``), after ``prepare``. A statement of which there are
         measurements is called as in ``MeasurementKind.statement``."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one of several drivers does of a load."""
+
+    number: int
+    """Counted from 0, which is that of the client host."""
+    clients: int
+    first_client: int
+    of_clients: int
+    start_s: float
+    """Epoch seconds on the clock of its host."""
+
+    def of_rate(self, rate_per_s: float) -> float:
+        return rate_per_s * self.clients / self.of_clients
+
+
+@runtime_checkable
+class Spread(Protocol):
+    """A workload whose load several hosts can drive at once: so many clients for some time."""
+
+    def is_spread(self, trial: Trial) -> bool: ...
+
+    def job_of(self, trial: Trial, engine: Any, share: Share) -> Job:
+        """As ``job``, of one driver."""
 
 
 def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:

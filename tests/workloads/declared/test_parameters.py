@@ -114,7 +114,7 @@ def test_pgbench_s_lines_draw_count_on_and_choose() -> None:
     assert made.sql["key"] == ":key" and made.sql["new"] == ":new"
     assert made.variables == {"new__n": 0}
     assert "\\set key__i random(0, 999)" in made.lines and "\\set key 1 + 1 * :key__i" in made.lines
-    assert "\\set new 1000 + 1 + :client_id + :clients * (:new__n - 1)" in made.lines
+    assert "\\set new 1000 + 1 + :first_client + :client_id + :clients * (:new__n - 1)" in made.lines
     assert made.sql["word"] == "(CAST(ARRAY['it''s', 'b'] AS text[]))[1 + :word__i]"
     assert made.sql["like"] == f"('%' || CAST({made.sql['word']} AS text) || '%')"
     assert made.sql["day"] == "CAST(CAST('2024-01-01' AS date) + :day__i * interval '1 month' AS date)"

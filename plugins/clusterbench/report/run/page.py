@@ -18,6 +18,7 @@ from clusterbench.report.run.concurrency_series_chart import draw_series
 from clusterbench.report.run.database import database_table
 from clusterbench.report.run.density import density_table
 from clusterbench.report.run.density_findings import findings
+from clusterbench.report.run.drivers import drivers
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
@@ -75,6 +76,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             work=workers(run),
             density=_density(run, views),
             series=_series(run, views),
+            drivers=drivers(run),
             profiles=shown_profiles(archive, run),
             more_profiles=others(run),
             courses=[_course(number, course) for number, course in enumerate(courses(run))],

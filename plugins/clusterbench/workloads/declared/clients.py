@@ -16,6 +16,7 @@ from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import Value, raw
 from clusterbench.drivers import mix_readings, pgbench, pgbench_log
 from clusterbench.drivers.mix_readings import Scripts
+from clusterbench.workloads import Share
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.folder import Folder
 from clusterbench.workloads.declared.model import quantity
@@ -106,9 +107,13 @@ def placeholders(folder: Folder, levels: Mapping[str, Level]) -> dict[str, Value
     }
 
 
-def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint) -> Job:
+def job(  # noqa: PLR0917  all of it tells what the driver does
+    folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint, share: Share
+) -> Job:
+    """Of one driver; the first asks the database at the end."""
     made = scripts(folder, trial, dialect, listed)
-    clients, rate_per_s = int(trial.levels["clients"]), float(trial.levels["rate_per_s"])
+    clients, rate_per_s = share.clients, share.of_rate(float(trial.levels["rate_per_s"]))
+    asks = asked.of_trial(folder, trial) | _again(folder, trial, dialect, listed) if share.number == 0 else {}
     variables = {name: value for script in made.values() for name, value in script.variables.items()}
     load = pgbench.Mix(
         scripts={name: "\n".join([*script.lines, ""]) for name, script in made.items()},
@@ -119,10 +124,11 @@ def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint
         rate_per_s=rate_per_s,
         max_tries=MAX_TRIES,
         protocol=cast(pgbench.Protocol, trial.levels["protocol"]),
-        seed=trial.seed + crc32(f"{trial.id}:{clients}:{rate_per_s:g}".encode()),
-        variables={"clients": clients, **variables},
+        seed=trial.seed + share.number + crc32(f"{trial.id}:{clients}:{rate_per_s:g}".encode()),
+        variables={"clients": share.of_clients, "first_client": share.first_client, **variables},
+        start_s=share.start_s,
         think_time_us=int(trial.levels["think_time_ms"]) * 1000,
-        after=asked.of_trial(folder, trial) | _again(folder, trial, dialect, listed),
+        after=asks,
     )
     return pgbench.mix_job(load, endpoint)
 
@@ -175,13 +181,13 @@ def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str,
         "session": session(output),
         "driver_errors": pgbench.text(output / "driver_errors.txt")[-2000:],
     }
-    log = pgbench_log.read(output)
+    log = pgbench_log.read_all(output)
     if log is None:
         return Reading({}, errors=1, details=said), {}
     clients = int(trial.levels["clients"])
     drawn = weights(folder, trial.levels)
     of = Scripts({name: titles(folder)[name] for name in drawn}, {name: number for number, name in enumerate(drawn)})
-    cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
+    cpu = pgbench.driver_cpu_of_all(output)
     measured = {**mix_readings.measurements(log, of, float(trial.levels["rate_per_s"])), "clients_used": float(clients)}
     reading = Reading(
         measured | ({} if cpu is None else {"driver_cpu_share": cpu}),

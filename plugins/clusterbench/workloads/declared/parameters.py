@@ -157,7 +157,8 @@ def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], lis
             made.variables[f"{name}__n"] = 0
             made.lines += [
                 f"\\set {name}__n :{name}__n + 1",
-                f"\\set {name} {quantity(parameter.next_after, levels)} + 1 + :client_id + :clients * (:{name}__n - 1)",
+                f"\\set {name} {quantity(parameter.next_after, levels)} + 1 + :first_client + :client_id "
+                f"+ :clients * (:{name}__n - 1)",
             ]
             made.sql[name] = f":{name}"
         elif parameter.newest_of is not None:

@@ -16,7 +16,7 @@ from clusterbench.workloads.declared.model import DeclaredFactor, DeclaredStatem
 from clusterbench.workloads.declared.parameters import names_of
 
 OF_CLIENTS = ("next_after", "newest_of")
-RESERVED = {"clients", "client_id", "scale", "random_seed", "default_seed", "ids", "seed"}
+RESERVED = {"clients", "client_id", "first_client", "scale", "random_seed", "default_seed", "ids", "seed"}
 """Names that pgbench and the SELECTs of rows have for themselves."""
 MEASURED = {"all", "latency", "throughput", "retries", "response", "response_time", "statement_time", "driver_cpu"}
 """Statements of these names would have measurements that drivers have already; ``all`` are all of them."""

@@ -20,6 +20,7 @@ from clusterbench.workloads import (
     COMPRESSION,
     OPTIMIZER,
     STORAGE,
+    Share,
     Workload,
     cache_not_applicable,
     fallen_back,
@@ -161,9 +162,19 @@ class DeclaredWorkload:
         return engine.explain({name: text for name, text in of_clients.items() if text})
 
     def job(self, trial: Trial, engine: Database) -> Job:
+        if self.by_clients:
+            count = int(trial.levels["clients"])
+            return self.job_of(trial, engine, Share(0, count, 0, count, 0))
         listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
-        job = clients.job if self.by_clients else streams.job
-        return job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
+        return streams.job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
+
+    def is_spread(self, trial: Trial) -> bool:
+        return self.by_clients and int(trial.levels["clients"]) > 1
+
+    def job_of(self, trial: Trial, engine: Database, share: Share) -> Job:
+        """Of one driver of those that have clients."""
+        listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
+        return clients.job(self.folder, trial, engine.dialect, listed, self._endpoint(engine), share)
 
     def job_until(self, trial: Trial, engine: Database) -> Job:
         """Of streams beside another driver: their statements again and again, until it has ended."""

@@ -23,6 +23,7 @@ from clusterbench.engines import DURABILITY_SETTINGS
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import (
     AS_SET,
+    Share,
     cache_not_applicable,
     optimizer_setting,
     settings_chosen,
@@ -227,9 +228,18 @@ class OrderEntry:
         return consistency.statement(self.dataset(trial.levels, trial.seed).table, sample)
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        levels = trial.levels
-        clients, rate_per_s = int(levels["clients"]), float(levels["rate_per_s"])
-        questions = self._questions(trial)
+        clients = int(trial.levels["clients"])
+        return self.job_of(trial, engine, Share(0, clients, 0, clients, 0))
+
+    @staticmethod
+    def is_spread(trial: Trial) -> bool:
+        return int(trial.levels["clients"]) > 1
+
+    def job_of(self, trial: Trial, engine: Database, share: Share) -> Job:
+        """Of one driver; the first asks the database before and after."""
+        levels, clients = trial.levels, share.clients
+        rate_per_s = share.of_rate(float(levels["rate_per_s"]))
+        questions = self._questions(trial) if share.number == 0 else {}
         load = pgbench.Mix(
             scripts=mix.scripts(),
             weights=mix.WEIGHTS,
@@ -239,7 +249,8 @@ class OrderEntry:
             rate_per_s=rate_per_s,
             max_tries=mix.MAX_TRIES,
             protocol="prepared",
-            seed=mix.random_seed(trial.seed, trial.id, clients, rate_per_s),
+            seed=mix.random_seed(trial.seed, trial.id, clients, rate_per_s) + share.number,
+            start_s=share.start_s,
             variables=mix.variables(int(levels["warehouses"])),
             before=questions.get("before", {}),
             after=questions.get("after", {}),
@@ -261,7 +272,7 @@ class OrderEntry:
             "session": session(output),
             "driver_errors": pgbench.text(output / "driver_errors.txt")[-2000:],
         }
-        log = pgbench_log.read(output)
+        log = pgbench_log.read_all(output)
         if log is None:
             return Reading({}, errors=1, details=said)
         clients = int(trial.levels["clients"])
@@ -269,7 +280,7 @@ class OrderEntry:
         invalid = [*mix_readings.too_few(log, readings.SCRIPTS), *readings.not_as_counted(log, found["orders_made"])]
         if found["problem"] != "none":
             invalid.append(f"after the trial: {found['problem']}")
-        cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
+        cpu = pgbench.driver_cpu_of_all(output)
         measured = {
             **mix_readings.measurements(log, readings.SCRIPTS, float(trial.levels["rate_per_s"])),
             "clients_used": float(clients),
