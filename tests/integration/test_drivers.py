@@ -58,6 +58,9 @@ def test_four_hosts_drive_one_load_and_every_key_is_inserted_once(root: Path, co
     assert record.measurements["driver_cpu_share"] == max(told[host]["driver_cpu_share"] for host in DRIVERS)
     folder = f"{run.archive.prefix}trials/{NAME}/{record.trial.id}/drivers"
     assert run.archive.store.get(f"{folder}/load3/reduced.txt")
+    steps.write_report(run)
+    report = (run.archive.store.get(f"{run.archive.prefix}report.html") or b"").decode()
+    assert "Who drove the load" in report and "<td>load3</td>" in report
     assert run.archive.need_json("verdicts.json")["valid"]
     table = run.archive.need_json(f"platforms/{NAME}/data.json")["datasets"]["declared"][0]["table"]
     with session(connections) as db:

@@ -95,15 +95,21 @@ def endpoint(server: Server, *, pooled: bool, settings: Mapping[str, str]) -> En
 def as_seen_by_driver(server: Server) -> dict[str, str]:
     """How a driver's session on the client host is, from psql there: ``driver_session.read``. Raises EngineError.
 
-    So what trials need of that host is tried before any: a psql, the way to the server, the certificates, the login.
+    So what trials need of the hosts that drive is tried before any: psql, the way to the server, certificates, the login.
     """
-    client = server.platform.client
+    hosts = server.platform.hosts_with("client", "load")
     at = endpoint(server, pooled=False, settings={})
-    folder = f"{server.fleet.work_dir(client)}/session.{server.platform.platform.replace('/', '.')}"
-    server.fleet.put(client, folder, at.secrets)
-    look = scripts.script("drivers/look_at_session", folder=folder, where=at.psql_options)
-    script = scripts.script("drivers/programs") + look
-    return driver_session.read(server.on_each({client: script}, "a driver could not open a session from there")[client])
+    name = f"session.{server.platform.platform.replace('/', '.')}"
+    folders = {host: f"{work}/{name}" for host, work in server.fleet.work_dirs(hosts).items()}
+    server.fleet.put_each({host: (folder, at.secrets) for host, folder in folders.items()})
+    looks = {
+        host: scripts.script("drivers/programs")
+        + scripts.script("drivers/look_at_session", folder=folder, where=at.psql_options)
+        for host, folder in folders.items()
+    }
+    return driver_session.read(
+        server.on_each(looks, "a driver could not open a session from there")[server.platform.client]
+    )
 
 
 def end_driver(server: Server) -> None:
