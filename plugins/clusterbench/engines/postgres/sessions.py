@@ -95,7 +95,8 @@ def endpoint(server: Server, *, pooled: bool, settings: Mapping[str, str]) -> En
 def as_seen_by_driver(server: Server) -> dict[str, str]:
     """How a driver's session on the client host is, from psql there: ``driver_session.read``. Raises EngineError.
 
-    So what trials need of the hosts that drive is tried before any: psql, the way to the server, certificates, the login.
+    So what trials need of the hosts that drive is tried before any: psql, the way to the server, certificates, the
+    login.
     """
     hosts = server.platform.hosts_with("client", "load")
     at = endpoint(server, pooled=False, settings={})
