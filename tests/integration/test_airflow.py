@@ -486,7 +486,7 @@ def test_an_unknown_parameter_fails_the_run_with_those_there_are(api: AirflowApi
     assert follow(api, "smoke", dag_run_id, io.StringIO()) == "failed"
     opened = next(task for task in api.task_instances("smoke", dag_run_id) if task["task_id"] == "open_run")
     log = api.log("smoke", dag_run_id, opened)
-    allowed = "cells, concurrency, confirms, in_turns, note, platforms, profile, rehearse, repetitions"
+    allowed = "cells, concurrency, confirms, generate_only, in_turns, levels, note, platforms, profile, rehearse"
     assert f"'sclae' is not a choice; did you mean 'scale'? Allowed: {allowed}" in log
 
 
