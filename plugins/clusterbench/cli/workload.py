@@ -96,7 +96,7 @@ def _columns(engine: Database, tables: Sequence[str]) -> Columns:
     from clusterbench.base.sql import raw, statement  # noqa: PLC0415
 
     found: dict[str, dict[str, str]] = {table: {} for table in tables}
-    listed = ", ".join(f"({_literal(table)}, {_literal(table)})" for table in tables)
+    listed = ", ".join(f"({_literal(table)}, to_regclass({_literal(table)}))" for table in tables)
     for row in engine.query(statement("postgres", "columns_of", tables=raw(listed))):
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
     return cast("Columns", {table: columns for table, columns in found.items() if columns})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -98,6 +98,24 @@ def test_what_does_not_fit_together_is_told(said: dict[str, Any], problem: str) 
 )
 def test_values_are_quoted(value: Any, text: str) -> None:
     assert literal(value) == text
+
+
+@pytest.mark.parametrize(
+    ("listed", "text"),
+    [
+        ([date(2024, 1, 1)], "(CAST(ARRAY[CAST('2024-01-01' AS date)] AS date[]))[1 + :p__i]"),
+        ([Decimal("1.50"), Decimal(2)], "(CAST(ARRAY[1.50, 2] AS numeric[]))[1 + :p__i]"),
+        ([datetime(2024, 1, 1)], "(CAST(ARRAY[CAST('2024-01-01T00:00:00' AS timestamp)] AS timestamp[]))[1 + :p__i]"),
+        (
+            [datetime(2024, 1, 1, tzinfo=UTC)],
+            "(CAST(ARRAY[CAST('2024-01-01T00:00:00+00:00' AS timestamp with time zone)] "
+            "AS timestamp with time zone[]))[1 + :p__i]",
+        ),
+    ],
+)
+def test_what_a_query_answers_keeps_its_type_with_clients(listed: list[Decimal | date], text: str) -> None:
+    drawn = parameter(query="some.sql")
+    assert script({"p": drawn}, LEVELS, {id(drawn): listed}, seed=5).sql["p"] == text
 
 
 def test_pgbench_s_lines_draw_count_on_and_choose() -> None:

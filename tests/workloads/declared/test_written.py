@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import yaml
 
 from clusterbench.workloads.declared.model import WorkloadFile
@@ -39,6 +40,15 @@ def test_constants_draw_from_the_columns_that_they_are_compared_with() -> None:
     assert made.files["values_of_customers_region.sql"].startswith("SELECT DISTINCT region\nFROM (SELECT region")
     assert made.to_fill_in == ["s03_p1: nobody knows what it stands for"]
     assert made.files["workload.yaml"].count("fill in") == 2
+
+
+def test_the_select_of_a_column_s_values_is_sql() -> None:
+    """DuckDB has PostgreSQL's reserved words."""
+    made = workload("shop", "Shop", COUNTED, COLUMNS, "lab_db1")
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE customers AS SELECT 'r' || id % 3 AS region FROM range(9) AS ids(id)")
+        found = database.execute(made.files["values_of_customers_region.sql"]).fetchall()
+    assert found == [("r0",), ("r1",), ("r2",)]
 
 
 def test_long_statements_are_streams() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -15,6 +17,13 @@ from clusterbench.engines.postgres.server import ASK_S, Server
 
 EXECUTION_TIME_FROM = 13_00_00
 """The version from which on planning is counted by itself."""
+CONSTANTS_NUMBERED_FROM = 10_00_00
+"""Servers before it, as Greenplum 6, write ? for each constant; the others write $1, $2."""
+CONSTANT = re.compile(
+    r"""(?P<kept> '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \?(?=\s*\?) | \?[|&] ) | \?""",
+    re.VERBOSE | re.DOTALL,
+)
+"""A ? outside of quotes and comments. One that another follows is an operator, and that one its constant."""
 NOT_TO_BE_HAD = (
     psycopg.errors.ObjectNotInPrerequisiteState,  # it is not among shared_preload_libraries
     psycopg.errors.InsufficientPrivilege,
@@ -67,7 +76,15 @@ def heaviest(server: Server, statements_max: int) -> list[Heavy]:
             statements_max=statements_max,
         )
         rows = session.execute(query.encode()).fetchall()
-    return [Heavy(str(row["query"]), int(row["calls"]), float(row["time_ms"])) for row in rows]
+        is_numbered = session.info.server_version >= CONSTANTS_NUMBERED_FROM
+    read = str if is_numbered else numbered
+    return [Heavy(read(row["query"]), int(row["calls"]), float(row["time_ms"])) for row in rows]
+
+
+def numbered(query: str) -> str:
+    """With $1, $2 in place of its constants, where the server wrote ? for each; after those that it has. Pure."""
+    numbers = count(1 + max((int(number) for number in re.findall(r"\$(\d+)", query)), default=0))
+    return CONSTANT.sub(lambda found: found["kept"] or f"${next(numbers)}", query)
 
 
 def texts(server: Server, ids: Sequence[str]) -> dict[str, str]:

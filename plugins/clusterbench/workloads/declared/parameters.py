@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
 from random import Random
@@ -23,7 +23,7 @@ from clusterbench.workloads.declared.model import Parameter, Value, is_day, quan
 from clusterbench.workloads.declared.zipf import Zipf
 
 Drawn = int | str | Decimal | date
-Listed = Mapping[int, Sequence[Value]]
+Listed = Mapping[int, Sequence[Value | Decimal | date]]
 """By the parameter (``id``) what its file or its query says."""
 RESOLUTION = 2**40
 """Of pgbench's uniform numbers between 0 and 1."""
@@ -42,7 +42,7 @@ class Domain:
     size: int
     low: Drawn = 0
     step: int | Decimal | str = 1
-    choices: Sequence[Value] = ()
+    choices: Sequence[Value | Decimal | date] = ()
 
     def value(self, index: int) -> Drawn:
         if self.choices:
@@ -58,13 +58,21 @@ class Domain:
         """Of pgbench's variable ``index``."""
         if self.choices:
             listed = ", ".join(literal(self.value(n)) for n in range(self.size))
-            kind = "text" if any(isinstance(value, str) for value in self.choices) else "numeric"
-            return f"(CAST(ARRAY[{listed}] AS {kind}[]))[1 + {index}]"
+            return f"(CAST(ARRAY[{listed}] AS {_kind(self.choices)}[]))[1 + {index}]"
         if isinstance(self.low, date):
             if self.step == "day":
                 return f"({literal(self.low)} + CAST({index} AS integer))"
             return f"CAST({literal(self.low)} + {index} * interval '1 {self.step}' AS date)"
         return f"({self.low} + {index} * {self.step})"
+
+
+def _kind(choices: Sequence[Value | Decimal | date]) -> str:
+    """The type of them all: a text is compared with no day, and with no number."""
+    if any(isinstance(value, str) for value in choices):
+        return "text"
+    if isinstance(first := choices[0], datetime):
+        return "timestamp with time zone" if first.tzinfo else "timestamp"
+    return "date" if isinstance(first, date) else "numeric"
 
 
 def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
@@ -129,7 +137,7 @@ def composed(value: Drawn) -> sql.Composable:
 
 def literal(value: Drawn) -> str:
     if isinstance(value, date):
-        return f"CAST('{value.isoformat()}' AS date)"
+        return f"CAST('{value.isoformat()}' AS {_kind([value])})"
     if isinstance(value, Decimal):
         return f"{value:f}"
     return sql.Literal(value).as_string(None)

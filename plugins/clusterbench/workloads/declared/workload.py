@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -242,8 +244,10 @@ class DeclaredWorkload:
         return self._of_files() | self._of_queries(trial, engine, own)
 
 
-def _plain(value: Any) -> int | float | str:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+def _plain(value: Any) -> int | float | Decimal | date | str:
+    """Days and numbers stay what they are, as a text is compared with neither."""
+    kept = isinstance(value, int | float | Decimal | date) and not isinstance(value, bool)
+    return value if kept else str(value)
 
 
 def _factors(folder: Folder, owner: Workload | None) -> dict[str, Factor]:
