@@ -246,7 +246,7 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     root = project_with(tmp_path, monkeypatch, "my_sales", FILES)
     log = tmp_path / "asked.sql"
     log.write_text(
-        "SELECT name FROM sales.customers WHERE id = 7;\n" * 3
+        "SELECT name FROM sales.customers WHERE id = $1;\n" * 3  # as pg_stat_statements has its constants
         + "BEGIN; UPDATE sales.orders SET total = 1 WHERE id = 1; COMMIT;\n"
         + "SELECT count(*) FROM sales.orders o JOIN sales.customers c ON c.id = o.customer_id WHERE c.region = 'x';\n"
     )
@@ -254,7 +254,8 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     assert main(["workload", "new", "from_log", "--from", PLATFORM, "--log", str(log)]) == 0
     said = capsys.readouterr().out
     assert "(2 statements)" in said and "left out: 1 statement" in said
-    assert "weight: 3" in (root / "include/sql/from_log/workload.yaml").read_text()
+    written = (root / "include/sql/from_log/workload.yaml").read_text()
+    assert "weight: 3" in written and "s01_p1: {query: values_of_sales_customers_id.sql}" in written
     run, records = whole(connections, "from_log")
     assert [record.outcome for record in records] == ["completed"] * 3
     assert run.archive.need_json("verdicts.json")["valid"]
