@@ -76,6 +76,8 @@ def collect(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob
         return "" if state.exit_status == 0 else f"driver on host {host!r} {state.how_it_ended}: {'; '.join(said[:3])}"
 
     others = hosts(trial, workload, testbed)
+    if others and job.state().exit_status != 0:
+        end(trial, workload, testbed, job)  # no window is whole any more
     with ThreadPoolExecutor(max(1, len(others))) as workers:
         problems = list(workers.map(one, others))
     late = [host for host in (job.host, *others) if (_folder(host, job.host, output) / "late.txt").exists()]
