@@ -107,7 +107,7 @@ def test_a_group_is_of_hosts_with_any_of_its_roles_and_of_all_where_none_is_name
         ("mtu: 100", [":13: setup.hosts.0.mtu: must be greater than or equal to 576, found 100"]),
         ("clock_offset_ms_max: 0", [":13: setup.hosts.0.clock_offset_ms_max: must be greater than 0, found 0"]),
         ("roles: [slave]", [
-            ":13: setup.hosts.0.roles.0: 'slave' is not allowed; Allowed: client, coordinator, etl, namenode, "
+            ":13: setup.hosts.0.roles.0: 'slave' is not allowed; Allowed: client, coordinator, etl, load, namenode, "
             "resourcemanager, segment, worker"]),
         ("swapiness: 1", [
             ":13: setup.hosts.0.swapiness: unknown key; Allowed: clock_offset_ms_max, clock_synchronised, disks, "
