@@ -73,6 +73,11 @@ How a workload knows them is said there.
 """
 
 
+def scale_name(scale: float) -> str:
+    """A scale factor, or a number of rows, as part of a name: ``1``, ``0_1``."""
+    return f"{scale:f}".rstrip("0").rstrip(".").replace(".", "_")
+
+
 def stored_bytes(heap_bytes: int, storage: Storage, shares: Shares) -> int:
     """Expected of a table that takes so much as a heap; PAX is taken for a layout by column."""
     if storage.layout == "heap":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
+from clusterbench.drivers import pgbench
 
 if TYPE_CHECKING:
     from clusterbench.engines import Endpoint
@@ -59,9 +60,9 @@ def read(output: Path, lengths: Mapping[int, int]) -> list[Done]:
     """``lengths``: of each stream, how many statements a round has. Nothing of a stream that never began."""
     found = []
     for stream, length in lengths.items():
-        clock = _text(output / f"clock.{stream}").split()
-        times = re.findall(r"^Time: ([\d.]+) ms", _text(output / f"times.{stream}"), re.MULTILINE)
-        errors = _errors(_text(output / f"errors.{stream}"), length)
+        clock = pgbench.text(output / f"clock.{stream}").split()
+        times = re.findall(r"^Time: ([\d.]+) ms", pgbench.text(output / f"times.{stream}"), re.MULTILINE)
+        errors = _errors(pgbench.text(output / f"errors.{stream}"), length)
         at_s = float(clock[0]) if clock else 0.0
         for number, ms in enumerate(times if clock else [], 1):
             found.append(Done(stream, number, at_s, at_s + float(ms) / 1000, errors.get(number, "")))
@@ -84,7 +85,3 @@ def _errors(said: str, length: int) -> dict[int, str]:
         found[number] = words.strip()
         last = number
     return found
-
-
-def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""

@@ -63,14 +63,10 @@ def factors(folder: Folder) -> dict[str, Factor]:
 def measurements(folder: Folder) -> dict[str, MeasurementKind]:
     total = sum(statement.weight for statement in folder.said.statements.values())
     shares = {name: statement.weight / total for name, statement in folder.said.statements.items()}
-    found = mix_readings.kinds(titles(folder), shares, "all statements")
+    found = mix_readings.kinds(folder.titles, shares, "all statements")
     if not folder.said.mixes:
         return found
     return {name: replace(kind, statement="") for name, kind in found.items()}  # shares differ from mix to mix
-
-
-def titles(folder: Folder) -> dict[str, str]:
-    return {name: said.title or name.replace("_", " ") for name, said in folder.said.statements.items()}
 
 
 def weights(folder: Folder, levels: Mapping[str, Level]) -> dict[str, int]:
@@ -186,7 +182,7 @@ def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str,
         return Reading({}, errors=1, details=said), {}
     clients = int(trial.levels["clients"])
     drawn = weights(folder, trial.levels)
-    of = Scripts({name: titles(folder)[name] for name in drawn}, {name: number for number, name in enumerate(drawn)})
+    of = Scripts({name: folder.titles[name] for name in drawn}, {name: number for number, name in enumerate(drawn)})
     cpu = pgbench.driver_cpu_of_all(output)
     measured = {**mix_readings.measurements(log, of, float(trial.levels["rate_per_s"])), "clients_used": float(clients)}
     reading = Reading(

@@ -14,7 +14,16 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.datasets import BY_STORAGE, OURS, Dataset, Shares, row_skew_max, stored_as, stored_bytes
+from clusterbench.base.datasets import (
+    BY_STORAGE,
+    OURS,
+    Dataset,
+    Shares,
+    row_skew_max,
+    scale_name,
+    stored_as,
+    stored_bytes,
+)
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.factors import Level
 from clusterbench.base.sql import Value, filled, identifier, raw, statement
@@ -385,11 +394,7 @@ def _one(dataset: Dataset, name: str, table: DeclaredTable) -> Dataset:
 
 
 def _base(folder: Folder, sizes: Sequence[tuple[str, int | float]]) -> str:
-    return "_".join([folder.name, *(_said(level) for _, level in sizes)])
-
-
-def _said(level: int | float) -> str:
-    return f"{level:f}".rstrip("0").rstrip(".").replace(".", "_") if isinstance(level, float) else str(level)
+    return "_".join([folder.name, *(scale_name(level) for _, level in sizes)])
 
 
 def _size(level: Level) -> int | float:

@@ -1,4 +1,4 @@
-"""A workload's folder: its YAML and the files beside it, and every problem that can be known without a server."""
+"""A workload's folder: its YAML and the files beside it. ``problems.py`` says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from string import Formatter, Template
 
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.paths import project_root
 from clusterbench.base.sql import Dialect, Value, filled
 from clusterbench.spec.loading import load
 from clusterbench.workloads.declared import sql_text
@@ -24,9 +23,6 @@ from clusterbench.workloads.declared.parameters import names_of
 
 FILE_BYTES_MAX = 1_000_000
 """Of SQL, lists and suites: they are sent to hosts with every trial."""
-OF_CLIENTS = ("next_after", "newest_of")
-RESERVED = {"clients", "client_id", "scale", "random_seed", "default_seed", "ids"}
-"""Names that pgbench and the SELECTs of rows have for themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +39,11 @@ class Folder:
     @property
     def by_clients(self) -> bool:
         return self.said.driven_by == "clients"
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Statement -> what a reader calls it."""
+        return {name: said.title or name.replace("_", " ") for name, said in self.said.statements.items()}
 
     def text(self, name: str) -> str:
         """Of a file in the folder. Raises SpecError where it is none, or not one that is kept here."""
@@ -122,11 +123,6 @@ class Folder:
     def files_of(self, statement: str) -> list[Path]:
         own = sorted(self.path.glob(f"{statement}.*.sql"))
         return own + [file for file in [self.path / f"{statement}.sql"] if file.is_file()]
-
-
-def folders() -> list[Path]:
-    """Every folder that says that it is a workload."""
-    return sorted((project_root() / "include" / "sql").glob("*/workload.yaml"))
 
 
 def read(path: Path) -> Folder:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
-from clusterbench.drivers import psql_streams, psql_until, stream_readings
-from clusterbench.drivers.pgbench import driver_cpu
+from clusterbench.drivers import pgbench, psql_streams, psql_until, stream_readings
 from clusterbench.workloads import CACHE
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.clients import placeholders
@@ -47,13 +46,9 @@ def measurements(folder: Folder) -> dict[str, MeasurementKind]:
         **psql_streams.MEASUREMENTS,
         **{
             f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title)
-            for name, title in titles(folder).items()
+            for name, title in folder.titles.items()
         },
     }
-
-
-def titles(folder: Folder) -> dict[str, str]:
-    return {name: said.title or name.replace("_", " ") for name, said in folder.said.statements.items()}
 
 
 def estimate_s(folder: Folder, levels: Mapping[str, Level]) -> float:
@@ -124,7 +119,7 @@ def job_until(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, en
 
 def _written(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> list[list[str]]:
     """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
-    named = titles(folder)
+    named = folder.titles
 
     def written(name: str, stream: int) -> str:
         statement = text(folder, trial, name, stream, dialect, listed)
@@ -150,7 +145,7 @@ def read_until(folder: Folder, output: Path, trial: Trial, window: tuple[float, 
     measured = {"statements_per_hour": 3600 * len(ended) / length_s} if length_s > 0 else {}
     if ended:
         measured |= {"statement_time_s_mean": sum(ended) / len(ended), "statement_time_s_max": max(ended)}
-    cpu = driver_cpu((output / "driver_cpu.txt").read_text() if (output / "driver_cpu.txt").exists() else "")
+    cpu = pgbench.driver_cpu(pgbench.text(output / "driver_cpu.txt"))
     measured |= {} if cpu is None else {"driver_cpu_share": cpu}
     return Reading(
         measured | {f"{name}_s": sum(found) / len(found) for name, found in times.items()},
@@ -174,12 +169,9 @@ def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str,
         if not one.error and (lines := kept.get((one.stream, one.number))) is not None:
             name = planned[one.stream][one.number - 1]
             answered.setdefault(key(name, one.stream, folder), []).append("".join(f"{line}\n" for line in lines))
-    found = Reading(
-        reading.measurements | (means if reading.measurements else {}),
-        errors=reading.errors,
-        samples=reading.samples,
-        window_start_s=reading.window_start_s,
-        window_end_s=reading.window_end_s,
+    found = replace(
+        reading,
+        measurements=reading.measurements | (means if reading.measurements else {}),
         timed_out=stream_readings.past_their_limit(planned, timed, "statement"),
         details=dict(reading.details) | {"statements": stream_readings.each(planned, timed, "statement")},
     )

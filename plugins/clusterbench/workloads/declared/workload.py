@@ -150,13 +150,13 @@ class DeclaredWorkload:
         """Of each statement once, as the first stream asks it."""
         listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
         if not self.by_clients:
-            named = streams.titles(self.folder)
+            named = self.folder.titles
             texts = {
                 named[name]: streams.text(self.folder, trial, name, 1, engine.dialect, listed)
                 for name in streams.order(self.folder, trial, 1)
             }
             return engine.explain(texts)
-        named = clients.titles(self.folder)
+        named = self.folder.titles
         of_clients = {
             named[name]: clients.first_reading(self.folder, name, trial, engine.dialect, listed, 1)
             for name in clients.weights(self.folder, trial.levels)

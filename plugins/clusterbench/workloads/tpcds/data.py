@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max, stored_as, stored_bytes
+from clusterbench.base.datasets import BY_STORAGE, Dataset, Shares, row_skew_max, scale_name, stored_as, stored_bytes
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.sql import identifier, statement
 from clusterbench.engines.skew import skew
@@ -76,7 +76,7 @@ def dataset_of(scale_factor: float, layout: str, compression: str = BY_STORAGE, 
     whole_bytes = (DSDGEN_BYTES_LEAST if is_dsdgen else BYTES_LEAST) + int(scale_factor * BYTES_PER_SCALE)
     return Dataset(
         "tpcds",
-        f"tpcds_sf{files.scale_name(scale_factor)}{'_dsdgen' if is_dsdgen else ''}{storage.suffix}",
+        f"tpcds_sf{scale_name(scale_factor)}{'_dsdgen' if is_dsdgen else ''}{storage.suffix}",
         int(scale_factor * ROWS_PER_SCALE),
         SEED,
         stored_bytes(whole_bytes, storage, SHARES),

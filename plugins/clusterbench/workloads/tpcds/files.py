@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from clusterbench.base.datasets import scale_name
 from clusterbench.base.sql import raw, statement
 from clusterbench.workloads.from_duckdb import files
 from clusterbench.workloads.from_duckdb.files import Source
@@ -33,11 +34,6 @@ def source(scale_factor: float, folder: str = "") -> Source:
 def folder(scale_factor: float) -> str:
     """Below the work folder of the ETL host's login."""
     return f"files/tpcds_sf{scale_name(scale_factor)}-{version()}"
-
-
-def scale_name(scale_factor: float) -> str:
-    """A scale factor as part of a name: ``1``, ``0_1``."""
-    return f"{scale_factor:f}".rstrip("0").rstrip(".").replace(".", "_")
 
 
 @cache

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterbench.base.datasets import scale_name
 from clusterbench.base.job import Job
 from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
@@ -69,7 +70,7 @@ def folder(of: Rows) -> str:
     """Below the host's work folder; another version of the rows has another one."""
     version = dsdgen.version() if of.generator == "dsdgen" else files.version()
     digest = hashlib.sha256(version.encode()).hexdigest()[:8]
-    return f"files/tpcds_sf{files.scale_name(of.scale_factor)}-{of.generator}-answers-{digest}"
+    return f"files/tpcds_sf{scale_name(of.scale_factor)}-{of.generator}-answers-{digest}"
 
 
 def settings_sql(memory_gb: int) -> str:
