@@ -158,19 +158,10 @@ def source(folder: Folder, dataset: Dataset) -> Source:
 
 
 def _load(folder: Folder, dataset: Dataset, engine: Database) -> None:
-    known = tables_of(folder)
     found = marks.read(dataset, _loaded(folder), engine)
     if missing := [name for name in _loaded(folder) if name not in found or found[name].state == "begun"]:
-        of = source(folder, dataset)
-        made = files.generate(of, engine)
-        for group in loading.groups({name: made[name] for name in missing}):
-            loading.load({name: made[name] for name in group}, known, of.folder, dataset, engine)
-            print(f"{dataset.table}: loaded {', '.join(group)}", flush=True)
-    ready = {n: mark for n, mark in marks.read(dataset, _loaded(folder), engine).items() if mark.state == "loaded"}
-    if ready:
-        engine.settle(*(f"{dataset.table}.{name}" for name in ready))
-        complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in ready.items()]
-        engine.execute(";\n".join(complete))
+        loading.make_and_load(source(folder, dataset), missing, tables_of(folder), dataset, engine)
+    loading.complete(_loaded(folder), dataset, engine)
 
 
 def _insert(folder: Folder, one: Dataset, table: DeclaredTable, ids: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +14,8 @@ from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import etl_files
 from clusterbench.workloads.etl_files import etl_host
-from clusterbench.workloads.from_duckdb.files import Made
+from clusterbench.workloads.from_duckdb import files, marks
+from clusterbench.workloads.from_duckdb.files import Made, Source
 from clusterbench.workloads.from_duckdb.marks import Mark
 from clusterbench.workloads.tables import Table
 
@@ -51,12 +52,33 @@ def dealt(work: Sequence[tuple[int, T]], sessions: int) -> list[list[T]]:
     return hands
 
 
-def load(made: Mapping[str, Made], tables: Mapping[str, Table], files: str, dataset: Dataset, engine: Database) -> None:
-    """Empty tables, all their files, keys; then they are marked as loaded. ``files``: their folder on the ETL host.
+def make_and_load(
+    of: Source, missing: Sequence[str], tables: Mapping[str, Table], dataset: Dataset, engine: Database
+) -> None:
+    """Files of the whole source, then the ``missing`` tables, group by group. Raises DatasetError."""
+    made = files.generate(of, engine)
+    for group in groups({name: made[name] for name in missing}):
+        load({name: made[name] for name in group}, tables, of.folder, dataset, engine)
+        print(f"{dataset.table}: loaded {', '.join(group)}", flush=True)
+
+
+def complete(names: Iterable[str], dataset: Dataset, engine: Database) -> None:
+    """Statistics of those that are loaded, which are then marked as complete."""
+    loaded = {name: mark for name, mark in marks.read(dataset, names, engine).items() if mark.state == "loaded"}
+    if loaded:
+        engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
+        said = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
+        engine.execute(";\n".join(said))
+
+
+def load(
+    made: Mapping[str, Made], tables: Mapping[str, Table], folder: str, dataset: Dataset, engine: Database
+) -> None:
+    """Empty tables, all their files, keys; then they are marked as loaded. ``folder``: of the files on the ETL host.
 
     Raises DatasetError; what was begun does not count then.
     """
-    host, job = etl_host(engine), f"{files}.loading"
+    host, job = etl_host(engine), f"{folder}.loading"
     etl_files.end(engine.fleet, host, job)  # it must not write into the new tables
     _make_empty(made, tables, dataset, engine)
     loads = {
@@ -65,7 +87,7 @@ def load(made: Mapping[str, Made], tables: Mapping[str, Table], files: str, data
     }
     execute(engine, [load.create for load in loads.values()])
     try:
-        etl_files.run(engine.fleet, host, job, _work(made, loads, f"{engine.fleet.work_dir(host)}/{files}", engine))
+        etl_files.run(engine.fleet, host, job, _work(made, loads, f"{engine.fleet.work_dir(host)}/{folder}", engine))
     except DatasetError as error:
         raise DatasetError(f"{dataset.table}: none of these could be loaded: {', '.join(made)}: {error}") from None
     finally:
@@ -82,7 +104,7 @@ def _make_empty(made: Mapping[str, Made], tables: Mapping[str, Table], dataset: 
         engine.create_table(f"{dataset.table}.{name}", table.definition(), kept, comment)
 
 
-def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, engine: Database) -> Job:
+def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], folder: str, engine: Database) -> Job:
     """The file servers of the table with most files do for all: each serves the whole folder."""
     statements = [
         (made[name].bytes // len(load.streams), text)
@@ -93,7 +115,7 @@ def _work(made: Mapping[str, Made], loads: Mapping[str, BulkLoad], files: str, e
     servers = loads[max(made, key=lambda name: len(made[name].parts))]
     work = psql_streams.Streams(
         dealt(statements, engine.parallelism()),
-        before=f"{etl_files.link(files)}\n{servers.before}",
+        before=f"{etl_files.link(folder)}\n{servers.before}",
         after=servers.after,
     )
     return psql_streams.job(work, engine.endpoint(pooled=False))

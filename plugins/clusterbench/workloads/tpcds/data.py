@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -149,18 +148,10 @@ def generate(dataset: Dataset, engine: Database) -> None:
     if missing and generator_of(dataset) == DSDGEN:
         chunk_loading.load(missing, scale_factor, dataset, engine)
     elif missing:
-        made = load_files.generate(files.source(scale_factor, files.folder(scale_factor)), engine)
-        for group in loading.groups({name: made[name] for name in missing}):
-            chosen = {name: made[name] for name in group}
-            loading.load(chosen, schema.tables(), files.folder(scale_factor), dataset, engine)
-            print(f"{dataset.table}: loaded {', '.join(group)}", flush=True)
-    loaded = {
-        name: mark for name, mark in marks.read(dataset, schema.tables(), engine).items() if mark.state == "loaded"
-    }
-    if loaded:
-        engine.settle(*(f"{dataset.table}.{name}" for name in loaded))
-        complete = [replace(mark, state="complete").statement(dataset, name) for name, mark in loaded.items()]
-        engine.execute(";\n".join(complete))
+        loading.make_and_load(
+            files.source(scale_factor, files.folder(scale_factor)), missing, schema.tables(), dataset, engine
+        )
+    loading.complete(schema.tables(), dataset, engine)
     if generator_of(dataset) == DSDGEN:
         chunk_loading.forget(dataset, engine)
 
