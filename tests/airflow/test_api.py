@@ -18,6 +18,8 @@ class Server(ThreadingHTTPServer):
     """Gives tokens t1, t2, …; only ``good`` opens; ``status`` is of every answer but to the login."""
 
     good, status, given = "t1", 200, 0
+    tries_until_read = 0
+    """How often it is asked to start a run before it has read its DAGs."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -25,12 +27,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/api/v2/dags/smoke/dagRuns":
+            self.server.tries_until_read -= 1
+            is_read = self.server.tries_until_read < 0
+            self.answer(*((200, {"dag_run_id": "manual__1"}) if is_read else (404, {"detail": "no such DAG"})))
+            return
         self.server.given += 1
         self.answer(201, {"access_token": f"t{self.server.given}"})
 
     def do_GET(self) -> None:
         if self.headers["Authorization"] != f"Bearer {self.server.good}":
             self.answer(401, {"detail": "Not authenticated"})
+        elif self.path == "/api/v2/importErrors":
+            self.answer(200, {"import_errors": [{"stack_trace": "benchmarks.py: no module named x\n"}]})
         else:
             self.answer(self.server.status, {"detail": "as told"})
 
@@ -88,3 +97,23 @@ def test_nobody_there_is_away() -> None:
         api = api_of(gone)
     with pytest.raises(AirflowAwayError, match=r"cannot be reached: .*'make up' starts the lab's"):
         api.health()
+
+
+def test_an_airflow_that_has_just_started_is_given_time_to_read_its_dags(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.tries_until_read = 1
+    api = api_of(server)
+    assert api.trigger("smoke", {}) == "manual__1"
+    assert capsys.readouterr().err == "waiting for Airflow to read its DAGs: it does not know 'smoke' yet\n"
+    assert api.trigger("smoke", {}) == "manual__1"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_dag_that_never_comes_is_told_with_what_fails(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbench.airflow.api.DAG_WAIT_S", 0)
+    server.tries_until_read = 9
+    with pytest.raises(
+        AirflowApiError, match=r"has no DAG 'smoke', 0 s after .* fails there: benchmarks.py: no module"
+    ):
+        api_of(server).trigger("smoke", {})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +15,18 @@ from urllib.parse import quote
 
 import httpx
 
-from clusterbench.base.errors import AirflowApiError, AirflowAwayError
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError, AirflowUnknownError
 
 TIMEOUT_S = 30
+DAG_WAIT_S = 60
+"""For a DAG that an Airflow does not know: one that has just started has not read its files yet."""
 LAB_FILE = "airflow.json"
 """Address, user and password of the lab's Airflow, which the lab writes."""
+
+_NO_DAG = (
+    "It reads other files, or its DAG processor stands still: compare its dags_folder with this project's dags/, and "
+    "look at the DAG processor's log"
+)
 
 
 @dataclass
@@ -71,9 +81,21 @@ class AirflowApi:
         return made
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
-        """Start a run. Returns Airflow's id of it."""
+        """Start a run. Returns Airflow's id of it. Raises AirflowApiError where Airflow refuses, or does not know the
+        DAG within DAG_WAIT_S seconds."""
         body = {"logical_date": None, "conf": dict(conf)}
-        return str(self.call("POST", f"/dags/{dag_id}/dagRuns", json=body)["dag_run_id"])
+        until = time.monotonic() + DAG_WAIT_S
+        is_told = False
+        while True:
+            try:
+                return str(self.call("POST", f"/dags/{dag_id}/dagRuns", json=body)["dag_run_id"])
+            except AirflowUnknownError:
+                if time.monotonic() >= until:
+                    raise self._no_dag(dag_id) from None
+            if not is_told:
+                print(f"waiting for Airflow to read its DAGs: it does not know {dag_id!r} yet", file=sys.stderr)
+                is_told = True
+            time.sleep(1)
 
     def dag_run(self, dag_id: str, dag_run_id: str) -> dict[str, Any]:
         return dict(self.call("GET", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}"))
@@ -125,6 +147,14 @@ class AirflowApi:
     def import_errors(self) -> list[str]:
         return [entry["stack_trace"] for entry in self.call("GET", "/importErrors")["import_errors"]]
 
+    def _no_dag(self, dag_id: str) -> AirflowApiError:
+        errors = []
+        with contextlib.suppress(AirflowApiError):  # who may start a run need not be allowed to read these
+            errors = self.import_errors()
+        why = f"A file of DAGs fails there: {errors[0].strip()}" if errors else _NO_DAG
+        waited = f"{DAG_WAIT_S} s after the first try"
+        return AirflowApiError(f"Airflow at {self.url} has no DAG {dag_id!r}, {waited}. {why}")
+
     def _signed_in(self) -> httpx.Client:
         if self._client is None:
             answer = httpx.post(
@@ -142,7 +172,8 @@ class AirflowApi:
         if answer.is_server_error:
             raise AirflowAwayError(f"Airflow at {self.url} failed: {_said(answer)}; is its database up?")
         if answer.is_error:
-            raise AirflowApiError(f"Airflow at {self.url} refused{asked}: {_said(answer)}")
+            kind = AirflowUnknownError if answer.status_code == httpx.codes.NOT_FOUND else AirflowApiError
+            raise kind(f"Airflow at {self.url} refused{asked}: {_said(answer)}")
 
 
 def _of_lab(path: Path) -> AirflowApi:

@@ -108,6 +108,10 @@ class AirflowAwayError(AirflowApiError):
     """Nobody answers where the Airflow API is, or only with an error of its own; later somebody may."""
 
 
+class AirflowUnknownError(AirflowApiError):
+    """Airflow does not know what it was asked for: a DAG, a run, a task."""
+
+
 def engine_error(cause: Exception, message: str) -> EngineError:
     """What the engine cannot do because of ``cause``: away where that is."""
     if not isinstance(cause, AwayError):
