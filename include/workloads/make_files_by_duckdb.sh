@@ -2,7 +2,8 @@
 # Load files of tables that DuckDB has; runs on the ETL host, in the folder of the files, after the function `make`.
 # First the rows, by one process of DuckDB, whose generators are one thread each; then the files, several at once. A try that
 # was cut off goes on: rows are there whole (rows.duckdb) or made anew, and so is every file.
-# Given: duckdb, the program; sql, the folder of generate.sql and parts.sql; columns, what DuckDB is to select of a table.
+# Given: duckdb, the program; sql, the folder of generate.sql, parts.sql and objects.sql, which holds what is secret;
+# columns, what DuckDB is to select of a table.
 : "${duckdb?}" "${sql?}" "${columns?}"
 
 write() {  # one file: its name, its table, its first and its last row
@@ -35,7 +36,7 @@ complete() {
 if ! complete; then
   if [ ! -e rows.duckdb ]; then
     rm -rf new.duckdb*
-    "$duckdb" -bail new.duckdb <"$sql/generate.sql" >/dev/null
+    cat "$sql"/{objects,generate}.sql | "$duckdb" -bail new.duckdb >/dev/null
     mv new.duckdb rows.duckdb
   fi
   ask "SELECT * FROM made" >made

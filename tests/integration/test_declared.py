@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from clusterbench.base.archive import CONNECTION_ID, s3_client
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.records import TrialRecord
@@ -301,6 +302,7 @@ LOADED = """
     suites: {amounts: {rows: amounts.sql, suite: amounts.json}}
     answers: earlier
 """
+NULL = ", null_text: none"
 LOADED_FILES = {
     "by_shop.sql": "SELECT shop, sum(amount) FROM sales JOIN shops USING (shop) WHERE city IN ($cities_1, $cities_2) "
     "AND amount > $least GROUP BY shop ORDER BY shop",
@@ -358,6 +360,48 @@ def test_tables_from_files_with_suites_checks_numbers_and_orders(
     with tempfile.TemporaryDirectory(prefix="clusterbench-files-") as folder:
         Path(folder).chmod(0o755)  # the host's login is another one
         from_files(Path(folder), connections, tmp_path, monkeypatch)
+
+
+def test_tables_from_object_storage_by_addresses_that_are_signed_for_them_alone(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    of_archive = connections(CONNECTION_ID)
+    client, bucket = s3_client(of_archive), of_archive.extra["bucket"]
+    for file in made_files(tmp_path):
+        client.put_object(Bucket=bucket, Key=f"rows/of 2024/{file.name}", Body=file.read_bytes())
+    said = "{files: ['s3://%s/rows/*/%s'], connection: clusterbench_archive, format: %s%s}"
+    text = LOADED.replace("{files: [CSV], format: csv, null_text: none}", said % (bucket, "sales-*.csv", "csv", NULL))
+    text = text.replace("{files: [PARQUET], format: parquet}", said % (bucket, "shops.parquet", "parquet", ""))
+    text = text.replace("answers: earlier", "answers: file")
+    days = {day: sum(n % 28 == day - 1 for n in range(1, 1001)) for day in range(1, 29)}
+    known = "\n".join(["$day,count,note", *(f"2024-01-{day:02d},{count},a|b" for day, count in days.items())])
+    files = {"workload.yaml": text, **LOADED_FILES, "by_day.answers.csv": known}
+    root = project_with(tmp_path, monkeypatch, "loaded", files, OF_LOADED)
+    run, records = whole(connections, "loaded")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 2, records
+    verdicts = run.archive.need_json("verdicts.json")
+    assert verdicts["valid"]
+    (told,) = [
+        v["found"] for v in verdicts["verdicts"] if v["says"] == "The answers were compared with somebody else's"
+    ]
+    assert "with those of files beside the workload, which know 2 of 4" in told
+    (root / "include/sql/loaded/by_day.answers.csv").write_text(known.replace("a|b", "a|c"))
+    _, records = whole(connections, "loaded")
+    assert {record.outcome for record in records} == {"invalid"}
+    assert "by_day.1: row 1 was not expected: 36 | a|b; missing is: 36 | a|c" in records[0].reason, records[0].reason
+    table = load_workload("loaded").dataset(records[0].trial.levels, 3).table
+    with session(connections) as db:
+        notes = db.execute(f"SELECT note, count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1").fetchall()
+        assert dict(notes) == {"a|b": 200, "c\\d": 200, "e\nf": 200, 'g,"h': 200, None: 200}
+    yaml = root / "include/sql/loaded/workload.yaml"
+    yaml.write_text(text.replace("shops.parquet", "shop.parquet"))
+    missing = "rows/.*/shop.parquet: there is no such object, as connection 'clusterbench_archive' sees it; there is"
+    with pytest.raises(DatasetError, match=missing):
+        whole(connections, "loaded")
+    client.put_object(Bucket=bucket, Key="rows/of 2024/shop.parquet", Body=b"no Parquet")
+    with pytest.raises(DatasetError, match=r"rows/of%202024/shop.parquet") as refused:
+        whole(connections, "loaded")
+    assert "X-Amz" not in str(refused.value) + caplog.text
 
 
 def from_files(folder: Path, connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

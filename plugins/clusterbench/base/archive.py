@@ -77,23 +77,8 @@ class Store:
     @classmethod
     def of(cls, connection: Connection) -> Store:
         """From an Airflow connection of type ``aws``: keys as login and password, bucket in its extra."""
-        endpoint = str(connection.extra.get("endpoint_url") or "")
-        client = boto3.client(
-            "s3",
-            endpoint_url=endpoint or None,
-            aws_access_key_id=connection.login or None,
-            aws_secret_access_key=connection.password or None,
-            region_name=str(connection.extra.get("region_name") or "us-east-1"),
-            config=Config(
-                connect_timeout=10,
-                read_timeout=60,
-                max_pool_connections=AT_ONCE,
-                retries={"max_attempts": 4, "mode": "standard"},
-                s3={"addressing_style": "path"} if endpoint else {},
-            ),
-        )
         bucket = connection.need("bucket", "the bucket of the archive")
-        return cls(client, bucket, endpoint or "AWS", _prefix(connection))
+        return cls(s3_client(connection), bucket, _endpoint(connection) or "AWS", _prefix(connection))
 
     @property
     def url(self) -> str:
@@ -274,6 +259,30 @@ class Store:
         return ArchiveAwayError(
             f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
         )
+
+
+def s3_client(connection: Connection) -> S3Client:
+    """Of an Airflow connection of type ``aws``: keys as login and password, or those of the worker's own role."""
+    endpoint = _endpoint(connection)
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint or None,
+        aws_access_key_id=connection.login or None,
+        aws_secret_access_key=connection.password or None,
+        region_name=str(connection.extra.get("region_name") or "us-east-1"),
+        config=Config(
+            connect_timeout=10,
+            read_timeout=60,
+            max_pool_connections=AT_ONCE,
+            retries={"max_attempts": 4, "mode": "standard"},
+            signature_version="s3v4",
+            s3={"addressing_style": "path"} if endpoint else {},
+        ),
+    )
+
+
+def _endpoint(connection: Connection) -> str:
+    return str(connection.extra.get("endpoint_url") or "")
 
 
 def _prefix(connection: Connection) -> str:

@@ -45,6 +45,11 @@ Connections = Callable[[str], Connection]
 """From a connection id to the connection. Raises ClusterbenchError when there is none."""
 
 
+def no_connections(conn_id: str) -> Connection:
+    """Where none are known."""
+    raise ClusterbenchError(f"unknown connection {conn_id!r}: no connections are known here")
+
+
 def why_no_history(connections: Connections) -> str:
     """Why this installation has no history database: its connection cannot be found. Empty where it has one."""
     try:

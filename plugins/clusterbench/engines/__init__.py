@@ -16,7 +16,7 @@ from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.spec.by_name import engine_module
 
 if TYPE_CHECKING:
-    from clusterbench.base.connections import Connection
+    from clusterbench.base.connections import Connection, Connections
     from clusterbench.base.datasets import Storage
     from clusterbench.base.sql import Dialect
     from clusterbench.engines.capacity import Capacity
@@ -115,6 +115,8 @@ class Engine(Protocol):
 
     platform: Platform
     fleet: Fleet
+    connections: Connections
+    """What a workload's file names beside the platform's own, such as object storage with rows to load."""
 
     def __init__(
         self,

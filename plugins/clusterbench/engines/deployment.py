@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clusterbench.base.connections import Connections, no_connections
 from clusterbench.base.errors import HostError, engine_error
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.platform import Platform
@@ -19,6 +20,7 @@ class Deployment:
     def __init__(self, platform: Platform, fleet: Fleet, facts: Mapping[str, Any] | None) -> None:
         self.platform, self.fleet = platform, fleet
         self.facts_of_set_up = dict(facts or {})
+        self.connections: Connections = no_connections
 
     @property
     def unavailable(self) -> Mapping[str, str]:

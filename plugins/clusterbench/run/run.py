@@ -64,7 +64,9 @@ class Run:
     def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
         database = self.connections(platform.database) if platform.database else None
         driver = self.connections(platform.driver_database) if platform.driver_database else None
-        return engine_class(platform.engine)(platform, fleet, database, known, driver)
+        engine = engine_class(platform.engine)(platform, fleet, database, known, driver)
+        engine.connections = self.connections
+        return engine
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""

@@ -13,6 +13,8 @@ from clusterbench.cli.main import main
 from clusterbench.spec.by_name import workload_folder_problems, workload_names
 from clusterbench.spec.catalog import Catalog
 from clusterbench.workloads import load_workload, measurement_kinds
+from clusterbench.workloads.declared import answer_files
+from clusterbench.workloads.declared.folder import read
 from tests.declared import add_workload, project_with
 
 WORKLOAD = """
@@ -64,6 +66,43 @@ def problems(root: Path) -> list[str]:
     said = workload_folder_problems()
     assert all(each.startswith(f"{root}/include/sql/shop/workload.yaml:") for each in said), said
     return [each.removeprefix(f"{root}/include/sql/shop/workload.yaml:") for each in said]
+
+
+def test_files_of_answers_name_what_the_answers_depend_on(root: Path) -> None:
+    change(root, "workload.yaml", WORKLOAD.replace("answers: duckdb", "answers: file"))
+    (said,) = problems(root)
+    assert "answers: there is no file one.answers.csv beside workload.yaml" in said
+    change(root, "one.answers.csv", "$id,$rows,name\n1,1000,item 1\n2,1000.0,item 2\n")
+    assert problems(root) == []
+    folder = read(root / "include/sql/shop/workload.yaml")
+    assert answer_files.answer(folder, "one", {"id": "2", "rows": "1000"}) == [["item 2"]]
+    assert answer_files.answer(folder, "one", {"id": "3", "rows": "1000"}) is None
+    change(root, "one.answers.csv", "$id,$row,name\n1,1000\n")
+    said = " ".join(problems(root))
+    assert "one.answers.csv: unknown column $row; did you mean 'rows'?" in said
+    assert "has no column $rows, on which the answer depends" in said
+    assert "line 2: has 2 cells, where the first line names 3 columns" in said
+
+
+def test_objects_need_a_connection_and_nothing_else_does(root: Path) -> None:
+    by_hand = WORKLOAD.replace("rows_by: items.sql", "loaded_from: LOADED").replace("duckdb", "none")
+    for loaded, told in (
+        (
+            "{files: ['s3://shop/items.csv'], format: csv}",
+            "name Airflow's connection (type aws) with the keys to s3://",
+        ),
+        ("{files: [/items.csv], format: csv, connection: mine}", "these are paths; take it out"),
+        ("{files: [/a.csv, 's3://shop/b.csv'], format: csv, connection: mine}", "or all must be objects"),
+        ("{files: ['http://shop/items.csv'], format: csv}", "files"),
+    ):
+        change(root, "workload.yaml", by_hand.replace("LOADED", loaded))
+        assert told in " ".join(workload_folder_problems()), workload_folder_problems()
+    change(
+        root,
+        "workload.yaml",
+        by_hand.replace("LOADED", "{files: ['s3://a/*/b.parquet'], format: parquet, connection: m}"),
+    )
+    assert problems(root) == []
 
 
 def test_a_folder_that_is_dropped_in_is_known_everywhere(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,8 @@ def test_the_order_of_rows_and_trailing_blanks_mean_nothing() -> None:
 
 
 def test_what_copy_gives_is_read() -> None:
+    assert rows("") == [] and rows("\n") == [[""]]
+    assert rows("a\\\\b\\tc\\nd\\N\u2028\n") == [["a\\b\tc\ndN\u2028"]]
     assert rows("AAA\t17\t2.50\t\\N\nBBB\t\t1\tx\n") == [["AAA", "17", "2.50", None], ["BBB", "", "1", "x"]]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.datasets import Dataset
-from clusterbench.workloads.declared import clients, data, streams
+from clusterbench.workloads.declared import answer_files, clients, data, streams
 from clusterbench.workloads.declared.folder import Folder
-from clusterbench.workloads.declared.parameters import Listed
+from clusterbench.workloads.declared.parameters import Listed, word
 from clusterbench.workloads.from_duckdb import reference
 from clusterbench.workloads.from_duckdb.answers import difference, rows
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 SOURCE = "DuckDB over the same rows"
 DUCKDB = "duckdb"
+FILE = "file"
 
 
 def texts(folder: Folder, trial: Trial, dialect: str, listed: Listed) -> dict[str, str]:
@@ -40,6 +41,25 @@ def of_duckdb(folder: Folder, dataset: Dataset, trials: Sequence[Trial], listed:
         return None
     with data.anew(folder, dataset) as database:
         return {"source": SOURCE, "answers": {key: reference.answer(database, text) for key, text in asked.items()}}
+
+
+def of_files(folder: Folder, trials: Sequence[Trial], listed: Listed) -> dict[str, Any] | None:
+    """What the files beside the statements say; None where they are not asked, or know none of the answers."""
+    if folder.said.answers != FILE:
+        return None
+    asked: dict[str, str] = {}
+    known: dict[str, list[list[str | None]]] = {}
+    for trial in trials:
+        of = clients.asked_with if folder.by_clients else streams.asked_with
+        for key, (name, drawn) in of(folder, trial, listed).items():
+            asked |= _named(trial, {key: name}, folder)
+            values = {**trial.levels, "seed": trial.seed, **drawn}
+            if (
+                found := answer_files.answer(folder, name, {each: word(one) for each, one in values.items()})
+            ) is not None:
+                known |= {f"{_levels(folder, trial)}{key}": found}
+    source = f"files beside the workload, which know {len(known)} of {len(asked)}"
+    return {"source": source, "answers": known} if known else None
 
 
 def _named(trial: Trial, texts: Mapping[str, str], folder: Folder) -> dict[str, str]:

@@ -20,7 +20,7 @@ from clusterbench.workloads import Share
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.folder import Folder
 from clusterbench.workloads.declared.model import quantity
-from clusterbench.workloads.declared.parameters import Listed, Script
+from clusterbench.workloads.declared.parameters import Drawn, Listed, Script
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -151,17 +151,28 @@ def first_reading(  # noqa: PLR0917  all of it tells what a statement is
     folder: Folder, name: str, trial: Trial, dialect: Dialect | str, listed: Listed, number: int
 ) -> str | None:
     """The first of the statement's own that is no BEGIN, with literals drawn for the stream ``number``."""
-    random = Random(f"{trial.seed} {name} {number}")  # noqa: S311  to be repeated, not a secret
-    drawn = {key: parameters.composed(value) for key, value in _drawn(folder, name, random, trial, listed).items()}
+    drawn = {key: parameters.composed(value) for key, value in _drawn(folder, name, trial, listed, number).items()}
     texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **drawn})
     return next((" ".join(text.split("\n")) for text in texts if not sql_text.is_framing(text)), None)
 
 
-def _drawn(folder: Folder, name: str, random: Random, trial: Trial, listed: Listed) -> dict[str, parameters.Drawn]:
+def asked_with(folder: Folder, trial: Trial, listed: Listed) -> dict[str, tuple[str, dict[str, Drawn]]]:
+    """Key -> statement, and what it drew, as ``checked`` has them."""
+    if not folder.is_reading:
+        return {}
+    return {
+        f"{name}.{number}": (name, _drawn(folder, name, trial, listed, number))
+        for name in weights(folder, trial.levels)
+        for number in range(1, ANSWERS_PER_STATEMENT + 1)
+    }
+
+
+def _drawn(folder: Folder, name: str, trial: Trial, listed: Listed, number: int) -> dict[str, Drawn]:
     """Keys that clients count on from are the next, and the newest the last that there was."""
+    random = Random(f"{trial.seed} {name} {number}")  # noqa: S311  to be repeated, not a secret
     known = folder.parameters_of(name)
     fixed = {key: one for key, one in known.items() if one.next_after is None and one.newest_of is None}
-    counted: dict[str, parameters.Drawn] = {}
+    counted: dict[str, Drawn] = {}
     for key, one in known.items():
         if one.next_after is not None:
             counted[key] = quantity(one.next_after, trial.levels) + 1

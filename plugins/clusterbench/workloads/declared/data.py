@@ -32,9 +32,10 @@ from clusterbench.workloads import generation, tables
 from clusterbench.workloads.declared import sql_text
 from clusterbench.workloads.declared.folder import Folder, rows_of
 from clusterbench.workloads.declared.model import DeclaredTable, LoadedFrom
-from clusterbench.workloads.from_duckdb import files, loading, marks, reference
+from clusterbench.workloads.from_duckdb import files, loading, marks, objects, reference
 from clusterbench.workloads.from_duckdb.files import Source
 from clusterbench.workloads.from_duckdb.marks import Mark
+from clusterbench.workloads.from_duckdb.objects import Objects
 from clusterbench.workloads.tables import Table
 
 if TYPE_CHECKING:
@@ -153,6 +154,11 @@ def source(folder: Folder, dataset: Dataset) -> Source:
         loaded,
         dataset.files_bytes,
         generators=tuple(folder.said.rows_by_duckdb.generators) if folder.said.rows_by_duckdb else (),
+        objects={
+            name: Objects(table.loaded_from.connection, tuple(table.loaded_from.files))
+            for name, table in folder.made.items()
+            if table.loaded_from and table.loaded_from.connection
+        },
         is_escaped=True,
     )
 
@@ -196,19 +202,21 @@ def _rows_by_duckdb(folder: Folder, dataset: Dataset) -> Iterator[str]:
             yield f"CREATE TABLE {name} ({tables_of(folder)[name].definition()})"
             columns = raw(", ".join(table.columns or {}))
             rows = raw(
-                statement("tables", "read_files", columns=columns, files=raw(_reading(table, table.loaded_from)))
+                statement("tables", "read_files", columns=columns, files=raw(_reading(name, table, table.loaded_from)))
             )
             yield statement("tables", "insert", table=identifier(name), rows=rows)
 
 
-def _reading(table: DeclaredTable, of: LoadedFrom) -> str:
-    paths = ", ".join(f"'{path}'" for path in of.files)
+def _reading(name: str, table: DeclaredTable, of: LoadedFrom) -> str:
+    paths = "[" + ", ".join(f"'{path}'" for path in of.files) + "]"
+    if of.connection:
+        paths = f"getvariable('{objects.variable(name)}')"
     if of.format == "parquet":
-        return f"read_parquet([{paths}])"
+        return f"read_parquet({paths})"
     types = ", ".join(f"'{name}': '{kind.split(' NOT NULL')[0]}'" for name, kind in (table.columns or {}).items())
     said = {"header": str(of.header).lower(), "delim": _quoted(of.delimiter), "nullstr": _quoted(of.null_text)}
     options = ", ".join(f"{key} = {value}" for key, value in said.items())
-    return f"read_csv([{paths}], columns = {{{types}}}, {options})"
+    return f"read_csv({paths}, columns = {{{types}}}, {options})"
 
 
 def _quoted(text: str) -> str:

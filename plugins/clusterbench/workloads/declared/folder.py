@@ -77,7 +77,7 @@ class Folder:
     def parameters_of(self, statement: str) -> dict[str, Parameter]:
         """Those that the statement names, and those of which they are made: in the order in which they stand."""
         known = {**self.said.parameters, **self.said.statements[statement].parameters}
-        wanted = set().union(*(_placeholders(self.text(file.name)) for file in self.files_of(statement)))
+        wanted = placeholders_in(self, statement)
         needed: set[str] = set()
         for name in reversed(known):
             if wanted & set(names_of(name, known[name])) or name in needed:
@@ -142,8 +142,10 @@ def uses(parameter: Parameter) -> list[str]:
     return [*(parameter.lookup or ()), *([parameter.newest_of] if parameter.newest_of else [])]
 
 
-def _placeholders(text: str) -> set[str]:
-    return set(Template(text).get_identifiers())
+def placeholders_in(folder: Folder, statement: str) -> set[str]:
+    """In its files, of whatever dialect."""
+    texts = [folder.text(file.name) for file in folder.files_of(statement)]
+    return {name for text in texts for name in Template(text).get_identifiers()}
 
 
 def rows_of(table: DeclaredTable, levels: Mapping[str, bool | int | float | str]) -> int:

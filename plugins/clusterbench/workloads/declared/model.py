@@ -79,15 +79,30 @@ class DeclaredFactor(Strict):
 
 
 class LoadedFrom(Strict):
-    """Files on the host that loads, as DuckDB reads them."""
+    """Files on the host that loads, or objects in object storage, as DuckDB reads them there."""
 
-    files: Annotated[list[Annotated[str, Field(pattern=r"^/[^'\x00-\x1f]*$")]], Field(min_length=1)]
-    """Absolute paths there; ``*`` stands for any name."""
+    files: Annotated[
+        list[Annotated[str, Field(pattern=r"^(/|s3://[a-z0-9][a-z0-9.-]*/)[^'\x00-\x1f]*$")]], Field(min_length=1)
+    ]
+    """Absolute paths there, or ``s3://bucket/key``; ``*`` stands for any name."""
+    connection: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
+    """Of Airflow, with the keys to the objects."""
     format: Literal["csv", "parquet"]
     header: bool = True
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     null_text: str = ""
     """What stands for NULL in CSV."""
+
+    @model_validator(mode="after")
+    def _are_where_they_can_be_read(self) -> LoadedFrom:
+        in_storage = [file for file in self.files if file.startswith("s3://")]
+        if in_storage and len(in_storage) < len(self.files):
+            raise ValueError("files: all must be paths, or all must be objects (s3://bucket/key); make two tables")
+        if in_storage and not self.connection:
+            raise ValueError(f"connection: name Airflow's connection (type aws) with the keys to {in_storage[0]}")
+        if self.connection and not in_storage:
+            raise ValueError("connection: is for objects (s3://bucket/key), and these are paths; take it out")
+        return self
 
 
 class DeclaredTable(Strict):
@@ -270,7 +285,7 @@ class WorkloadFile(Strict):
     checks: dict[Name, File] = {}
     """Queries that must answer nothing, before and after each trial."""
     suites: dict[Name, Suite] = {}
-    answers: Literal["duckdb", "earlier", "none"] = "none"
+    answers: Literal["duckdb", "file", "earlier", "none"] = "none"
     seconds_per_stream: Annotated[float, Field(gt=0)] = 60
     """For plans: how long one stream takes, about."""
 

@@ -104,10 +104,10 @@ def draw(
     found: dict[str, Drawn] = {}
     for name, parameter in parameters.items():
         if parameter.text is not None:
-            found[name] = parameter.text.format_map({key: _word(value) for key, value in found.items()})
+            found[name] = parameter.text.format_map({key: word(value) for key, value in found.items()})
         elif parameter.lookup is not None:
             ((of, table),) = parameter.lookup.items()
-            found[name] = _plain(table[_word(found[of])])
+            found[name] = _plain(table[word(found[of])])
         else:
             found |= _drawn(name, parameter, random, domain(name, parameter, levels, listed))
     return found
@@ -235,7 +235,8 @@ def _plain(value: Value) -> Drawn:
     return Decimal(str(value)) if isinstance(value, float) else value
 
 
-def _word(value: Drawn) -> str:
+def word(value: object) -> str:
+    """A value as a file or another parameter names it."""
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

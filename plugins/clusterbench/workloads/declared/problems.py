@@ -10,7 +10,7 @@ from string import Template
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.spec.by_name import workload_folders, workload_names
 from clusterbench.spec.loading import located
-from clusterbench.workloads.declared import sql_text
+from clusterbench.workloads.declared import answer_files, sql_text
 from clusterbench.workloads.declared.folder import Folder, read, uses
 from clusterbench.workloads.declared.model import DeclaredFactor, DeclaredStatement, Parameter, factor_in
 from clusterbench.workloads.declared.parameters import names_of
@@ -33,7 +33,8 @@ def check_names(folder: Folder) -> None:
 def check(folder: Folder) -> None:
     """Raises SpecError with every problem, also of the files beside it, each with the field that names the file."""
     check_names(folder)
-    _raise(folder, [*_of_statements(folder), *_of_rows(folder), *_of_files(folder)])
+    of_answers = answer_files.problems(folder) if folder.said.answers == "file" else []
+    _raise(folder, [*_of_statements(folder), *_of_rows(folder), *_of_files(folder), *of_answers])
 
 
 def _raise(folder: Folder, problems: Sequence[str]) -> None:
@@ -61,8 +62,9 @@ def _of_whole(folder: Folder) -> Iterator[str]:
         if getattr(said, key) and not is_meant:
             yield f"{key}: workloads that are driven by {said.driven_by!r} have none; take it out"
     yield from (f"statements.{n}: the name is taken; choose another" for n in known if n in MEASURED)
-    if said.answers == "duckdb" and any(one.query for one in folder.every_parameter):
-        yield "answers: DuckDB cannot be asked what a parameter's 'query' answers; write 'earlier' or 'none'"
+    if said.answers in {"duckdb", "file"} and any(one.query for one in folder.every_parameter):
+        who = "DuckDB cannot be asked" if said.answers == "duckdb" else "a file cannot know"
+        yield f"answers: {who} what a parameter's 'query' answers; write 'earlier' or 'none'"
     if said.answers == "duckdb" and (folder.existing or any(t.loaded_from for t in folder.made.values())):
         yield (
             "answers: 'duckdb' needs rows that can be made anew, and some are there already or come from files; "

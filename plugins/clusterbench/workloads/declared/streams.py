@@ -17,7 +17,7 @@ from clusterbench.workloads import CACHE
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.clients import placeholders
 from clusterbench.workloads.declared.folder import Folder
-from clusterbench.workloads.declared.parameters import Listed
+from clusterbench.workloads.declared.parameters import Drawn, Listed
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -78,12 +78,15 @@ def key(name: str, stream: int, folder: Folder) -> str:
     return f"{name}.{stream if folder.parameters_of(name) else 0}"
 
 
+def drawn(folder: Folder, trial: Trial, name: str, stream: int, listed: Listed) -> dict[str, Drawn]:
+    random = Random(f"{trial.seed} {name} stream {stream}")  # noqa: S311  as above
+    return parameters.draw(folder.parameters_of(name), random, trial.levels, listed)
+
+
 def text(  # noqa: PLR0917  all of it tells what a statement is
     folder: Folder, trial: Trial, name: str, stream: int, dialect: Dialect | str, listed: Listed
 ) -> str:
-    random = Random(f"{trial.seed} {name} stream {stream}")  # noqa: S311  as above
-    drawn = parameters.draw(folder.parameters_of(name), random, trial.levels, listed)
-    values = {each: parameters.composed(value) for each, value in drawn.items()}
+    values = {each: parameters.composed(value) for each, value in drawn(folder, trial, name, stream, listed).items()}
     (only,) = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
     return " ".join(only.split("\n"))
 
@@ -92,6 +95,15 @@ def asked_texts(folder: Folder, trial: Trial, dialect: Dialect | str, listed: Li
     """Key -> statement, of all streams."""
     return {
         key(name, stream, folder): text(folder, trial, name, stream, dialect, listed)
+        for stream in streams(trial)
+        for name in order(folder, trial, stream)
+    }
+
+
+def asked_with(folder: Folder, trial: Trial, listed: Listed) -> dict[str, tuple[str, dict[str, Drawn]]]:
+    """Key -> statement, and what it drew, of all streams."""
+    return {
+        key(name, stream, folder): (name, drawn(folder, trial, name, stream, listed))
         for stream in streams(trial)
         for name in order(folder, trial, stream)
     }

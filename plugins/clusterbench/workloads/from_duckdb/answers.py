@@ -22,15 +22,18 @@ Cell = str | None
 Row = tuple[Cell, ...]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_ESCAPED = re.compile(r"\\(.)")
+_MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _SHOWN = 200
 
 
 def rows(copied: str) -> list[list[str | None]]:
-    r"""What ``COPY (query) TO STDOUT`` gives: a line a row, tab separated, ``\N`` for NULL.
+    r"""What ``COPY (query) TO STDOUT`` gives: a line a row, tab separated, ``\N`` for NULL, and escaped."""
+    return [[_unescaped(cell) for cell in line.split("\t")] for line in copied.removesuffix("\n").split("\n") if copied]
 
-    No text of TPC-DS holds a tab, a line break or a backslash, so nothing is escaped.
-    """
-    return [[None if cell == r"\N" else cell for cell in line.split("\t")] for line in copied.splitlines()]
+
+def _unescaped(cell: str) -> str | None:
+    return None if cell == r"\N" else _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), cell)
 
 
 def difference(found: Sequence[Sequence[Cell]], expected: Sequence[Sequence[Cell]]) -> str | None:

@@ -15,7 +15,8 @@ from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.workloads import etl_files
 from clusterbench.workloads.etl_files import etl_host
-from clusterbench.workloads.from_duckdb import programs
+from clusterbench.workloads.from_duckdb import objects, programs
+from clusterbench.workloads.from_duckdb.objects import Objects
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
@@ -67,10 +68,16 @@ class Source:
     """Of all load files; DuckDB's own file takes as much while they are made."""
     generators: tuple[str, ...] = ()
     """Of ``programs.GENERATORS``, those that the statements call."""
+    objects: Mapping[str, Objects] = field(default_factory=dict)
+    """By table, what DuckDB reads from object storage."""
     is_escaped: bool = False
     """Texts may hold what means something to loaders: separators, backslashes and line ends."""
     remedy: str = "choose a smaller scale"
     """What a person can do where the host is too small."""
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        return (*self.generators, objects.EXTENSION) if self.objects else self.generators
 
 
 def counts_sql(tables: Mapping[str, Table]) -> list[str]:
@@ -83,7 +90,8 @@ def counts_sql(tables: Mapping[str, Table]) -> list[str]:
 
 def generate_sql(source: Source) -> str:
     """Rows of all tables, and what is counted of them."""
-    loads = "\n".join(f"LOAD 'generator/{programs.extension_name(one)}';" for one in source.generators)
+    loads = "\n".join(f"LOAD 'generator/{programs.extension_name(one)}';" for one in source.extensions)
+    loads += f"\n{objects.SETTINGS}" if source.objects else ""
     made = raw("\nUNION ALL\n".join(counts_sql(source.tables)))
     return statement("tables", "generate", loads=raw(loads), memory_limit=MEMORY, rows=raw(source.rows_sql), made=made)
 
@@ -109,8 +117,12 @@ def generate(source: Source, engine: Database) -> dict[str, Made]:
     if not _made(fleet, host, path):
         needed = 2 * source.bytes_expected  # the rows in DuckDB's file, too
         etl_files.check_space(fleet, host, path, needed, source.remedy)
-    work = _making(path, programs.put(fleet, host, source.generators), source)
-    etl_files.run(fleet, host, f"{source.folder}.making", work)
+    addresses = objects.signed_sql(source.objects, engine.connections)
+    work = _making(path, programs.put(fleet, host, source.extensions), source, addresses)
+    try:
+        etl_files.run(fleet, host, f"{source.folder}.making", work)
+    except DatasetError as error:
+        raise DatasetError(objects.without_signatures(str(error))) from None
     made = _made(fleet, host, path)
     for name, one in made.items():
         if (lines := sum(part.rows for part in one.parts)) != one.rows:
@@ -121,7 +133,7 @@ def generate(source: Source, engine: Database) -> dict[str, Made]:
     return made
 
 
-def _making(path: str, put: str, source: Source) -> Job:
+def _making(path: str, put: str, source: Source, addresses: str) -> Job:
     files = {
         "make.sh": script("workloads/make_file") + script("workloads/make_files_by_duckdb"),
         "generate.sql": generate_sql(source),
@@ -131,7 +143,7 @@ def _making(path: str, put: str, source: Source) -> Job:
         f"job=$PWD; cd {etl_files.from_home(path)}; {etl_files.link(put, 'generator')}\n"
         f'duckdb=generator/duckdb sql=$job columns={quote(ESCAPED if source.is_escaped else "*")}; . "$job/make.sh"\n'
     )
-    return Job(files, {}, command)
+    return Job(files, {"objects.sql": addresses}, command)
 
 
 def _made(fleet: Fleet, host: str, path: str) -> dict[str, Made]:

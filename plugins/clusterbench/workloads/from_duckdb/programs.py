@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 PROGRAM = "duckdb"
 GENERATORS = ("tpcds", "tpch")
-"""Extensions that make rows, each of the package ``duckdb_extension_<name>``."""
+"""Extensions that make rows. Each extension is of the package ``duckdb_extension_<name>``."""
 
 
-def extension_name(generator: str) -> str:
+def extension_name(extension: str) -> str:
     """Of the file."""
-    return f"{generator}.duckdb_extension"
+    return f"{extension}.duckdb_extension"
 
 
-def extension_file(generator: str) -> Path:
+def extension_file(extension: str) -> Path:
     """What ``LOAD`` takes."""
-    return _only(f"duckdb_extension_{generator}", f"extensions/*/{extension_name(generator)}")
+    return _only(f"duckdb_extension_{extension}", f"extensions/*/{extension_name(extension)}")
 
 
 def program_file() -> Path:
@@ -37,13 +37,13 @@ def program_file() -> Path:
     return _only("duckdb_cli", PROGRAM)
 
 
-def put(fleet: Fleet, host: str, generators: Sequence[str]) -> str:
+def put(fleet: Fleet, host: str, extensions: Sequence[str]) -> str:
     """The folder of the program and of these extensions there, which are what this project pins.
 
     Raises DatasetError where the program does not run there.
     """
     path = f"{fleet.work_dir(host)}/duckdb"
-    local = {PROGRAM: program_file(), **{extension_name(one): extension_file(one) for one in generators}}
+    local = {PROGRAM: program_file(), **{extension_name(one): extension_file(one) for one in extensions}}
     content = {name: file.read_bytes() for name, file in local.items()}
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in content.items())
     look = f"cd {quote(path)} 2>/dev/null && sha256sum --check --status <<<{quote(sums.strip())}"
