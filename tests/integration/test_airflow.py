@@ -391,8 +391,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
 
     out = io.StringIO()
     assert follow(api, "key_value", dag_run_id, out) == "success", out.getvalue()
-    asked = datetime.fromisoformat(api.dag_run("key_value", dag_run_id)["run_after"])
-    archive = archive_of(there, "key_value", run_id_from(asked, dag_run_id))
+    archive = archive_in(api, there, dag_run_id)
     assert archive.verify() == []
     assert archive.need_json("manifest.json")["valid"] is True
     records = archive.trials()
@@ -444,7 +443,14 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
     assert out.getvalue().index("alive again") < out.getvalue().index("open_run: FAILED")
 
 
-def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, lab_with_airflow: Lab) -> None:
+def archive_in(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchive:
+    asked = datetime.fromisoformat(api.dag_run("key_value", dag_run_id)["run_after"])
+    return archive_of(there, "key_value", run_id_from(asked, dag_run_id))
+
+
+def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
     chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
     dag_run_id = api.trigger("key_value", chosen)
     task = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
@@ -457,6 +463,39 @@ def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(api: AirflowApi, 
         time.sleep(0.1)
     assert not (Path(str(task["job"])) / "status").exists(), "it was ended, it did not end by itself"
     follow(api, "key_value", dag_run_id, io.StringIO())
+    (failed,) = [one for one in archive_in(api, there, dag_run_id).trials() if one.outcome == "failed"]
+    assert failed.reason.startswith("a person has marked it, or its run, on "), failed.reason
+    assert failed.reason.endswith("; it was not measured again")
+
+
+def test_a_run_that_a_person_has_stopped_is_resumed_as_the_same_run(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
+    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+    dag_run_id = api.trigger("key_value", chosen)
+    stopped = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
+    run = f"/dags/key_value/dagRuns/{dag_run_id.replace('+', '%2B')}"
+    api.call("PATCH", run, json={"state": "failed"})
+    follow(api, "key_value", dag_run_id, io.StringIO())  # what Airflow makes of it: its teardown may end it well
+    lease = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
+    deadline = time.monotonic() + 120
+    while lease.exists():
+        assert time.monotonic() < deadline, "the cluster was not released"
+        time.sleep(0.5)
+    archive = archive_in(api, there, dag_run_id)
+    assert not archive.sealed and len(archive.trials()) < 3
+    done = clusterbench(lab_with_airflow, "resume", archive.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = archive.trials()
+    assert [(one.outcome, one.driver_starts) for one in records] == [("completed", 1)] * 3
+    (again,) = [one for one in records if "stopped" in one.evidence]
+    assert again.trial.id == Path(str(stopped["job"])).name and len(again.evidence["stopped"]) == 1
+    assert archive.need_json("manifest.json")["valid"] is True and archive.verify() == []
+    report = (archive.store.get(f"{archive.prefix}report.html") or b"").decode()
+    assert "This run was stopped, and resumed" in report and f"{again.trial.label} on lab_db1 was stopped on" in report
+    assert not lease.exists() and not list(Path(str(stopped["job"])).parent.glob("*")), "all is put back and removed"
+    refused = clusterbench(lab_with_airflow, "resume", archive.name)
+    assert refused.returncode == 1 and "this run is finished and sealed; start a new run instead" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_archive_that_is_away_when_a_trial_ends_is_waited_for(lab: Lab, run: Run
 
     def lose_and_bring_back() -> None:
         with run.testbed(PLATFORM) as testbed:
-            job = job_of(trial, testbed)
+            job = job_of(trial, testbed, 1)
             wait_for(lambda: job.state().phase != "new", "the driver")
         lab.stop_server("s3")
         time.sleep(4)
@@ -138,7 +138,7 @@ def test_client_host_that_is_away_is_waited_for(lab: Lab, run: Run, phase: str) 
 
         def lose_and_bring_back() -> None:
             with run.testbed(PLATFORM) as testbed:
-                wait_for(lambda: job_of(trial, testbed).state().phase == "running", "the driver")
+                wait_for(lambda: job_of(trial, testbed, 1).state().phase == "running", "the driver")
             lose_sshd(lab, "client")
             bring_back()
 
@@ -216,7 +216,7 @@ def test_bucket_that_became_read_only_is_waited_for_and_a_first_refusal_is_not(
 def test_client_host_that_was_re_installed_is_not_measured_on_again(run: Run) -> None:
     """Its folder is empty, and the archive knows of a driver that was started there."""
     trial = long_trial(run)
-    run.archive.note_started(trial)
+    run.archive.note_started(trial, 1)
     record = steps.measure(run, PLATFORM, trial.id)
     assert (record.outcome, record.driver_starts) == ("failed", 1)
     assert record.reason.startswith("host 'client' knows nothing of the driver that was started there at 20")
@@ -388,7 +388,7 @@ def test_host_whose_disk_is_full_while_it_measures_fails_that_trial_alone(lab: L
         load_workload("key_value").generate(dataset(), testbed.engine)
         testbed.engine.facts()
         planned = trial("full", clients=10, lookups_per_client=20_000)
-        job = job_of(planned, testbed)
+        job = job_of(planned, testbed, 1)
         record = measured_while(lambda: fill(ballast), lambda: job.state().phase == "running", planned, testbed)
         ballast.unlink()
         after = run_trial(trial("after", clients=2), testbed)

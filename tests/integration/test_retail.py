@@ -319,7 +319,7 @@ def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: Run, test
     seen: list[int] = []
 
     def kill_one() -> None:
-        job = job_of(made, testbed)
+        job = job_of(made, testbed, 1)
         until = time.monotonic() + 60
         while not seen and time.monotonic() < until:
             found = testbed.fleet.run_on(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,8 +12,10 @@ import pytest
 from clusterbench.base.archive import RunArchive, find_run, runs_in
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
+from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.hosts import lease
+from clusterbench.results import rounds
 from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps, weekly
 from clusterbench.run.run import Run
@@ -273,6 +277,48 @@ def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
     steps.release_cluster(second, "lab_db2")
 
 
+def test_a_platform_that_is_another_by_now_is_not_gone_on_with(connections: Connections) -> None:
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {})
+    archive, name = run.archive, "lab_db1"
+    facts = {"engine": {"settings": {"work_mem": "4MB"}}, "hosts": {"db1": {"kernel": "6.1", "bash": "5.1"}}}
+    assert (rounds.begun(archive, name), rounds.told(archive, name)) == (0, [])
+    rounds.begin(archive, name)
+    rounds.begin(archive, name)
+    rounds.note_facts(archive, name, facts)
+    assert rounds.begun(archive, name) == 1 and not rounds.is_released(archive, name)
+    rounds.release(archive, name)
+    assert rounds.is_released(archive, name)
+    rounds.begin(archive, name)
+    assert rounds.begun(archive, name) == 2 and not rounds.is_released(archive, name), "it must be put back once more"
+    rounds.note_facts(archive, name, facts)
+    (told,) = rounds.told(archive, name)
+    assert told["platform"] == name and told["released"] and told["again"] and told["differs"] == ""
+    rounds.release(archive, name)
+    rounds.begin(archive, name)
+    other = {"engine": {"settings": {"work_mem": "8MB"}}, "hosts": facts["hosts"]}
+    with pytest.raises(EngineError, match=r"cannot go on here.*work_mem \(engine\): 4MB -> 8MB. Put that back"):
+        rounds.note_facts(archive, name, other)
+    assert archive.need_json(f"platforms/{name}/facts.json") == facts, "those of the begin stand"
+
+
+def test_a_run_is_measured_by_the_text_it_was_begun_with(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {})
+    steps.open_run(run, ONE_SWEEP, {})
+    root = tmp_path / "project"
+    shutil.copytree(project_root() / "include/platforms", root / "include/platforms")
+    for path in ("dags", "expectations", "plugins", "include/sql"):
+        (root / path).symlink_to(project_root() / path)
+    file = root / "include/platforms/lab_db1.yaml"
+    file.write_text(file.read_text() + "# another text\n")
+    monkeypatch.setattr(steps, "project_root", lambda: root)
+    with pytest.raises(ArchiveError, match=r"platforms/lab_db1/platform.yaml: this run was begun with another text"):
+        steps.open_run(run, ONE_SWEEP, {})
+
+
 def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connections) -> None:
     """A worker that never came back: its driver still runs, its collectors too."""
     run = new_run(connections)
@@ -285,14 +331,14 @@ def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connectio
 
         lost = trial("optimizer")
         telemetry.start(testbed.fleet, f"telemetry/{run.holder}/lab_db1/{lost.id}")
-        job_of(lost, testbed).start(Job({}, {}, "sleep 87.5\n"), 120)
+        job_of(lost, testbed, 1).start(Job({}, {}, "sleep 87.5\n"), 120)
     steps.release_cluster(run, "lab_db1")
     with run.testbed("lab_db1") as testbed:
         left = testbed.fleet.run_on("client", "pgrep -f '^sleep 87.5' || true").output
         folders = testbed.fleet.run(testbed.fleet.names, f"ls telemetry/{run.holder} 2>/dev/null || true")
         assert left == ""
         assert {answer.output for answer in folders.values()} == {""}
-        assert job_of(lost, testbed).state().exit_status is None
+        assert job_of(lost, testbed, 1).state().exit_status is None
 
 
 def test_a_form_with_hostile_words_is_refused_word_by_word(connections: Connections) -> None:

@@ -148,14 +148,14 @@ def test_a_worker_that_dies_while_the_driver_runs_is_followed_by_another(
     class DiedError(BaseException):
         """As SIGKILL: nothing is caught, nothing is undone."""
 
-    original = type(job_of(slow, testbed)).wait
+    original = type(job_of(slow, testbed, 1)).wait
     try:
-        type(job_of(slow, testbed)).wait = lambda self: (_ for _ in ()).throw(DiedError())  # type: ignore[method-assign]
+        type(job_of(slow, testbed, 1)).wait = lambda self: (_ for _ in ()).throw(DiedError())  # type: ignore[method-assign]
         with pytest.raises(DiedError):
             run_trial(slow, testbed)
     finally:
-        type(job_of(slow, testbed)).wait = original  # type: ignore[method-assign]
-    assert job_of(slow, testbed).state().phase == "running"
+        type(job_of(slow, testbed, 1)).wait = original  # type: ignore[method-assign]
+    assert job_of(slow, testbed, 1).state().phase == "running"
     with on_testbed(new_run(connections)) as second:
         second.archive = testbed.archive
         record = run_trial(slow, second)
@@ -386,7 +386,7 @@ def test_a_trial_that_one_of_its_hosts_did_not_watch_is_invalid_and_says_of_whom
     lose = f"cd {folder}; kill -KILL $(cat telemetry.pid) || true; rm -f telemetry.*"
     record = measured_while(
         lambda: testbed.fleet.run_each({"db1": lose}) and None,
-        lambda: job_of(planned, testbed).state().phase == "running",
+        lambda: job_of(planned, testbed, 1).state().phase == "running",
         planned,
         testbed,
     )

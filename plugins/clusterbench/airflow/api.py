@@ -97,6 +97,11 @@ class AirflowApi:
                 is_told = True
             time.sleep(1)
 
+    def clear(self, dag_id: str, dag_run_id: str) -> None:
+        """All tasks of a run: it goes on, and each is done again, or finds that it was done."""
+        asked = {"dry_run": False, "only_failed": False}
+        self.call("POST", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/clear", json=asked)
+
     def dag_run(self, dag_id: str, dag_run_id: str) -> dict[str, Any]:
         return dict(self.call("GET", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}"))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -36,7 +37,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MANIFEST = "manifest.json"
-STARTED = "started.json"
 PROBE = "_doctor/conditional_write"
 CHUNK_BYTES = 1 << 20
 SINGLE_BYTES_MAX = 1 << 30
@@ -285,6 +285,19 @@ def _endpoint(connection: Connection) -> str:
     return str(connection.extra.get("endpoint_url") or "")
 
 
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _of_attempt(trial: Trial, what: str, attempt: int) -> str:
+    """A key; of the first attempt without its number, as archives had it before there were several."""
+    return (
+        f"trials/{trial.platform}/{trial.id}/{what}.json"
+        if attempt == 1
+        else (f"trials/{trial.platform}/{trial.id}/{what}.{attempt}.json")
+    )
+
+
 def _prefix(connection: Connection) -> str:
     """Of all keys: what the connection's extra says, with one slash at its end."""
     given = str(connection.extra.get("prefix") or "")
@@ -318,6 +331,11 @@ def _code(error: Exception) -> str:
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
+def as_json(data: Mapping[str, Any]) -> bytes:
+    """As objects in the archive are written."""
+    return json.dumps(data, indent=1, sort_keys=True, default=str).encode()
+
+
 class RunArchive:
     """One run's objects. Keys given to its methods are relative to the run."""
 
@@ -339,8 +357,7 @@ class RunArchive:
 
     def put_json(self, key: str, data: Mapping[str, Any]) -> bool:
         """Write once; False when an earlier try has written it, whose content then stands."""
-        text = json.dumps(data, indent=1, sort_keys=True, default=str)
-        return self.put_new(key, text.encode(), "application/json")
+        return self.put_new(key, as_json(data), "application/json")
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         raw = self.store.get(self.prefix + key)
@@ -361,22 +378,39 @@ class RunArchive:
         data = self.get_json(f"trials/{platform}/{trial_id}/trial.json")
         return None if data is None else TrialRecord.from_json(data)
 
-    def note_started(self, trial: Trial) -> None:
-        """That the trial's driver was started; the first time stands."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.put_json(f"trials/{trial.platform}/{trial.id}/{STARTED}", {"started_at": now})
+    def note_started(self, trial: Trial, attempt: int) -> None:
+        """That the driver of this attempt was started; the first time stands."""
+        self.put_json(_of_attempt(trial, "started", attempt), {"started_at": _now()})
 
-    def started(self, trial: Trial) -> str:
-        """When its driver was started, in ISO; empty where it was not."""
-        return str((self.get_json(f"trials/{trial.platform}/{trial.id}/{STARTED}") or {}).get("started_at", ""))
+    def started(self, trial: Trial, attempt: int) -> str:
+        """When the attempt's driver was started, in ISO; empty where it was not."""
+        return str((self.get_json(_of_attempt(trial, "started", attempt)) or {}).get("started_at", ""))
 
     def last_started(self, platform: str) -> str:
         """The id of the platform's trial whose driver was started last; empty before the first."""
         folder = f"trials/{platform}/"
-        keys = [key for key in self.keys(folder) if key.endswith(f"/{STARTED}")]
+        keys = [key for key in self.keys(folder) if key.rpartition("/")[2].startswith("started.")]
         times = in_parallel(lambda key: str(self.need_json(key)["started_at"]), keys)
         _, last = max(zip(times, keys, strict=True), default=("", ""))
-        return last.removeprefix(folder).removesuffix(f"/{STARTED}")
+        return last.removeprefix(folder).rpartition("/")[0]
+
+    def attempt(self, trial: Trial) -> int:
+        """Which one it is: 1, and one more for each time that a person has stopped it while it was measured."""
+        return 1 + len(self.keys(f"trials/{trial.platform}/{trial.id}/stopped."))
+
+    def note_stopped(self, trial: Trial, why: str) -> None:
+        """That what was begun of it is void; who resumes the run measures it from its start."""
+        self.put_json(_of_attempt(trial, "stopped", self.attempt(trial)), {"at": _now(), "why": why})
+
+    def stopped(self, platform: str) -> dict[str, int]:
+        """Ids of the platform's trials that were ever stopped -> how often."""
+        folder = f"trials/{platform}/"
+        names = [key.removeprefix(folder).partition("/") for key in self.keys(folder)]
+        return dict(Counter(trial_id for trial_id, _, file in names if file.startswith("stopped.")))
+
+    def stops(self, trial: Trial) -> list[dict[str, str]]:
+        """When (``at``) and why the trial was stopped, each time."""
+        return [self.need_json(key) for key in sorted(self.keys(f"trials/{trial.platform}/{trial.id}/stopped."))]
 
     def records(self, trials: Sequence[tuple[str, str]]) -> list[TrialRecord | None]:
         """Of these trials (platform, id), in their order, read several at once."""

@@ -62,6 +62,10 @@ class NotYetError(ClusterbenchError):
     """Something else has to be done first; another try may find it done."""
 
 
+class StoppedError(ClusterbenchError):
+    """A person has stopped what was going on."""
+
+
 class DatasetError(ClusterbenchError):
     """A dataset is not what it should be; nothing was measured on it."""
 

@@ -28,6 +28,7 @@ from clusterbench.cli import (
     remark,
     report,
     results,
+    resume,
     run,
     show,
     verify,
@@ -36,7 +37,7 @@ from clusterbench.cli import (
 from clusterbench.cli.common import FAILED
 
 COMMANDS = (
-    *(lint, plan, run, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
+    *(lint, plan, run, resume, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
     *(workload, discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""

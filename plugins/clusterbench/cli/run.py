@@ -54,10 +54,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.no_wait:
         return OK
     state = follow(api, experiment.experiment, dag_run_id)
-    return _show_end(api, experiment.experiment, dag_run_id, state)
+    return show_end(api, experiment.experiment, dag_run_id, state)
 
 
-def _show_end(api: AirflowApi, dag_id: str, dag_run_id: str, state: str) -> int:
+def show_end(api: AirflowApi, dag_id: str, dag_run_id: str, state: str) -> int:
     """Results, where the report is, and an exit status that is 0 only for a valid run."""
     asked = api.dag_run(dag_id, dag_run_id)
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusterbench import __version__
+from clusterbench.base.archive import as_json
 from clusterbench.base.connections import HISTORY
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import (
@@ -32,10 +33,11 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.patience import CLUSTER
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import whose
+from clusterbench.base.words import moment
 from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
-from clusterbench.results import durability, firmness
+from clusterbench.results import durability, firmness, rounds
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import host_speeds, validation
@@ -46,7 +48,7 @@ from clusterbench.spec.placement_rules import described
 from clusterbench.trial import concurrency_series, neighbours, server_settings
 from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
-from clusterbench.trial.protocol import job_of, run_trial
+from clusterbench.trial.protocol import job_of, jobs_of, place, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import declared_text, load_workload, why_not
 
@@ -77,16 +79,27 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
             f"{run.archive.url}: the archive holds another run of that id; nothing was changed there. Start a new run"
             f"{whose(found, opened)}"
         )
-    source = project_root() / "dags" / "experiments" / f"{run.experiment}.yaml"
-    run.archive.put_new("experiment.yaml", source, "application/yaml")
-    for name in plan.trials:
-        run.archive.put_new(f"platforms/{name}/platform.yaml", project_root() / "include/platforms" / f"{name}.yaml")
-    for workload in {trial.workload for trials in plan.trials.values() for trial in trials}:
-        if text := declared_text(workload):
-            run.archive.put_json(f"workloads/{workload}.json", text)
+    _note_texts(run, plan)
     run.archive.put_json("plan.json", plan.as_json())
     log.info("run %s: %d trials, archived in %s", run.holder, sum(map(len, plan.trials.values())), run.archive.url)
     return run.archive.url
+
+
+def _note_texts(run: Run, plan: Plan) -> None:
+    """What experiment, platforms and workloads say. Raises ArchiveError where the run was begun with other texts."""
+    texts = {"experiment.yaml": (project_root() / "dags/experiments" / f"{run.experiment}.yaml").read_bytes()}
+    for name in plan.trials:
+        texts[f"platforms/{name}/platform.yaml"] = (project_root() / "include/platforms" / f"{name}.yaml").read_bytes()
+    for workload in {trial.workload for trials in plan.trials.values() for trial in trials}:
+        if folder := declared_text(workload):
+            texts[f"workloads/{workload}.json"] = as_json(folder)
+    for key, text in texts.items():
+        kind = "application/json" if key.endswith(".json") else "application/yaml"
+        if not run.archive.put_new(key, text, kind) and run.archive.store.get(run.archive.prefix + key) != text:
+            raise ArchiveError(
+                f"{run.archive.url}{key}: this run was begun with another text than {key} has now, and a run is "
+                "measured by one: put the file back as it was to go on with the run, or start a new one"
+            )
 
 
 def take_cluster(run: Run, platform: str) -> None:
@@ -102,7 +115,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
     """
     with run.testbed(platform) as testbed:
         _look_before(testbed)
-        run.archive.put_json(_begun(platform), {"begun": True})
+        rounds.begin(run.archive, platform)
         apply_setup(testbed)
         engine_facts, *of_neighbours = ({**one.facts(), **one.driver_facts()} for one in testbed.engines.values())
         hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts), testbed.platform)
@@ -113,8 +126,9 @@ def set_up_cluster(run: Run, platform: str) -> None:
         testbed.unavailable_on_hosts = facts.unavailable(testbed.platform, hosts)
         rows = [*conformance_of_engine(testbed), *conformance_of_hosts(testbed, hosts)]
         run.archive.put_json(f"platforms/{platform}/conformance.json", {"rows": [row.as_json() for row in rows]})
-        run.archive.put_json(
-            f"platforms/{platform}/facts.json",
+        rounds.note_facts(
+            run.archive,
+            platform,
             {
                 "engine": engine_facts,
                 "neighbours": dict(zip(testbed.neighbours, of_neighbours, strict=True)),
@@ -344,18 +358,33 @@ def _finish_those_left_open(run: Run, trial: Trial, testbed: Testbed, *, gives_u
     While such a trial waits to be tried again, Airflow gives its place in the pool to the next one. What happens to the
     cluster then would look as if it had happened to the first.
     """
-    hosts = testbed.platform.hosts_with("client", "etl")
-    left = detached_job.left_open(testbed.fleet, hosts, f"jobs/{run.holder}/{trial.platform}")
-    if not left or trial.id in left:
+    left = _left_open(run, testbed)
+    if trial.id in {one.id for one, _ in left}:
         return
-    for other in (one for one in run.plan().trials[trial.platform] if one.id in left):
+    for other, attempt in left:
         log.warning("%s was started, and its worker was lost; it comes to its record first", other.label)
         with run.testbed(trial.platform) as own:
             if run.archive.trial(trial.platform, other.id):  # it was given up while its host was away
-                job_of(other, own).kill()
-                job_of(other, own).note_recorded()
+                job_of(other, own, attempt).kill()
+                job_of(other, own, attempt).note_recorded()
             else:
                 run_trial(other, own, run.patience.ended, gives_up=gives_up)
+
+
+def _left_open(run: Run, testbed: Testbed) -> list[tuple[Trial, int]]:
+    """Trials whose driver was started and whose record nobody has written, and which attempt of each it is.
+
+    Those that a person has stopped are none of them.
+    """
+    platform = testbed.platform
+    hosts = platform.hosts_with("client", "etl")
+    left = detached_job.left_open(testbed.fleet, hosts, jobs_of(run.archive, platform.platform))
+    if not left:
+        return []
+    ids = {name.partition("~")[0] for name in left}
+    started = [trial for trial in run.plan().trials[platform.platform] if trial.id in ids]
+    found = [(trial, run.archive.attempt(trial)) for trial in started]
+    return [(trial, attempt) for trial, attempt in found if place(trial.id, attempt) in left]
 
 
 @contextmanager
@@ -410,10 +439,14 @@ def _not_measured(trial: Trial, why: str) -> TrialRecord:
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:
-    """End a trial's driver, because a person said so; its record will say that it was killed."""
+    """End a trial's driver, because a person said so. What it has measured is void; that is archived."""
+    trial = run.plan().trial(platform, trial_id)
     with run.testbed(platform) as testbed:
-        job = job_of(run.plan().trial(platform, trial_id), testbed)
+        job = job_of(trial, testbed, run.archive.attempt(trial))
+        was_running = job.state().phase == "running"
         job.kill()
+        if was_running:
+            run.archive.note_stopped(trial, "a person has marked it, or its run")
         job.beside(detached_job.PROBE).kill()
         for end in neighbours.endings(testbed, job):
             end()
@@ -427,27 +460,14 @@ def release_cluster(run: Run, platform: str) -> None:
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
         try:
-            if _has_begun(run, platform):  # else nothing was changed
+            if rounds.begun(run.archive, platform):  # else nothing was changed
                 _put_back(run, testbed)
         except ClusterbenchError as error:
             lease.leave_changed(testbed.fleet, testbed.platform, run.holder, str(error).splitlines()[0])
             raise
         lease.release(testbed.fleet, testbed.platform, run.holder)
     if not run.archive.sealed:
-        run.archive.put_json(_released(platform), {"put_back": True})
-
-
-def _begun(platform: str) -> str:
-    """Written before the first change to the platform."""
-    return f"platforms/{platform}/begun.json"
-
-
-def _has_begun(run: Run, platform: str) -> bool:
-    return run.archive.get_json(_begun(platform)) is not None
-
-
-def _released(platform: str) -> str:
-    return f"platforms/{platform}/released.json"
+        rounds.release(run.archive, platform)
 
 
 def _put_back(run: Run, testbed: Testbed) -> None:
@@ -455,7 +475,13 @@ def _put_back(run: Run, testbed: Testbed) -> None:
     platform = testbed.platform.platform
     recorded = {record.trial.id for record in run.archive.trials() if record.trial.platform == platform}
     try:
-        end_what_runs(testbed.fleet, testbed.platform, run.holder, done=sorted(recorded))
+        for trial, attempt in _left_open(run, testbed):
+            if trial.id not in recorded and job_of(trial, testbed, attempt).state().phase == "running":
+                run.archive.note_stopped(trial, "its run was ended while it was measured")
+        stopped = run.archive.stopped(platform)
+        void = {place(one, attempt) for one, count in stopped.items() for attempt in range(1, count + 1)}
+        done = recorded | void | {place(one, count + 1) for one, count in stopped.items() if one in recorded}
+        end_what_runs(testbed.fleet, testbed.platform, run.holder, done=sorted(done))
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
             for engine in testbed.engines.values():
                 engine.start()
@@ -486,10 +512,24 @@ def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequen
 
 def summarise(run: Run) -> None:
     """Results from all repetitions: from what is in the archive, and nothing else."""
-    plan, records = run.plan(), run.archive.trials()
+    plan = run.plan()
+    _record_stopped(run, plan)
+    records = run.archive.trials()
     kept = durability.of_run(_facts(run, plan), records)
     found = [result.as_json() for result in results(plan.to_measure, records)]
     run.archive.put_json("results.json", {"results": found, "durability": kept.as_json()})
+
+
+def _record_stopped(run: Run, plan: Plan) -> None:
+    """Trials that a person has stopped, and that nobody has measured since, have failed."""
+    for platform in plan.trials:
+        stopped = run.archive.stopped(platform)
+        for trial in (one for one in plan.trials[platform] if one.id in stopped):
+            if not run.archive.trial(platform, trial.id):
+                last = run.archive.stops(trial)[-1]
+                reason = f"{last['why']}, on {moment(last['at'])}; it was not measured again"
+                record = replace(_not_measured(trial, reason), outcome="failed", driver_starts=1)
+                run.archive.put_trial(record, None)
 
 
 def _facts(run: Run, plan: Plan) -> dict[str, dict[str, Any]]:
@@ -514,7 +554,7 @@ def validate_results(run: Run) -> None:
             {name: run.archive.get_json(f"platforms/{name}/host_speeds.json") or {} for name in plan.trials}
         ),
         *validation.about_flush(
-            {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if _has_begun(run, name)}
+            {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if rounds.begun(run.archive, name)}
         ),
         *([] if plan.choices.generate_only else _about_measured(run, records, found)),
         *(
@@ -528,7 +568,7 @@ def validate_results(run: Run) -> None:
         *validation.about_windows(records, is_full_scale=plan.choices.scale == "full" and plan.choices.rehearse == 1),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
         *validation.about_release(
-            {name: run.archive.get_json(_released(name)) is not None for name in platforms if _has_begun(run, name)}
+            {name: rounds.is_released(run.archive, name) for name in platforms if rounds.begun(run.archive, name)}
         ),
     ]
     run.archive.put_json(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterbench.base import database_work
+from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import (
     AwayError,
     ClusterbenchError,
@@ -24,6 +25,7 @@ from clusterbench.base.errors import (
     EngineError,
     HostError,
     HostFullError,
+    StoppedError,
 )
 from clusterbench.base.measurements import Reading
 from clusterbench.base.packed import pack
@@ -68,11 +70,12 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
     workload = load_workload(trial.workload)
     if reason := trial.not_applicable or not_applicable(workload, trial.levels, testbed.unavailable):
         return testbed.archive.put_trial(_complete(TrialRecord(trial, "not_applicable", reason), testbed), None)
-    job = job_of(trial, testbed)
+    attempt = testbed.archive.attempt(trial)
+    job = job_of(trial, testbed, attempt)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder)
         try:
-            record = _measure(trial, workload, testbed, job, output)
+            record = _measure(trial, workload, testbed, job, output, attempt)
             if (away := record.evidence["after"].get("away")) and not gives_up:
                 raise EngineAwayError(away)  # the window was not hit; what the cluster is like is asked when it is back
             if (full := list(filter(is_full, record.evidence["telemetry_missing"]))) and not gives_up:
@@ -85,23 +88,21 @@ def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *,
         except (HostError, EngineError) as error:
             if isinstance(error, AwayError) and not gives_up:
                 raise
-            left = aftermath.of_one_that_broke_off(
-                testbed.fleet, testbed.engine, _telemetry_name(trial, testbed), output
-            )
-            started = _starts(trial, testbed, job)
+            left = aftermath.of_one_that_broke_off(testbed.fleet, testbed.engine, _telemetry_name(job), output)
+            started = _starts(trial, testbed, job, attempt)
             record = replace(outcomes.given_up(trial, error, outages), evidence=left, driver_starts=started)
         except Exception:  # a fault of ours: the next try collects what there is, and nothing is collected until then
-            telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed))
+            telemetry.stop(testbed.fleet, _telemetry_name(job))
             raise
         pack(output / "telemetry")
-        record = testbed.archive.put_trial(_complete(record, testbed), output)
+        record = testbed.archive.put_trial(_complete(record, testbed, attempt), output)
     _restore(trial, workload, testbed, job)
     return record
 
 
-def _starts(trial: Trial, testbed: Testbed, job: DetachedJob) -> int:
+def _starts(trial: Trial, testbed: Testbed, job: DetachedJob, attempt: int) -> int:
     """1 where the driver of a trial that broke off was started, or may have been and nobody can tell; else 0."""
-    if testbed.archive.started(trial):
+    if testbed.archive.started(trial, attempt):
         return 1
     if testbed.phases_s.keys().isdisjoint(("start", "driver")):
         return 0
@@ -111,34 +112,45 @@ def _starts(trial: Trial, testbed: Testbed, job: DetachedJob) -> int:
         return 1
 
 
-def job_of(trial: Trial, testbed: Testbed) -> DetachedJob:
-    """The trial's job on the host that drives it: one directory, whose name holds run and trial."""
+def job_of(trial: Trial, testbed: Testbed, attempt: int = 1) -> DetachedJob:
+    """The trial's job on the host that drives it: one directory, whose name holds run, trial and attempt."""
     (host, *_) = testbed.platform.hosts_with(load_workload(trial.workload).runs_on)
-    return DetachedJob(testbed.fleet, host, f"jobs/{_name(trial, testbed)}")
+    return DetachedJob(testbed.fleet, host, f"{jobs_of(testbed.archive, trial.platform)}/{place(trial.id, attempt)}")
 
 
-def _name(trial: Trial, testbed: Testbed) -> str:
-    return f"{testbed.archive.experiment}/{testbed.archive.run_id}/{trial.platform}/{trial.id}"
+def jobs_of(archive: RunArchive, platform: str) -> str:
+    """The folder of a run's jobs on a platform, each of which is the ``place`` of a trial."""
+    return f"jobs/{archive.name}/{platform}"
 
 
-def _telemetry_name(trial: Trial, testbed: Testbed) -> str:
-    return f"telemetry/{_name(trial, testbed)}"
+def place(trial_id: str, attempt: int) -> str:
+    """What a person has stopped keeps its own, so that a driver is never started twice in one."""
+    return trial_id if attempt == 1 else f"{trial_id}~{attempt}"
 
 
-def _measure(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, output: Path) -> TrialRecord:
-    name = _telemetry_name(trial, testbed)
+def _telemetry_name(job: DetachedJob) -> str:
+    return f"telemetry/{job.name.removeprefix('jobs/')}"
+
+
+def _measure(  # noqa: PLR0917  private, and each argument is a part of the trial
+    trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, output: Path, attempt: int
+) -> TrialRecord:
+    name = _telemetry_name(job)
     if job.state().phase == "new":
-        if begun := testbed.archive.started(trial):
+        if begun := testbed.archive.started(trial, attempt):
             raise HostError(
                 f"host {job.host!r} knows nothing of the driver that was started there at {moment(begun)}: it was "
                 "re-installed, or its work folder emptied. What the driver measured is gone; start a new run"
             )
         job.wait_for_others()
         _make_ready(trial, workload, testbed, job, name)
+        testbed.archive.note_started(trial, attempt)
     else:
         log.info("the driver was started before; waiting for it, not starting another%s", job.doing())
     with testbed.phase("driver"):
         state = job.wait()
+    if testbed.archive.attempt(trial) != attempt:
+        raise StoppedError(f"{trial.label}: a person has stopped it while it was measured; it has no record")
     with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
         neighbours.stop(testbed, job, output)
         failed = drivers.collect(trial, workload, testbed, job, output)
@@ -187,7 +199,6 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     evidence = json.dumps(before, default=str)
     with testbed.phase("start"):
         job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
-    testbed.archive.note_started(trial)
 
 
 def _record_of(  # noqa: PLR0917  private, and each argument is a part of the evidence
@@ -272,7 +283,9 @@ def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
 
 
-def _complete(record: TrialRecord, testbed: Testbed) -> TrialRecord:
+def _complete(record: TrialRecord, testbed: Testbed, attempt: int = 1) -> TrialRecord:
+    if attempt > 1:
+        record = replace(record, evidence={**record.evidence, "stopped": testbed.archive.stops(record.trial)})
     started_at = record.started_at or datetime.now(UTC).isoformat(timespec="milliseconds")
     return replace(record, started_at=started_at, phases_s=dict(testbed.phases_s))
 
@@ -287,7 +300,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         job.note_recorded,
         lambda: drivers.end(trial, workload, testbed, job),
         testbed.engine.end_driver,
-        lambda: telemetry.stop(testbed.fleet, _telemetry_name(trial, testbed)),
+        lambda: telemetry.stop(testbed.fleet, _telemetry_name(job)),
         lambda: workload.restore(trial, testbed.engine),
         lambda: server_settings.put_back(trial, testbed.engine),
         *neighbours.undoing(trial, workload, testbed, job),

@@ -25,7 +25,7 @@ def act(api: AirflowApi, name: str, dag_id: str, dag_run_id: str) -> None:
     for left in reversed(range(TRIES)):
         try:
             if name == "clear":
-                api.call("POST", f"{run}/clear", json={"dry_run": False, "only_failed": False})
+                api.clear(dag_id, dag_run_id)
             elif name == "delete":
                 _delete(api, run)
             else:

@@ -61,6 +61,8 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             logs_of_faults=trust.logs_of_faults(run),
             not_run=trust.not_run(run),
             outages=trust.outages(run),
+            resumed=run.resumed,
+            stopped_trials=trust.stopped_trials(run),
             head=_head(run),
             not_durable=not_durable(run),
             checks=trust.checks(run.verdicts),

@@ -130,6 +130,16 @@ def outages(run: Gathered) -> list[dict[str, str]]:
     return found
 
 
+def stopped_trials(run: Gathered) -> list[str]:
+    """Sentences about trials that a person stopped while they were measured, and that were measured again later."""
+    return [
+        f"{record.trial.label} on {record.trial.platform} was stopped on {moment(stop['at'])}, while it was measured: "
+        "its driver was ended, what it had measured is void, and the trial was measured again from its start."
+        for record in run.trials
+        for stop in record.evidence.get("stopped") or []
+    ]
+
+
 def not_run(run: Gathered) -> int:
     return sum(result.outcomes.get("not_run", 0) for result in run.results)
 

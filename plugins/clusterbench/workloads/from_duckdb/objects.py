@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from clusterbench.base.archive import s3_client
 from clusterbench.base.errors import DatasetError, HostAwayError
 from clusterbench.base.sql import Value, filled
 from clusterbench.workloads.etl_files import TIMEOUT_S
 
 if TYPE_CHECKING:
+    from botocore.exceptions import BotoCoreError, ClientError
+
     from clusterbench.base.connections import Connections
 
 EXTENSION = "httpfs"
@@ -63,6 +62,10 @@ def without_signatures(said: str) -> str:
 
 
 def _signed(of: Objects, connections: Connections) -> list[str]:
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  DAGs are parsed without it
+
+    from clusterbench.base.archive import s3_client  # noqa: PLC0415  likewise
+
     client = s3_client(connections(of.connection))
     found: list[str] = []
     for name in of.names:
@@ -94,9 +97,8 @@ def _near(keys: Sequence[str]) -> str:
 
 def _explained(name: str, connection: str, error: ClientError | BotoCoreError) -> DatasetError | HostAwayError:
     where = f"{name}: cannot be listed by connection {connection!r}"
-    if isinstance(error, ClientError):
-        code = error.response.get("Error", {}).get("Code", "")
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if status < FAULTS_OF_SERVERS:
-            return DatasetError(f"{where} ({code}); check its keys, its region and the policy of the bucket")
+    response = getattr(error, "response", None)  # of a ClientError: who answered
+    if response and int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) < FAULTS_OF_SERVERS:
+        code = response.get("Error", {}).get("Code", "")
+        return DatasetError(f"{where} ({code}); check its keys, its region and the policy of the bucket")
     return HostAwayError(f"{where}: {error}; is the server up?")
