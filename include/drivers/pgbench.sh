@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # Functions that drive pgbench, in the job's folder. After programs.sh.
 # Given: where, options of psql and pgbench; dbname; clients, how many; options, pgbench's others; limit_s, after which
-# pgbench is ended, or 0; until_s and until_transactions, both of which are to be reached before pgbench ends, or 0.
+# pgbench is ended, or 0; until_s and until_transactions, both of which are to be reached before pgbench ends, or 0;
+# start_s, the epoch second at which it begins, or 0; linger_s, how long other drivers may take to end after this one.
 : "${where[@]?}" "${dbname?}" "${clients?}" "${options[@]?}" "${limit_s?}" "${until_s?}" "${until_transactions?}"
+: "${start_s?}" "${linger_s?}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
 # shellcheck disable=SC2154  # find_program sets found
@@ -54,6 +56,13 @@ run_pgbench() {
   return "$ended"
 }
 
+await_start() {
+  local left_s
+  [ "$start_s" != 0 ] || return 0
+  left_s=$(awk -v start="$start_s" -v now="$(date +%s.%N)" 'BEGIN { printf "%.6f", start - now }')
+  case $left_s in -*) echo "$left_s" >late.txt ;; *) sleep "$left_s" ;; esac
+}
+
 # pgbench and what it took of the processor, which is nothing of what follows it; $status is how it ended.
 # shellcheck disable=SC2034  # status is read by the file that calls this
 drive() {
@@ -64,6 +73,7 @@ drive() {
   threads=$(nproc)
   [ "$threads" -le "$clients" ] || threads=$clients
   echo "threads $threads" >driver_cpu.txt
+  await_start
   date +%s.%N >clock.txt
   TIMEFORMAT='elapsed_s %R
 user_s %U
@@ -71,4 +81,5 @@ system_s %S'
   status=0
   { time run_pgbench "${command[@]}" "${where[@]}" --no-vacuum "${options[@]}" \
       --client="$clients" --jobs="$threads" --log --log-prefix=log "$dbname" ; } 2>>driver_cpu.txt || status=$?
+  sleep "$linger_s"
 }

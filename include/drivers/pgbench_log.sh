@@ -3,8 +3,9 @@
 # seconds after the second in which the first transaction began.
 # Given: ramp_up_s, window_s, which is 0 where all of the log is the window; throttled and retried, 1 where pgbench had a
 # rate and where it tries again, else 0; think_time_us, which each transaction sleeps at its end; log_kept_bytes_max, up
-# to which the log is kept, compressed; begin_s, in which the window begins, or 0.
-: "${begin_s?}" "${ramp_up_s?}" "${window_s?}" "${throttled?}" "${retried?}" "${think_time_us?}" "${log_kept_bytes_max?}"
+# to which the log is kept, compressed; begin_s, in which the window begins, or 0; ahead_us, by which this host's clock is
+# ahead of the one that counts.
+: "${ahead_us?}" "${begin_s?}" "${ramp_up_s?}" "${window_s?}" "${throttled?}" "${retried?}" "${think_time_us?}" "${log_kept_bytes_max?}"
 reduce_log() {
   local begin=0 end=9999999999 bytes
   if [ "$begin_s" != 0 ]; then
@@ -17,9 +18,9 @@ reduce_log() {
   elif ! compgen -G 'log.*' >/dev/null; then return 0; fi
   # shellcheck disable=SC2016  # the inner bash expands it
   printf '%s\0' log.* | xargs -0 -P "$(nproc)" -I LOG bash -c '
-    LC_ALL=C awk -v throttled="$1" -v retried="$2" -v begin="$3" -v end="$4" -v think="$5" \
-      -f reduce.awk "$6" >"part.$6"' \
-    reduce "$throttled" "$retried" "$begin" "$end" "$think_time_us" LOG
+    LC_ALL=C awk -v throttled="$1" -v retried="$2" -v begin="$3" -v end="$4" -v think="$5" -v ahead="$6" \
+      -f reduce.awk "$7" >"part.$7"' \
+    reduce "$throttled" "$retried" "$begin" "$end" "$think_time_us" "$ahead_us" LOG
   cat part.* | awk -f merge.awk | sort >reduced.txt
   rm part.*
   bytes=$(cat log.* | wc -c)

@@ -7,9 +7,12 @@
 # A transaction ends with a sleep of `think` us, which is no part of either.
 # In the place of the latency of one that failed for good, with --failures-detailed: how.
 #
+# Times are told by another clock, of which this host's is `ahead` us ahead.
+#
 # Buckets are 1 us wide below 1000 us and 0.1 % above. A table is asked as seldom as can be: a log has 10^8 lines.
 BEGIN { width = log(1.001); last = 6 + throttled + retried }
 NF < last { next }  # cut off by a crash
+ahead { at = $5 * 1000000 + $6 - ahead; $5 = int(at / 1000000); $6 = at - $5 * 1000000 }
 $5 != second || $4 != script {
   note()
   second = $5; script = $4

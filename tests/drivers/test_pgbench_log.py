@@ -55,7 +55,9 @@ def lines(case: str) -> list[Line]:
     return found
 
 
-def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "", think_time_us: int = 0) -> ReducedLog:
+def reduced(
+    folder: Path, case: str, awk: str = "mawk", extra: str = "", think_time_us: int = 0, ahead_us: int = 0
+) -> ReducedLog:
     """The command run over the captured logs, as on a client host."""
     ramp_up_s, window_s, is_throttled = SHAPES[case]
     for log in (CAPTURED / case).glob("log.*.gz"):
@@ -65,7 +67,12 @@ def reduced(folder: Path, case: str, awk: str = "mawk", extra: str = "", think_t
     (folder / "bin").mkdir()
     (folder / "bin" / "awk").symlink_to(str(shutil.which(awk)))
     functions = pgbench_log.functions(
-        ramp_up_s=ramp_up_s, window_s=window_s, is_throttled=is_throttled, is_retried=True, think_time_us=think_time_us
+        ramp_up_s=ramp_up_s,
+        window_s=window_s,
+        is_throttled=is_throttled,
+        is_retried=True,
+        think_time_us=think_time_us,
+        ahead_us=ahead_us,
     )
     script = f'set -euo pipefail\nPATH="$PWD/bin:$PATH"\n{functions}reduce_log'
     subprocess.run(["bash", "-c", script], cwd=folder, check=True)
@@ -92,6 +99,16 @@ def test_counts_are_those_of_the_log_line_by_line(tmp_path: Path, case: str, awk
     assert found.seconds == {key: Counts(ended[key], retries[key], failed[key]) for key in ended.keys() | failed.keys()}
     assert found.failed == Counter(line.how for line in every if line.how)
     assert found.log_bytes == sum(len(gzip.decompress(log.read_bytes())) for log in (CAPTURED / case).glob("log.*.gz"))
+
+
+@pytest.mark.parametrize("awk", AWKS)
+@pytest.mark.parametrize("ahead_us", [1_300_000, -400_001])
+def test_times_are_told_by_the_clock_that_counts(tmp_path: Path, awk: str, ahead_us: int) -> None:
+    case = next(iter(SHAPES))
+    found, every = reduced(tmp_path, case, awk, ahead_us=ahead_us), lines(case)
+    moved = Counter((line.script, (line.end_us - ahead_us) // 1_000_000) for line in every if line.us is not None)
+    assert {key: counts.ended for key, counts in found.seconds.items() if counts.ended} == moved
+    assert found.last_us == max(line.end_us for line in every if line.us is not None) - ahead_us
 
 
 @pytest.mark.parametrize("case", SHAPES)

@@ -14,9 +14,11 @@ from clusterbench.base.records import TrialRecord
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
+from clusterbench.trial import drivers
 from tests.declared import project_with
-from tests.integration.helpers import measured_whole, new_run
+from tests.integration.helpers import measured_whole, new_run, wait_for
 from tests.integration.test_declared import session
+from tests.integration.test_outages import meanwhile
 
 pytestmark = pytest.mark.lab
 NAME = "lab_spread"
@@ -76,3 +78,67 @@ def test_order_entry_counts_as_many_orders_as_all_logs_have(root: Path, connecti
     (facts,) = record.evidence["driver"]["facts"].values()
     assert facts["orders_made"] == facts["new_orders_counted"] > 0
     assert run.archive.need_json("verdicts.json")["valid"]
+
+
+def test_lookups_of_four_hosts_are_one_load_with_a_window_or_a_number_each(
+    root: Path, connections: Connections
+) -> None:
+    chosen = ["clients=6", "lookups_per_client=300"]
+    run, records = whole(root, connections, "key_value", sweeps=["concurrency"], levels=chosen, repetitions=1)
+    assert {(record.outcome, record.reason) for record in records} == {("completed", "")}
+    assert len(records) > 1
+    for record in records:
+        told = record.evidence["drivers"]
+        assert [told[host]["clients"] for host in DRIVERS] == [2, 2, 1, 1]
+        is_fixed = record.trial.levels["cache"] == "cold"
+        assert record.samples == 1800 if is_fixed else record.samples >= 1800
+        begun, ended = record.window_start_s, record.window_end_s
+        assert begun and ended and 0 <= begun - told["client"]["start_s"] < 3, "all began when they were to"
+        assert 0 < told["load3"]["clock_uncertainty_s"] < 0.25
+        total = sum(told[host]["ended_per_s"] for host in DRIVERS)
+        assert record.measurements["throughput_per_s"] <= 1.01 * total
+    assert run.archive.need_json("verdicts.json")["valid"]
+
+
+def test_a_driver_that_dies_in_the_middle_makes_the_trial_failed_and_the_others_end(
+    root: Path, connections: Connections
+) -> None:
+    run = new_run(connections, "ycsb")
+    run.catalog = Catalog(root)
+    levels = ["mix=c", "clients=4", "window_s=60"]
+    steps.open_run(run, {"scale": "smoke", "platforms": [NAME], "levels": levels}, {"by": "test"})
+
+    def die() -> None:
+        with run.testbed(NAME) as testbed:
+            jobs = f"{testbed.fleet.work_dir('load2')}/jobs/{run.holder}/{NAME}/*"
+            driving = f"cat {jobs}/log.* 2>/dev/null | head -c 1 || true"
+            wait_for(lambda: testbed.fleet.run_on("load2", driving).output, "the driver")
+            testbed.fleet.run_on("load2", f"pkill -KILL -s $(cat {jobs}/pid)")
+
+    with meanwhile(die):
+        (record,) = measured_whole(run, NAME)
+    assert record.outcome == "failed" and record.measurements == {}
+    assert record.reason.startswith("driver on host 'load2' died without an exit status"), record.reason
+    assert record.evidence["drivers"]["load2"]["ended_per_s"] == 0
+    with run.testbed(NAME) as testbed:
+        left = testbed.fleet.run(DRIVERS, "ls work/jobs/ycsb 2>/dev/null || true")
+        assert {answer.output for answer in left.values()} == {""}
+
+
+def test_a_load_is_looked_for_with_all_hosts_that_drive_it(
+    root: Path, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[dict[str, Any]] = []
+    begin = drivers.begin
+
+    def noted(*given: Any, **how: Any) -> Any:
+        made, told = begin(*given, **how)
+        begun.append(told.get("drivers") or {})
+        return made, told
+
+    monkeypatch.setattr(drivers, "begin", noted)
+    _, (record,) = whole(root, connections, "order_entry", sweeps=["utilisation"], levels=["clients=4"], repetitions=1)
+    found = record.evidence["load"]
+    assert record.outcome in {"completed", "not_applicable"}, record.reason
+    assert found["steps"] and all(step["throughput_per_s"] > 0 for step in found["steps"])
+    assert len(begun) >= len(found["steps"]) and any(len(told) > 1 for told in begun)

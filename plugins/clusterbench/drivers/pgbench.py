@@ -23,6 +23,7 @@ OUTPUTS = (
     "driver_errors.txt",
     "driver_cpu.txt",
     "answers.txt",
+    "late.txt",
     "clock.txt",
     "session.txt",
     *pgbench_log.OUTPUTS,
@@ -57,6 +58,8 @@ OPEN_LOOP: Mapping[str, MeasurementKind] = {
 wait for its turn is part of its response, or a slow second would hide what it did to all that came in it."""
 
 Protocol = Literal["simple", "extended", "prepared"]
+_FAILED = re.compile(r"number of failed transactions: (\d+)")
+_CONNECTING = re.compile(r"(?:initial|average) connection time = ([\d.]+) ms")
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 COUNTED_FROM_TRANSACTIONS = 1000
 
@@ -80,6 +83,10 @@ class ScriptLoad:
     transaction of each other then, so that none is left alone. 0: each client does so many, and ends."""
     answers: str = ""
     """Statements run once after the measured window, by psql, for the check of the answers."""
+    start_s: float = 0
+    """As ``Mix.start_s``."""
+    ahead_us: int = 0
+    """As ``Mix.ahead_us``."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,8 @@ class Mix:
     """How long each script sleeps at its end, which is taken off its latency; how late pgbench wakes up is not."""
     start_s: float = 0
     """Epoch seconds on its host's clock at which it begins, where it is one of several drivers; 0: at once."""
+    ahead_us: int = 0
+    """By how much its host's clock is ahead of the client host's, by which times are told."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)
@@ -145,7 +154,7 @@ def job(load: ScriptLoad, endpoint: Endpoint) -> Job:
     options += ["--connect"] if load.reconnect else []
     options += [f"--rate={load.rate_per_s}"] if load.rate_per_s else []
     until = (load.window_s, load.clients * load.transactions_per_client) if load.window_s else (0, 0)
-    functions = pgbench_log.functions(is_throttled=bool(load.rate_per_s))
+    functions = pgbench_log.functions(is_throttled=bool(load.rate_per_s), ahead_us=load.ahead_us)
     command = _drive(load, options, endpoint, until=until) + functions + script("drivers/pgbench_script")
     files = {"script.sql": load.script, "answers.sql": load.answers} | pgbench_log.files()
     return Job(files, endpoint.secrets, command)
@@ -165,14 +174,13 @@ def mix_job(mix: Mix, endpoint: Endpoint) -> Job:
             is_throttled=bool(mix.rate_per_s),
             is_retried=True,
             think_time_us=mix.think_time_us,
-            begin_s=round(mix.start_s) + mix.ramp_up_s + 1 if mix.start_s else 0,
+            begin_s=round(mix.start_s - mix.ahead_us / 1e6) + mix.ramp_up_s + 1 if mix.start_s else 0,
+            ahead_us=mix.ahead_us,
         )
         + script(
             "drivers/pgbench_mix",
             before=list(mix.before),
             after=list(mix.after),
-            start_s=f"{mix.start_s:.3f}" if mix.start_s else "0",
-            linger_s=LINGER_S if mix.start_s else 0,
         )
     )
     files = {f"{name}.sql": text for name, text in mix.scripts.items()} | pgbench_log.files()
@@ -188,7 +196,7 @@ def _drive(
     limit_s: int = 0,
     until: tuple[int, int] = (0, 0),
 ) -> str:
-    """Bash with functions ``drive``, which runs pgbench, and ``ask``, which runs psql."""
+    """Bash with functions ``drive``, which runs pgbench when it is its time, and ``ask``, which runs psql."""
     shared = [f"--protocol={load.protocol}", f"--random-seed={load.seed}"]
     shared += [f"--define={name}={value}" for name, value in load.variables.items()]
     return script("drivers/programs") + script(
@@ -198,6 +206,8 @@ def _drive(
         clients=load.clients,
         options=[*options, *shared],
         limit_s=limit_s,
+        start_s=f"{load.start_s:.6f}" if load.start_s else "0",
+        linger_s=LINGER_S if load.start_s else 0,
         until_s=until[0],
         until_transactions=until[1],
     )
@@ -210,16 +220,14 @@ def read(output: Path, expected: int, *, is_fixed: bool = True, rate_per_s: floa
     of them over that time, with its begin and its end, when not all clients work. Else it is what all clients did, each
     over the time in which it worked, because they ended at once.
     """
-    log = pgbench_log.read(output)
+    log = pgbench_log.read_all(output)
     latencies = log.latencies.get(0) if log else None
     samples = latencies.count if latencies else 0
-    errors = max(0, expected - samples)
-    said = text(output / "driver.txt")
-    failed = re.search(r"number of failed transactions: (\d+)", said)
-    if failed and int(failed[1]) > 0:
-        errors = max(errors, int(failed[1]))
+    each_said = [text(folder / "driver.txt") for folder in (output, *pgbench_log.others(output))]
+    failed = sum(int(found[1]) for said in each_said if (found := _FAILED.search(said)))
+    errors = max(0, expected - samples, failed)
     details: dict[str, object] = {
-        "driver_said": said,
+        "driver_said": each_said[0],
         "session": session(output),
         "driver_errors": text(output / "driver_errors.txt")[-2000:],
     }
@@ -237,12 +245,12 @@ def read(output: Path, expected: int, *, is_fixed: bool = True, rate_per_s: floa
         **({"response_time_s": window_s} if is_fixed else {}),
         "transaction_ms_mean": log.clients * 1e3 / throughput if throughput else 0.0,
     }
-    connecting = re.search(r"(?:initial|average) connection time = ([\d.]+) ms", said)
+    connecting = [float(found[1]) for said in each_said if (found := _CONNECTING.search(said))]
     if connecting:
-        measurements["connection_ms_mean"] = float(connecting[1])
+        measurements["connection_ms_mean"] = sum(connecting) / len(connecting)
     measurements |= open_loop(log, rate_per_s)
     measurements |= work_per_transaction(output, samples)
-    cpu = driver_cpu(text(output / "driver_cpu.txt"))
+    cpu = driver_cpu_of_all(output)
     if cpu is not None:
         measurements["driver_cpu_share"] = cpu
     return Reading(

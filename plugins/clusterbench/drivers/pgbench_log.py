@@ -42,13 +42,15 @@ def functions(
     is_retried: bool = False,
     think_time_us: int = 0,
     begin_s: int = 0,
+    ahead_us: int = 0,
 ) -> str:
     """Bash with a function ``reduce_log``, by which ``log.*`` becomes ``reduced.txt`` and ``window.txt``.
 
     The window begins so many whole seconds after the second in which the first transaction began. Where it has no
     length, all of the log is the window. ``is_retried``: a transaction may be tried more than once. ``think_time_us``:
     how long each sleeps at its end, which is no part of its latency. ``begin_s``: the epoch second in which the window
-    begins, where it is not to be told from the first transaction.
+    begins, where it is not to be told from the first transaction. ``ahead_us``: by how much the host's clock is
+    ahead of the one by which all times are told.
     """
     return script(
         "drivers/pgbench_log",
@@ -58,6 +60,7 @@ def functions(
         retried=int(is_retried),
         think_time_us=think_time_us,
         begin_s=begin_s,
+        ahead_us=ahead_us,
         log_kept_bytes_max=LOG_KEPT_BYTES_MAX,
     )
 
@@ -142,6 +145,16 @@ class ReducedLog:
         """Over the whole log."""
         return sum(counts.ended for (one, _), counts in self.seconds.items() if one == script)
 
+    def ended_per_s(self) -> float:
+        """Over the window; where all of the log is the window, over the time in which clients worked."""
+        if self.window_s:
+            return (
+                sum(counts.ended for (_, second), counts in self.seconds.items() if second in self.window)
+                / self.window_s
+            )
+        took_s = (self.last_us - self.first_us) / 1e6
+        return sum(counts.ended for counts in self.seconds.values()) / took_s if took_s > 0 else 0.0
+
     def failed_before_end(self) -> int:
         """What failed for good before the window's end. Later ones count nowhere: they had no time for a retry."""
         return sum(counts.failed for (_, second), counts in self.seconds.items() if second < self.window.stop)
@@ -152,7 +165,7 @@ DRIVERS = "drivers"
 
 
 def read_all(output: Path) -> ReducedLog | None:
-    """As ``read``, of all drivers of one load: seconds are those of the first one's clock. None if one left nothing."""
+    """As ``read``, of all drivers of one load, by the first one's clock. None if one left nothing."""
     found = [read(folder) for folder in (output, *others(output))]
     if any(one is None for one in found):
         return None
@@ -169,7 +182,7 @@ def others(output: Path) -> list[Path]:
 
 
 def _with(one: ReducedLog, other: ReducedLog) -> ReducedLog:
-    """Both as of one load. Their windows are as long, and begin at the same time by clocks of their own."""
+    """Both as of one load. In archives made before, each one's window was told by its own clock."""
     shift_s = one.begin_s - other.begin_s
     seconds = dict(one.seconds)
     for (number, second), counts in other.seconds.items():

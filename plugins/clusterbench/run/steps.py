@@ -45,7 +45,7 @@ from clusterbench.run.known_answers import note_expected_answers, remember_answe
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placement_rules import described
-from clusterbench.trial import concurrency_series, neighbours, server_settings
+from clusterbench.trial import concurrency_series, drivers, neighbours, server_settings, utilisation
 from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, jobs_of, place, run_trial
@@ -447,7 +447,8 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
         job.kill()
         if was_running:
             run.archive.note_stopped(trial, "a person has marked it, or its run")
-        job.beside(detached_job.PROBE).kill()
+        drivers.end(testbed, job)
+        utilisation.end_step(testbed, job)
         for end in neighbours.endings(testbed, job):
             end()
 

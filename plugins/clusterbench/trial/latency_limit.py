@@ -15,7 +15,7 @@ from clusterbench.base.records import Trial
 from clusterbench.drivers.load_search import ClientLoad, NextLoad
 from clusterbench.drivers.rate_search import NextRate, RateNotFound, RateStep, next_rate, why_not_held
 from clusterbench.hosts.detached_job import PROBE, DetachedJob
-from clusterbench.trial.utilisation import QUIET_S, CannotReachError, reading_of, start_step
+from clusterbench.trial.utilisation import QUIET_S, CannotReachError, end_step, reading_of, start_step
 from clusterbench.workloads import Workload
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def evidence_of(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     try:
         while isinstance(said := next_rate(steps, limit_ms), NextRate):
             load = NextLoad(ClientLoad(clients, said.rate_per_s), said.length)
-            short = start_step(trial, workload, testbed, job.beside(PROBE), load)
-            found = reading_of(short, workload, job.beside(PROBE)).measurements
+            short, told = start_step(trial, workload, testbed, job.beside(PROBE), load)
+            found = reading_of(short, workload, testbed, job.beside(PROBE), told).measurements
             response_ms = found["response_ms_p99" if said.rate_per_s else "latency_ms_p99"]
             step = RateStep(said.rate_per_s, said.length, found["throughput_per_s"], response_ms)
             log.info("%s: %.1f transactions/s, p99 %.4g ms", said, step.throughput_per_s, step.response_ms)
             steps.append(step)
     finally:
-        job.beside(PROBE).kill()
+        end_step(testbed, job)
     evidence: dict[str, Any] = {LIMIT: limit_ms, "steps": [asdict(step) for step in steps]}
     if isinstance(said, RateNotFound):
         raise CannotReachError(said.reason, evidence)

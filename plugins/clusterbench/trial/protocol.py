@@ -153,7 +153,7 @@ def _measure(  # noqa: PLR0917  private, and each argument is a part of the tria
         raise StoppedError(f"{trial.label}: a person has stopped it while it was measured; it has no record")
     with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
         neighbours.stop(testbed, job, output)
-        failed = drivers.collect(trial, workload, testbed, job, output)
+        failed = drivers.collect(json.loads(job.text("before.json")), workload, testbed, job, output)
         collected = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         before = json.loads((output / "before.json").read_text())
@@ -298,7 +298,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
     for undo in (
         job.kill,
         job.note_recorded,
-        lambda: drivers.end(trial, workload, testbed, job),
+        lambda: drivers.end(testbed, job),
         testbed.engine.end_driver,
         lambda: telemetry.stop(testbed.fleet, _telemetry_name(job)),
         lambda: workload.restore(trial, testbed.engine),

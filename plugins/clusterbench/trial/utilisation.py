@@ -22,6 +22,7 @@ from clusterbench.base.scripts import script
 from clusterbench.drivers.load_search import TOLERANCE, ClientLoad, LoadNotReached, LoadSearch, LoadStep, NextLoad
 from clusterbench.hosts import cpu_limits
 from clusterbench.hosts.detached_job import PROBE, DetachedJob, JobState
+from clusterbench.trial import drivers
 from clusterbench.trial.outcomes import how_it_failed
 from clusterbench.workloads import Workload
 
@@ -38,6 +39,8 @@ MARGIN_S, MARGIN_PER_CLIENT_S = 0.5, 0.005
 connect. The last look is MARGIN_S before the driver's end."""
 LONGER_S = 120
 """The driver of a step may take this much longer than the step."""
+START_IN_S = 8
+"""Where several hosts drive: the drivers of a step have so long to start, as nothing else is begun with them."""
 QUIET_S = 2.0
 """A pause after the last step, in which the database comes to rest."""
 
@@ -68,7 +71,7 @@ def reach(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) 
             log.info("%s: CPU %.1f %%, %.1f transactions/s", said.load, step.cpu_percent, step.throughput_per_s)
             steps.append(step)
     finally:
-        job.beside(PROBE).kill()
+        end_step(testbed, job)
     evidence: dict[str, Any] = {"cpu_percent": target, "steps": [asdict(step) for step in steps]}
     if isinstance(said, LoadNotReached):
         raise CannotReachError(said.reason, evidence)
@@ -119,14 +122,14 @@ def _with(trial: Trial, **levels: Any) -> Trial:
 
 def _step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> LoadStep:
     """Run the load ``wanted`` for a short time, and look at the processors after its ramp-up and before its end."""
-    short = start_step(trial, workload, testbed, job, wanted)
+    short, told = start_step(trial, workload, testbed, job, wanted)
     ramp_up_s, window_s = int(short.levels["ramp_up_s"]), int(short.levels["window_s"])
-    began = time.monotonic() - job.age_s()
+    began = time.monotonic() + drivers.starts_in_s(told, testbed, job)
     _sleep_until(began + ramp_up_s + MARGIN_S + MARGIN_PER_CLIENT_S * wanted.load.clients)
     before = _look(testbed)
     _sleep_until(began + ramp_up_s + window_s - MARGIN_S)
     use = Use.between(before, _look(testbed))
-    reading = reading_of(short, workload, job)
+    reading = reading_of(short, workload, testbed, job, told)
     return LoadStep(
         wanted.load,
         use.seconds,
@@ -142,8 +145,10 @@ def _sleep_until(then: float) -> None:
     time.sleep(max(0.0, then - time.monotonic()))
 
 
-def start_step(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad) -> Trial:
-    """Start the load for the time of a step; returns the trial that it is."""
+def start_step(
+    trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, wanted: NextLoad
+) -> tuple[Trial, dict[str, Any]]:
+    """Start the load for the time of a step, on all hosts that drive; returns the trial that it is, and who drives."""
     window_s = int(trial.levels["probe_s"]) * wanted.length
     ramp_up_s = int(trial.levels["ramp_up_s"])
     if wanted.length == 1:
@@ -152,16 +157,28 @@ def start_step(trial: Trial, workload: Workload, testbed: Testbed, job: Detached
     short = _with(trial, **asdict(wanted.load), **lengths)
     job.kill()
     job.remove()
-    job.start(workload.job(short, testbed.engine), ramp_up_s + window_s + LONGER_S)
-    return short
+    made, told = drivers.begin(short, workload, testbed, job, in_s=START_IN_S)
+    job.start(made, ramp_up_s + window_s + LONGER_S)
+    return short, told
 
 
-def reading_of(short: Trial, workload: Workload, job: DetachedJob) -> Reading:
-    """What the step's driver measured, once it has ended. Raises EngineError where it failed."""
+def end_step(testbed: Testbed, job: DetachedJob) -> None:
+    """Of the last step, whatever became of it. ``job``: the trial's own."""
+    job.beside(PROBE).kill()
+    drivers.end(testbed, job.beside(PROBE))
+
+
+def reading_of(
+    short: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, told: Mapping[str, Any]
+) -> Reading:
+    """What the step's drivers measured, once they have ended. Raises EngineError where one failed."""
     state: JobState = job.wait()
     with tempfile.TemporaryDirectory() as folder:
+        problems = drivers.collect(told, workload, testbed, job, Path(folder))
         job.collect((*workload.outputs, "stdout", "stderr"), Path(folder))
         reading = workload.read(Path(folder), short, {})
+    if problems and state.exit_status == 0:
+        raise EngineError(f"looking for the load: {'; '.join(problems)}")
     if state.exit_status or state.exit_status is None or reading.errors or not reading.samples:
         said = str(reading.details.get("driver_errors", "")).strip() or job.errors()
         load = ClientLoad(int(short.levels["clients"]), float(short.levels["rate_per_s"]))

@@ -208,7 +208,14 @@ class Share:
     first_client: int
     of_clients: int
     start_s: float
-    """Epoch seconds on the clock of its host."""
+    """Epoch seconds on the clock of its host; 0: at once."""
+    ahead_us: int = 0
+    """By how much that clock is ahead of the client host's."""
+
+    @classmethod
+    def whole(cls, clients: int) -> Share:
+        """Of the only driver."""
+        return cls(0, clients, 0, clients, 0)
 
     def of_rate(self, rate_per_s: float) -> float:
         return rate_per_s * self.clients / self.of_clients

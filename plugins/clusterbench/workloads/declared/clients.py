@@ -123,6 +123,7 @@ def job(  # noqa: PLR0917  all of it tells what the driver does
         seed=trial.seed + share.number + crc32(f"{trial.id}:{clients}:{rate_per_s:g}".encode()),
         variables={"clients": share.of_clients, "first_client": share.first_client, **variables},
         start_s=share.start_s,
+        ahead_us=share.ahead_us,
         think_time_us=int(trial.levels["think_time_ms"]) * 1000,
         after=asks,
     )

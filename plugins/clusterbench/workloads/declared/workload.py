@@ -166,8 +166,7 @@ class DeclaredWorkload:
 
     def job(self, trial: Trial, engine: Database) -> Job:
         if self.by_clients:
-            count = int(trial.levels["clients"])
-            return self.job_of(trial, engine, Share(0, count, 0, count, 0))
+            return self.job_of(trial, engine, Share.whole(int(trial.levels["clients"])))
         listed = self._listed.get((trial.platform, trial.id)) or self._all_listed(trial, engine)
         return streams.job(self.folder, trial, engine.dialect, listed, self._endpoint(engine))
 

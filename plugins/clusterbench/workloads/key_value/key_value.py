@@ -25,6 +25,7 @@ from clusterbench.workloads import (
     COMPRESSION,
     OPTIMIZER,
     STORAGE,
+    Share,
     cache_not_applicable,
     fallen_back,
     generation,
@@ -62,6 +63,9 @@ LOOKUP_PAGES = 5
 ANSWER_BYTES = 480
 LOOKUPS_PER_S_MAX = 100_000
 """As a guess of how large a log becomes."""
+
+SEEDS_APART = 100_003
+"""Of drivers of one trial, so that none draws the keys that another draws in another repetition."""
 
 SCAN = {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"}
 INDEX = {"enable_seqscan": "off"}
@@ -293,21 +297,31 @@ class KeyValue(KeyValueData):
         return f"PREPARE lookup (bigint) AS {self._lookup(trial, '$1')}"
 
     def job(self, trial: Trial, engine: Database) -> Job:
+        return self.job_of(trial, engine, Share.whole(int(trial.levels["clients"])))
+
+    @staticmethod
+    def is_spread(trial: Trial) -> bool:
+        """Not through the pooler, which runs beside one driver."""
+        return int(trial.levels["clients"]) > 1 and trial.levels["pooling"] == "direct"
+
+    def job_of(self, trial: Trial, engine: Database, share: Share) -> Job:
+        """Of one driver; the first asks for the answers that are checked."""
         pooled = trial.levels["pooling"] == "pgbouncer"
-        clients = int(trial.levels["clients"])
         if pooled:
             engine.start_pooler(*_pooled(trial.levels))
         load = pgbench.ScriptLoad(
             script=self._script(trial),
-            clients=clients,
+            clients=share.clients,
             transactions_per_client=int(trial.levels["lookups_per_client"]),
             protocol=PROTOCOLS.get(str(trial.levels["statement"]), "simple"),
             reconnect=trial.levels["session"] == "per_lookup",
-            seed=trial.seed + trial.repetition,
-            rate_per_s=_rate_per_s(trial.levels),
+            seed=trial.seed + trial.repetition + SEEDS_APART * share.number,
+            rate_per_s=share.of_rate(_rate_per_s(trial.levels)),
             window_s=window_s(trial.levels),
             variables={"prepared": 0},
-            answers=self._answers(trial),
+            answers=self._answers(trial) if share.number == 0 else "",
+            start_s=share.start_s,
+            ahead_us=share.ahead_us,
         )
         return pgbench.job(load, engine.endpoint(pooled=pooled))
 

@@ -228,8 +228,7 @@ class OrderEntry:
         return consistency.statement(self.dataset(trial.levels, trial.seed).table, sample)
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        clients = int(trial.levels["clients"])
-        return self.job_of(trial, engine, Share(0, clients, 0, clients, 0))
+        return self.job_of(trial, engine, Share.whole(int(trial.levels["clients"])))
 
     @staticmethod
     def is_spread(trial: Trial) -> bool:
@@ -251,6 +250,7 @@ class OrderEntry:
             protocol="prepared",
             seed=mix.random_seed(trial.seed, trial.id, clients, rate_per_s) + share.number,
             start_s=share.start_s,
+            ahead_us=share.ahead_us,
             variables=mix.variables(int(levels["warehouses"])),
             before=questions.get("before", {}),
             after=questions.get("after", {}),
