@@ -21,7 +21,7 @@ from clusterbench.cli.main import main
 from clusterbench.run import steps
 from clusterbench.workloads import load_workload
 from tests.declared import add_workload, project_with
-from tests.integration.helpers import measured_whole, new_run
+from tests.integration.helpers import measured_whole, new_run, on_testbed
 
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_db1"
@@ -426,3 +426,75 @@ def from_files(folder: Path, connections: Connections, tmp_path: Path, monkeypat
     with pytest.raises(DatasetError, match="No amount is above a thousand") as refused:
         whole(connections, "loaded")
     assert "has the rows that were in its files: their checksum" in str(refused.value)
+
+
+# From a living database, the whole way.
+
+
+HOTEL = """
+    DROP SCHEMA IF EXISTS hotel CASCADE;
+    CREATE SCHEMA hotel;
+    CREATE TYPE hotel.state AS ENUM ('new', 'paid', 'gone');
+    CREATE TABLE hotel.guests (id bigint PRIMARY KEY, "lastName" text, profile jsonb, token uuid UNIQUE);
+    INSERT INTO hotel.guests SELECT n, 'name ' || n % 100, jsonb_build_object('lang', n % 3),
+        CAST(md5(CAST(n AS text)) AS uuid) FROM generate_series(1, 20000) AS n;
+    CREATE TABLE hotel.bookings (id int PRIMARY KEY, guest_id bigint, state hotel.state, code character(3),
+        at timestamptz, price numeric(9, 2));
+    INSERT INTO hotel.bookings SELECT n, 1 + n % 20000, (ARRAY['new', 'paid', 'gone'])[1 + n % 3]::hotel.state,
+        chr(65 + n % 26) || 'ab', timestamptz '2024-01-01' + n * interval '1 minute', n % 90
+        FROM generate_series(1, 40000) AS n;
+    CREATE INDEX ON hotel.bookings (guest_id);
+    ANALYZE hotel.guests;
+    ANALYZE hotel.bookings;
+"""
+ASKED_OF_HOTEL = (
+    "SELECT * FROM hotel.guests WHERE id = %s",
+    "SELECT price FROM hotel.bookings WHERE id IN (%s,%s)",
+    "SELECT count(*) FROM hotel.bookings b JOIN hotel.guests g ON g.id = b.guest_id WHERE g.token = '%s'",
+    "SELECT count(*) FROM hotel.bookings WHERE state = '%s' AND guest_id = %s",
+    "SELECT id FROM hotel.guests WHERE \"lastName\" = '%s' ORDER BY id LIMIT 5",
+    "SELECT max(price) FROM hotel.bookings WHERE code = '%s' AND at >= '%s'",
+)
+TOKEN = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
+VALUES = ((7,), (8, 9), (TOKEN,), ("paid", 4), ("name 5",), ("Bab", "2024-01-02"))
+
+
+def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_application_uses(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project_with(tmp_path, monkeypatch, "my_sales", FILES)
+    monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
+    settings = {"shared_preload_libraries": "pg_stat_statements"}
+    with on_testbed(new_run(connections), settings=settings, may=["restart", "engine_settings"]) as testbed:
+        testbed.engine.facts()
+        testbed.engine.set_up()
+        try:
+            with session(connections) as db:
+                db.execute(HOTEL)
+                db.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+                db.execute("SELECT pg_stat_statements_reset()")
+                for text, values in zip(ASKED_OF_HOTEL, VALUES, strict=True):
+                    db.execute((text % values).encode())
+            assert main(["workload", "new", "hotel", "--from", PLATFORM]) == 0, capsys.readouterr()
+            said = capsys.readouterr().out
+            assert "(6 statements)" in said and "fill" not in said and "refuses" not in said, said
+            run, records = whole(connections, "hotel")
+        finally:
+            testbed.engine.tear_down()
+            with session(connections) as db:
+                db.execute("DROP EXTENSION IF EXISTS pg_stat_statements")
+                db.execute("DROP SCHEMA hotel CASCADE")
+    assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 3
+    assert run.archive.need_json("verdicts.json")["valid"]
+    names = load_workload("hotel").folder.titles  # type: ignore[attr-defined]
+    plans = run.archive.plans(PLATFORM, records[0].trial.cell)
+    assert set(plans) == set(names.values())
+    (by_key,) = [p for p in plans.values() if "guests" in p and "bookings" not in p and "Limit" not in p]
+    assert "Index Scan" in by_key, by_key
+    slowest = max(
+        records[0].measurements[f"{name}_ms_p50"] for name in names if f"{name}_ms_p50" in records[0].measurements
+    )
+    assert slowest < 50, "clients use the indexes, too"
+    steps.write_report(run)
+    report = (run.archive.store.get(f"{run.archive.prefix}report.html") or b"").decode()
+    assert "No plan was recorded" not in report and "statement 1: " in report

@@ -6,6 +6,7 @@ Each command is a module of this room, whose ``add_to`` makes its part of the pa
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -53,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(options.command(options))
     except ClusterbenchError as error:
         print(f"clusterbench: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:  # who read it has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
         print("clusterbench: interrupted; what was started goes on in Airflow", file=sys.stderr)

@@ -13,6 +13,9 @@ from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console
 from clusterbench.results.durability import Durability, archived
 from clusterbench.results.statistics import Result
 
+REASON_LENGTH = 60
+"""Of a cell without numbers, in the table; below it stands all of it."""
+
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     results = commands.add_parser("results", help="print a run's results")
@@ -49,12 +52,15 @@ def _print_table(results: Sequence[Result], kept: Durability) -> None:
     table = Table(title="Results: median, 95 % interval, best")
     for column in ("platform", "cell", "n", "measurement", "median", "95 % interval", "best", "unit"):
         table.add_column(column, justify="right" if column in ("median", "95 % interval", "best", "n") else "left")
+    cut: dict[str, str] = {}
     for result in results:
         platform = kept.named(result.platform)
         shown = [name for name in SHOWN if name in result.measurements] or list(result.measurements)[:1]
         if not shown:
             reason = (result.reasons or ["not run"])[0]
-            table.add_row(platform, result.label, result.n_of_n, reason[:60], "", "", "", "")
+            if len(reason) > REASON_LENGTH or "\n" in reason:
+                cut.setdefault(reason, f"{platform}, {result.label}")
+            table.add_row(platform, result.label, result.n_of_n, reason[:REASON_LENGTH], "", "", "", "")
         for number, name in enumerate(shown):
             summary = result.measurements[name]
             low_high = summary.interval_95
@@ -67,3 +73,5 @@ def _print_table(results: Sequence[Result], kept: Durability) -> None:
                 summary.unit,
             )
     wide_console().print(table)
+    for reason, where in cut.items():
+        wide_console().print(f"{where}: {reason}", markup=False, highlight=False)

@@ -13,7 +13,7 @@ from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import lab_dir, project_root
 from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom
-from clusterbench.cli.common import OK
+from clusterbench.cli.common import FAILED, OK
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.catalog import Catalog
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clusterbench.workloads.declared.written import Columns, Counted
 
 STATEMENTS_MAX = 10
+FILL_IN = "fill_in"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,18 +52,18 @@ def _new(options: argparse.Namespace) -> int:
     with run.testbed(options.platform) as testbed:
         engine = as_database(testbed.engine)
         counted, left_out = _statements(engine, options.log, options.statements)
-        columns = _columns(engine, written.tables_in(counted))
-    title = options.title or options.name.replace("_", " ").capitalize()
-    made = written.workload(options.name, title, counted, columns, options.platform)
-    folder.mkdir()
-    for name, text in made.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    by_streams = written.is_for_streams(counted)
-    experiment.write_text(written.experiment(options.name, title, options.platform, by_streams=by_streams))
-    _say(folder, experiment, len(counted), made.to_fill_in, left_out)
-    if problems := Catalog(root).lint():
+        title = options.title or options.name.replace("_", " ").capitalize()
+        made = written.workload(options.name, title, counted, _columns(engine, counted), options.platform)
+        folder.mkdir()
+        for name, text in made.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        by_streams = written.is_for_streams(counted)
+        experiment.write_text(written.experiment(options.name, title, options.platform, by_streams=by_streams))
+        refused = [] if made.to_fill_in else _refused(options.name, engine)
+    _say(folder, experiment, len(counted), made.to_fill_in, left_out, refused)
+    if not made.to_fill_in and (problems := Catalog(root).lint()):
         raise SpecError(problems)
-    return OK
+    return FAILED if refused else OK
 
 
 def _check_name(name: str, folder: Path, experiment: Path) -> None:
@@ -75,7 +76,8 @@ def _check_name(name: str, folder: Path, experiment: Path) -> None:
 
 def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Counted], int]:
     """Those that can be used, and how many cannot."""
-    from clusterbench.workloads.declared.written import Counted, is_usable, of_log  # noqa: PLC0415
+    from clusterbench.workloads.declared.logged import of_log  # noqa: PLC0415
+    from clusterbench.workloads.declared.written import Counted, is_usable  # noqa: PLC0415
 
     if log:
         found = of_log(log.read_text(encoding="utf-8"))
@@ -92,14 +94,41 @@ def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Cou
     return usable[:most], len(found) - len(usable)
 
 
-def _columns(engine: Database, tables: Sequence[str]) -> Columns:
-    from clusterbench.base.sql import raw, statement  # noqa: PLC0415
+def _refused(name: str, engine: Database) -> list[str]:
+    """Statements, as the first trial has them, of which the server gives no plan, each with the server's words."""
+    from clusterbench.base.plans import NO_PLAN  # noqa: PLC0415
+    from clusterbench.trial.plan import make_plan, read_choices  # noqa: PLC0415
+    from clusterbench.workloads import Planned, load_workload  # noqa: PLC0415
 
+    catalog = Catalog(project_root())
+    experiment = catalog.experiment(name)
+    (trials,) = make_plan(experiment, read_choices(experiment, {"scale": "smoke"}), catalog).trials.values()
+    workload = load_workload(name)
+    assert isinstance(workload, Planned)
+    plans = workload.plans(trials[0], engine)
+    return [f"{each}: {plan.removeprefix(NO_PLAN)}" for each, plan in plans.items() if plan.startswith(NO_PLAN)]
+
+
+def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
+    """Of all tables of the statements. Raises SpecError where one is not there."""
+    from clusterbench.base.sql import identifier, raw, statement  # noqa: PLC0415
+    from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
+
+    tables = tables_in(counted)
     found: dict[str, dict[str, str]] = {table: {} for table in tables}
-    listed = ", ".join(f"({_literal(table)}, to_regclass({_literal(table)}))" for table in tables)
+    listed = ", ".join(
+        f"({_literal(table)}, to_regclass({_literal(identifier(table).as_string(None))}))" for table in tables
+    )
     for row in engine.query(statement("postgres", "columns_of", tables=raw(listed))):
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
-    return cast("Columns", {table: columns for table, columns in found.items() if columns})
+    if missing := [table for table, columns in found.items() if not columns]:
+        where = next(one.text for one in counted if missing[0] in tables_in([one]))
+        raise SpecError([
+            f"there is no table {missing[0]!r} for the login of {engine.platform.platform!r}: "
+            f"{' '.join(where.split())[:120]}. Write its schema there, such as shop.{missing[0]} (a SET "
+            "search_path is not followed), or take the statement out"
+        ])  # fmt: skip
+    return cast("Columns", found)
 
 
 def _literal(text: str) -> str:
@@ -108,10 +137,25 @@ def _literal(text: str) -> str:
     return sql.Literal(text).as_string(None)
 
 
-def _say(folder: Path, experiment: Path, statements: int, to_fill_in: Sequence[str], left_out: int) -> None:
+def _say(  # noqa: PLR0917  private, and each argument is a line of what is said
+    folder: Path,
+    experiment: Path,
+    statements: int,
+    to_fill_in: Sequence[str],
+    left_out: int,
+    refused: Sequence[str],
+) -> None:
     print(f"wrote {folder} ({plural(statements, 'statement')}) and {experiment}")
     if left_out:
         print(f"left out: {plural(left_out, 'statement')} that change rows, or are not read as SQL")
     for one in to_fill_in:
         print(f"  to fill in: {one}")
-    print(f"next: look at {folder}/workload.yaml; then 'clusterbench run {folder.name} --scale smoke'")
+    for one in refused:
+        print(f"  the server refuses {one}")
+    first = ["look at"] if not to_fill_in else [f"say in place of each '{FILL_IN}' what may stand there, in"]
+    first += ["and mend what the server refuses, in"] if refused else []
+    how = f"then 'clusterbench plans {folder.name} --scale smoke', which asks the server about each statement, and "
+    print(
+        f"next: {' '.join(first)} {folder}/workload.yaml; {how if to_fill_in or refused else 'then '}"
+        f"'clusterbench run {folder.name} --scale smoke'"
+    )

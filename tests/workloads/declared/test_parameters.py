@@ -10,9 +10,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from clusterbench.workloads.declared.model import Parameter, quantity
-from clusterbench.workloads.declared.parameters import DomainError, domain, draw, literal, script
+from clusterbench.workloads.declared.parameters import DomainError, Typed, composed_as, domain, draw, literal, script
 from clusterbench.workloads.declared.zipf import SUMMED, Zipf
 
 LEVELS = {"rows": 1000, "scale_factor": 0.5}
@@ -103,19 +104,38 @@ def test_values_are_quoted(value: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("listed", "text"),
     [
-        ([date(2024, 1, 1)], "(CAST(ARRAY[CAST('2024-01-01' AS date)] AS date[]))[1 + :p__i]"),
+        ([date(2024, 1, 1)], "(CAST(ARRAY['2024-01-01'] AS date[]))[1 + :p__i]"),
+        ([5, 7], "(CAST(ARRAY[5, 7] AS bigint[]))[1 + :p__i]"),
+        ([5, 2**63], f"(CAST(ARRAY[5, {2**63}] AS numeric[]))[1 + :p__i]"),
+        ([Typed("it's", "shop.state")], "(CAST(ARRAY['it''s'] AS shop.state[]))[1 + :p__i]"),
         ([Decimal("1.50"), Decimal(2)], "(CAST(ARRAY[1.50, 2] AS numeric[]))[1 + :p__i]"),
-        ([datetime(2024, 1, 1)], "(CAST(ARRAY[CAST('2024-01-01T00:00:00' AS timestamp)] AS timestamp[]))[1 + :p__i]"),
+        ([datetime(2024, 1, 1)], "(CAST(ARRAY['2024-01-01T00:00:00'] AS timestamp[]))[1 + :p__i]"),
         (
             [datetime(2024, 1, 1, tzinfo=UTC)],
-            "(CAST(ARRAY[CAST('2024-01-01T00:00:00+00:00' AS timestamp with time zone)] "
-            "AS timestamp with time zone[]))[1 + :p__i]",
+            "(CAST(ARRAY['2024-01-01T00:00:00+00:00'] AS timestamp with time zone[]))[1 + :p__i]",
         ),
     ],
 )
 def test_what_a_query_answers_keeps_its_type_with_clients(listed: list[Decimal | date], text: str) -> None:
     drawn = parameter(query="some.sql")
     assert script({"p": drawn}, LEVELS, {id(drawn): listed}, seed=5).sql["p"] == text
+
+
+def test_a_type_that_is_said_is_the_type_in_statements() -> None:
+    said = {"p": parameter(choice=["a", "b"], type="uuid"), "n": parameter(range=[1, 9], type="shop.number")}
+    made = script(said, LEVELS, {}, seed=5)
+    assert made.sql == {"p": "(CAST(ARRAY['a', 'b'] AS uuid[]))[1 + :p__i]", "n": "CAST(:n AS shop.number)"}
+    stands = composed_as({"p": "a", "n": 3}, said)
+    assert {name: text.as_string(None) for name, text in stands.items()} == {
+        "p": "CAST('a' AS uuid)",
+        "n": "CAST(3 AS shop.number)",
+    }
+    assert composed_as({"p": Typed("x", "uuid")}, {"p": parameter(query="q.sql")})["p"].as_string(None) == (
+        "CAST('x' AS uuid)"
+    )
+    for hostile in ("uuid; DROP", "a'b", "x\\y", "a)"):
+        with pytest.raises(ValidationError):
+            parameter(choice=[1], type=hostile)
 
 
 def test_pgbench_s_lines_draw_count_on_and_choose() -> None:

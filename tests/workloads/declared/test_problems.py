@@ -84,6 +84,17 @@ def test_files_of_answers_name_what_the_answers_depend_on(root: Path) -> None:
     assert "line 2: has 2 cells, where the first line names 3 columns" in said
 
 
+def test_what_is_to_be_filled_in_is_a_problem_and_placeholders_may_stand_side_by_side(root: Path) -> None:
+    change(root, "workload.yaml", WORKLOAD.replace("range: [1, $rows]", "fill_in: a LIKE"))
+    (said,) = problems(root)
+    assert "parameters.id: nothing says yet what may stand here (a LIKE); name a range, a choice" in said
+    change(root, "workload.yaml", WORKLOAD)
+    change(root, "one.sql", "SELECT name FROM items WHERE id IN ($id,$id,$rows) OR $id||$id = ''")
+    assert problems(root) == []
+    change(root, "one.sql", "SELECT name FROM items WHERE id IN ($id,$id) \\! ls")
+    assert "a backslash outside of quotes" in problems(root)[0]
+
+
 def test_objects_need_a_connection_and_nothing_else_does(root: Path) -> None:
     by_hand = WORKLOAD.replace("rows_by: items.sql", "loaded_from: LOADED").replace("duckdb", "none")
     for loaded, told in (

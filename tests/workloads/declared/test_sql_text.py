@@ -8,6 +8,15 @@ from clusterbench.base.errors import SpecError
 from clusterbench.workloads.declared import sql_text
 
 
+def test_placeholders_are_no_texts_in_dollars() -> None:
+    assert sql_text.statements("SELECT $1,$2;SELECT $q$a;$1,$2$q$AS x, $$;$$, $a||$b, ${a},${b}") == (
+        "SELECT $1,$2",
+        "SELECT $q$a;$1,$2$q$AS x, $$;$$, $a||$b, ${a},${b}",
+    )
+    with pytest.raises(SpecError, match="a backslash outside of quotes"):
+        sql_text.statements("SELECT ($1,$2) \\! ls")
+
+
 def test_comments_go_and_statements_are_told_apart() -> None:
     text = "-- first; no\nSELECT 'a;b', $$c;d$$ /* e;f */ ;\n\nSELECT\n  2 -- g\n ;"
     assert sql_text.statements(text) == ("SELECT 'a;b', $$c;d$$", "SELECT\n  2")

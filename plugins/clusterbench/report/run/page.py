@@ -9,7 +9,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from clusterbench.base import words
-from clusterbench.base.archive import RunArchive
+from clusterbench.base.archive import RunArchive, in_parallel
 from clusterbench.report.run import host_facts, platform_tables, trial_tables, trust
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.charts import draw, draw_course
@@ -87,12 +87,17 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             host_tables=platform_tables.host_tables(host_rows),
             host_rows=host_rows,
             interface_rows=platform_tables.interface_rows(run),
-            plans=platform_tables.plans(run),
+            plans=platform_tables.plans(run, _archived_plans(archive, run)),
             facts=platform_tables.facts(run),
             trial_columns=columns,
             trial_rows=trial_tables.trial_rows(run, columns),
         )
     )
+
+
+def _archived_plans(archive: RunArchive, run: Gathered) -> platform_tables.Plans:
+    cells = list(dict.fromkeys((record.trial.platform, record.trial.cell) for record in run.trials))
+    return dict(zip(cells, in_parallel(lambda cell: archive.plans(*cell), cells), strict=True))
 
 
 def _environment() -> Environment:

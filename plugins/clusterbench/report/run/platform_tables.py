@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from clusterbench.base.plans import fingerprint
 from clusterbench.base.words import ABSENT, number, share, size
 from clusterbench.engines.instances import content_name
 from clusterbench.hosts.conformance import AS_DECLARED, Row, fold
@@ -131,22 +132,34 @@ def _percent_like(value: float | None) -> str:
     return "0" if value is not None and abs(value) < 0.005 else number(value)
 
 
-def plans(run: Gathered) -> list[dict[str, Any]]:
-    """Distinct plans; those that differ in numbers only, as by the key looked up, are one."""
-    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+Plans = Mapping[tuple[str, str], Mapping[str, str]]
+"""Platform and cell -> statement -> its plan as text."""
+PLANS_SHOWN = 300
+"""Of a run; a report is one page."""
+
+
+def plans(run: Gathered, archived: Plans) -> list[dict[str, Any]]:
+    """Distinct plans, by platform and statement; those that differ in estimates and parameters only are one.
+
+    Of runs of before plans were archived, those of the trials' records.
+    """
+    grouped: dict[tuple[str, str, str], dict[str, Any]] = {}
     for record in run.trials:
-        text = _plan_text((record.evidence.get("workload") or {}).get("plan"))
-        if text:
-            shape = re.sub(r"\b\d+(?:\.\d+)?\b", "#", text)
-            cell = record.trial.cell_label
-            found = grouped.setdefault((record.trial.platform, shape), {"text": text, "cells": []})
-            found["platform"] = record.trial.platform
-            if cell not in found["cells"]:
-                found["cells"].append(cell)
-    for found in grouped.values():
-        found["cells"].sort()
-        found["head"] = str(found["text"]).splitlines()[0].split("  (")[0]
-    return sorted(grouped.values(), key=lambda found: (found["platform"], found["cells"][0]))
+        trial = record.trial
+        of_cell = dict(archived.get((trial.platform, trial.cell)) or {})
+        if not of_cell and (text := _plan_text((record.evidence.get("workload") or {}).get("plan"))):
+            of_cell = {"": text}
+        for statement, text in of_cell.items():
+            new = {"text": text, "cells": [], "platform": trial.platform, "head": _plan_head(statement, text)}
+            found = grouped.setdefault((trial.platform, statement, fingerprint(text)), new)
+            if trial.cell_label not in found["cells"]:
+                found["cells"].append(trial.cell_label)
+    return list(grouped.values())[:PLANS_SHOWN]
+
+
+def _plan_head(statement: str, text: str) -> str:
+    node = text.splitlines()[0].split("  (")[0].strip()
+    return f"{statement}: {node}" if statement else node
 
 
 def _plan_text(plan: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -152,7 +153,7 @@ def first_reading(  # noqa: PLR0917  all of it tells what a statement is
     folder: Folder, name: str, trial: Trial, dialect: Dialect | str, listed: Listed, number: int
 ) -> str | None:
     """The first of the statement's own that is no BEGIN, with literals drawn for the stream ``number``."""
-    drawn = {key: parameters.composed(value) for key, value in _drawn(folder, name, trial, listed, number).items()}
+    drawn = parameters.composed_as(_drawn(folder, name, trial, listed, number), folder.parameters_of(name))
     texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **drawn})
     return next((" ".join(text.split("\n")) for text in texts if not sql_text.is_framing(text)), None)
 
@@ -187,7 +188,7 @@ def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str,
     said: dict[str, object] = {
         "driver_said": pgbench.text(output / "driver.txt"),
         "session": session(output),
-        "driver_errors": pgbench.text(output / "driver_errors.txt")[-2000:],
+        "driver_errors": _with_names(pgbench.text(output / "driver_errors.txt")[-2000:], folder, trial),
     }
     log = pgbench_log.read_all(output)
     if log is None:
@@ -204,13 +205,29 @@ def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str,
         window_start_s=float(log.window.start),
         window_end_s=float(log.window.stop),
         invalid=tuple(_too_few(log, of)),
-        details=said | mix_readings.details(log, of, clients=clients),
+        details=said | mix_readings.details(log, of, clients=clients) | _warnings(log, of),
     )
     answered = {
         file.name.removeprefix("after.answer_").removesuffix(".csv"): file.read_text()
         for file in output.glob("after.answer_*.csv")
     }
     return reading, answered
+
+
+def _with_names(said: str, folder: Folder, trial: Trial) -> str:
+    """What pgbench says of "script 6", with the statement's name: it counts from 0."""
+    names = list(weights(folder, trial.levels))
+
+    def named(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"{match[0]} ({names[number]})" if number < len(names) else match[0]
+
+    return re.sub(r"\bscript (\d+)", named, said)
+
+
+def _warnings(log: pgbench_log.ReducedLog, of: Scripts) -> dict[str, list[str]]:
+    """Of statements of which nothing is known then."""
+    return {"warnings": none} if (none := mix_readings.too_few(log, of)) else {}
 
 
 def _too_few(log: pgbench_log.ReducedLog, of: Scripts) -> list[str]:

@@ -17,6 +17,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Text = Annotated[str, Field(min_length=1)]
 Value = int | float | str
 Names = Annotated[list[Name], Field(min_length=1)]
+TYPE = r'^[A-Za-z_"][\w ".]*(\(\d+(, ?\d+)?\))?(\[\])?$'
 QUANTITY = re.compile(r"(?:(?P<times>\d+(?:\.\d+)?) \* )?\$(?P<factor>[a-z][a-z0-9_]*)|(?P<count>\d+)")
 
 
@@ -172,6 +173,11 @@ class Parameter(Strict):
     """Of a range, how much the first are preferred; 0.99 as YCSB has it. Without it all alike."""
     is_scattered: Annotated[bool, Field(alias="scattered")] = False
     """Those preferred lie all over the range, and not at its begin."""
+    type: Annotated[str, Field(pattern=TYPE, max_length=100)] | None = None
+    """Of the engine, as which it stands in statements: ``uuid``, ``shop.state``. Without it numbers and days are such,
+    and the values of a query are what they were there."""
+    fill_in: Text | None = None
+    """What a person has to say yet, as ``clusterbench workload new`` leaves it."""
     count: Annotated[int, Field(ge=1, le=100)] = 1
     """So many that differ: ``$name_1``, ``$name_2``."""
 
@@ -179,7 +185,7 @@ class Parameter(Strict):
     def _says_one_thing(self) -> Parameter:
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
-            raise ValueError(f"must say exactly one of {', '.join(KINDS)}; found {' and '.join(kinds) or 'none'}")
+            raise ValueError(f"must say exactly one of {', '.join(KINDS[:-1])}; found {' and '.join(kinds) or 'none'}")
         (kind,) = kinds
         if self.zipf is not None and kind not in ("range", "newest_of"):
             raise ValueError("zipf: is of a 'range' or of 'newest_of'; take it out")
@@ -215,7 +221,7 @@ class Parameter(Strict):
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
 
-KINDS = ("range", "choice", "file", "query", "text", "lookup", "next_after", "newest_of")
+KINDS = ("range", "choice", "file", "query", "text", "lookup", "next_after", "newest_of", "fill_in")
 
 
 def is_day(end: Value) -> bool:

@@ -22,9 +22,19 @@ from clusterbench.base.sql import raw
 from clusterbench.workloads.declared.model import Parameter, Value, is_day, quantity
 from clusterbench.workloads.declared.zipf import Zipf
 
-Drawn = int | str | Decimal | date
-Listed = Mapping[int, Sequence[Value | Decimal | date]]
+
+@dataclass(frozen=True, order=True)
+class Typed:
+    """A value of the engine's as a text, and the name of its type."""
+
+    text: str
+    type: str
+
+
+Drawn = int | str | Decimal | date | Typed
+Listed = Mapping[int, Sequence[Value | Decimal | date | Typed]]
 """By the parameter (``id``) what its file or its query says."""
+BIGINT_END = 2**63
 RESOLUTION = 2**40
 """Of pgbench's uniform numbers between 0 and 1."""
 CHOICES_OF_CLIENTS_MAX = 1000
@@ -42,7 +52,9 @@ class Domain:
     size: int
     low: Drawn = 0
     step: int | Decimal | str = 1
-    choices: Sequence[Value | Decimal | date] = ()
+    choices: Sequence[Value | Decimal | date | Typed] = ()
+    type: str = ""
+    """As which a choice stands in statements, where the parameter says it."""
 
     def value(self, index: int) -> Drawn:
         if self.choices:
@@ -57,8 +69,9 @@ class Domain:
     def sql(self, index: str) -> str:
         """Of pgbench's variable ``index``."""
         if self.choices:
-            listed = ", ".join(literal(self.value(n)) for n in range(self.size))
-            return f"(CAST(ARRAY[{listed}] AS {_kind(self.choices)}[]))[1 + {index}]"
+            kind = self.type or _kind(self.choices)
+            listed = ", ".join(_bare(self.value(n)) for n in range(self.size))
+            return f"(CAST(ARRAY[{listed}] AS {kind}[]))[1 + {index}]"
         if isinstance(self.low, date):
             if self.step == "day":
                 return f"({literal(self.low)} + CAST({index} AS integer))"
@@ -66,13 +79,20 @@ class Domain:
         return f"({self.low} + {index} * {self.step})"
 
 
-def _kind(choices: Sequence[Value | Decimal | date]) -> str:
-    """The type of them all: a text is compared with no day, and with no number."""
+def _kind(choices: Sequence[Value | Decimal | date | Typed]) -> str:
+    """The type of them all: a text is compared with no day, and with no number.
+
+    Whole numbers are no decimals: an index of whole numbers does not serve a comparison with a decimal.
+    """
+    if isinstance(choices[0], Typed):
+        return choices[0].type
     if any(isinstance(value, str) for value in choices):
         return "text"
     if isinstance(first := choices[0], datetime):
         return "timestamp with time zone" if first.tzinfo else "timestamp"
-    return "date" if isinstance(first, date) else "numeric"
+    if isinstance(first, date):
+        return "date"
+    return "bigint" if all(isinstance(value, int) and abs(value) < BIGINT_END for value in choices) else "numeric"
 
 
 def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
@@ -81,7 +101,7 @@ def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed:
         choices = parameter.choice or listed.get(id(parameter), ())
         if not choices:
             raise DomainError(f"parameter {name!r}: there is nothing to choose from")
-        return Domain(len(choices), choices=choices)
+        return Domain(len(choices), choices=choices, type=parameter.type or "")
     low, high = parameter.range
     if is_day(low):
         first, last = date.fromisoformat(str(low)), date.fromisoformat(str(high))
@@ -130,17 +150,27 @@ def names_of(name: str, parameter: Parameter) -> list[str]:
     return [name] if parameter.count == 1 else [f"{name}_{n}" for n in range(1, parameter.count + 1)]
 
 
-def composed(value: Drawn) -> sql.Composable:
-    """As it stands in a statement."""
-    return raw(literal(value))
-
-
 def literal(value: Drawn) -> str:
-    if isinstance(value, date):
-        return f"CAST('{value.isoformat()}' AS {_kind([value])})"
+    if isinstance(value, Typed | date):
+        return f"CAST({_bare(value)} AS {_kind([value])})"
+    return _bare(value)
+
+
+def _bare(value: Drawn) -> str:
+    """Without its type."""
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return sql.Literal(value).as_string(None)
+    text = value.text if isinstance(value, Typed) else value.isoformat() if isinstance(value, date) else value
+    return sql.Literal(text).as_string(None)
+
+
+def composed_as(drawn: Mapping[str, Drawn], parameters: Mapping[str, Parameter]) -> dict[str, sql.Composable]:
+    """By name as each stands in a statement, as the type that its parameter says."""
+    types = {each: one.type for name, one in parameters.items() for each in names_of(name, one)}
+    return {
+        name: raw(f"CAST({_bare(value)} AS {types[name]})" if types.get(name) else literal(value))
+        for name, value in drawn.items()
+    }
 
 
 # By pgbench.
@@ -160,7 +190,7 @@ def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], lis
     made = Script()
     for name, parameter in parameters.items():
         if parameter.text is not None:
-            made.sql[name] = _text_sql(parameter.text, made.sql)
+            made.sql[name] = _as(parameter.type, _text_sql(parameter.text, made.sql))
         elif parameter.next_after is not None:
             made.variables[f"{name}__n"] = 0
             made.lines += [
@@ -214,9 +244,13 @@ def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int)
             made.lines.append(f"\\set {index} permute((:{name}__i + {n}) % {of.size}, {of.size}, {seed})")
         if isinstance(of.low, int) and isinstance(of.step, int) and not of.choices:
             made.lines.append(f"\\set {each} {of.low} + {of.step} * :{index}")
-            made.sql[each] = f":{each}"
+            made.sql[each] = _as(parameter.type, f":{each}")
         else:
-            made.sql[each] = of.sql(f":{index}")
+            made.sql[each] = of.sql(f":{index}") if of.choices else _as(parameter.type, of.sql(f":{index}"))
+
+
+def _as(kind: str | None, text: str) -> str:
+    return f"CAST({text} AS {kind})" if kind else text
 
 
 def _text_sql(text: str, known: Mapping[str, str]) -> str:
@@ -237,6 +271,8 @@ def _plain(value: Value) -> Drawn:
 
 def word(value: object) -> str:
     """A value as a file or another parameter names it."""
+    if isinstance(value, Typed):
+        return value.text
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

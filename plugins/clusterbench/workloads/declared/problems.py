@@ -140,6 +140,8 @@ def _of_parameter(folder: Folder, name: str, parameter: Parameter, known: Sequen
     factors = folder.said.factors
     if name in RESERVED:
         yield "the name is taken; choose another"
+    if parameter.fill_in is not None:
+        yield f"nothing says yet what may stand here ({parameter.fill_in}); name a range, a choice, a file or a query"
     if "__" in name:
         yield "two underscores in a row are for what pgbench counts; choose another name"
     if name in factors:

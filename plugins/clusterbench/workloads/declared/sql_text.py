@@ -6,6 +6,7 @@ the client host. Such a text is refused. What SQL itself may do is for the serve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token, TokenType
     from sqlglot.tokens import Tokenizer
 
+PLACEHOLDER = re.compile(r"(?<![\w$])\$(?:(?=\w)(?!\w*\$)|(?=\{\w+\}))")
+"""The sign of one: the library takes what is between the signs of ``$1,$2`` for a text in dollars."""
 READING = ("SELECT", "WITH", "VALUES", "TABLE")
 FRAMING = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SET", "SAVEPOINT", "RELEASE")
 
@@ -23,10 +26,10 @@ FRAMING = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SET", "SAVEP
 @cache
 def statements(text: str) -> tuple[str, ...]:
     """Each without its semicolon and without comments. Raises SpecError with what is wrong, and in which line."""
-    tokens = _tokens(text)
+    every = tokens(text)
     found: list[str] = []
     part: list[Token] = []
-    for token in tokens:
+    for token in every:
         if token.token_type.name == "BACKSLASH":
             where = f"line {_line(text, token.start)}"
             raise SpecError([f"{where}: a backslash outside of quotes is a command of psql; only SQL may stand here"])
@@ -52,19 +55,19 @@ def only(text: str) -> str:
 def on_one_line(text: str) -> str:
     """The same for psql's streams, where a line is a statement."""
     found = only(text)
-    for token in _tokens(found):
+    for token in tokens(found):
         if "\n" in found[token.start : token.end + 1]:
             raise SpecError([f"line {_line(text, token.start)}: a text goes over several lines; write E'\\n' there"])
     return " ".join(found.split("\n"))
 
 
 def first_word(statement: str) -> str:
-    return _tokens(statement)[0].text.upper().lstrip("(") or "("
+    return tokens(statement)[0].text.upper().lstrip("(") or "("
 
 
 def is_reading(statement: str) -> bool:
     """Whether it changes no row, as far as its words tell: SELECT may call what changes some."""
-    words = {token.text.upper() for token in _tokens(statement) if token.token_type.name not in QUOTED}
+    words = {token.text.upper() for token in tokens(statement) if token.token_type.name not in QUOTED}
     return _begins(statement, READING) and not words & {"INSERT", "UPDATE", "DELETE", "MERGE", "INTO"}
 
 
@@ -77,15 +80,16 @@ QUOTED = ("STRING", "IDENTIFIER", "HEREDOC_STRING", "BYTE_STRING", "RAW_STRING",
 
 
 def _begins(statement: str, words: Sequence[str]) -> bool:
-    first = next((token for token in _tokens(statement) if token.token_type.name != "L_PAREN"), None)
+    first = next((token for token in tokens(statement) if token.token_type.name != "L_PAREN"), None)
     return first is not None and first.text.upper() in words
 
 
-def _tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[Token]:
+    """Raises SpecError where a quote does not end."""
     from sqlglot.errors import TokenError  # noqa: PLC0415  slow to import, and DAGs are parsed without it
 
     try:
-        return list(_tokenizer()().tokenize(text))
+        return list(_tokenizer()().tokenize(PLACEHOLDER.sub("_", text)))
     except TokenError as error:
         raise SpecError([f"is no SQL: {str(error).splitlines()[0]}; mend its quotes"]) from None
 

@@ -86,7 +86,7 @@ def drawn(folder: Folder, trial: Trial, name: str, stream: int, listed: Listed) 
 def text(  # noqa: PLR0917  all of it tells what a statement is
     folder: Folder, trial: Trial, name: str, stream: int, dialect: Dialect | str, listed: Listed
 ) -> str:
-    values = {each: parameters.composed(value) for each, value in drawn(folder, trial, name, stream, listed).items()}
+    values = parameters.composed_as(drawn(folder, trial, name, stream, listed), folder.parameters_of(name))
     (only,) = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
     return " ".join(only.split("\n"))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
@@ -15,7 +14,7 @@ from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
-from clusterbench.base.sql import raw
+from clusterbench.base.sql import raw, statement
 from clusterbench.drivers import pgbench, psql_streams
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import (
@@ -35,12 +34,17 @@ from clusterbench.workloads import (
 )
 from clusterbench.workloads.declared import answers, asked, clients, data, streams
 from clusterbench.workloads.declared.folder import Folder
-from clusterbench.workloads.declared.parameters import Listed
+from clusterbench.workloads.declared.parameters import Listed, Typed
 from clusterbench.workloads.declared.problems import check
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Database, Endpoint, Engine
+
+
+WHOLE = ("smallint", "integer", "bigint")
+OF_ANY_LENGTH = {"character": "bpchar", "bit": "varbit"}
+"""Without a length, the name of a type of one letter or bit stands for more of them."""
 
 
 class DeclaredWorkload:
@@ -208,7 +212,8 @@ class DeclaredWorkload:
         wrong, digests = answers.judge(self.folder, trial, answered, expected)
         details = dict(reading.details) | {"answer": digests}
         if fell := before.get("planned_by_planner"):
-            details["warnings"] = [f"ORCA did not plan {', '.join(fell)}; the planner did"]
+            warnings = cast(list[str], details.get("warnings") or [])
+            details["warnings"] = [*warnings, f"ORCA did not plan {', '.join(fell)}; the planner did"]
         return replace(
             reading,
             measurements=reading.measurements | numbers,
@@ -230,8 +235,9 @@ class DeclaredWorkload:
         values = {name: raw(str(trial.levels[name])) for name in self.folder.said.factors}
         found: dict[int, list[Any]] = {}
         for one in (one for one in self.folder.every_parameter if one.query):
-            rows = engine.query(self.folder.only_statement(str(one.query), values), settings=settings)
-            values_found = {_plain(next(iter(row.values()))) for row in rows}
+            query = self.folder.only_statement(str(one.query), values)
+            rows = engine.query(statement("tables", "typed_values", query=raw(query)), settings=settings)
+            values_found = {_value(row["value"], row["type"]) for row in rows}
             found[id(one)] = sorted(values_found, key=lambda each: (str(type(each)), each))
             if not found[id(one)]:
                 raise EngineError(
@@ -244,10 +250,11 @@ class DeclaredWorkload:
         return self._of_files() | self._of_queries(trial, engine, own)
 
 
-def _plain(value: Any) -> int | float | Decimal | date | str:
-    """Days and numbers stay what they are, as a text is compared with neither."""
-    kept = isinstance(value, int | float | Decimal | date) and not isinstance(value, bool)
-    return value if kept else str(value)
+def _value(text: str, kind: str) -> int | Decimal | Typed:
+    """Of a type that compares with what it came from: by an index, where there is one."""
+    if kind in WHOLE:
+        return int(text)
+    return Decimal(text) if kind == "numeric" and text != "NaN" else Typed(text, OF_ANY_LENGTH.get(kind, kind))
 
 
 def _factors(folder: Folder, owner: Workload | None) -> dict[str, Factor]:

@@ -10,18 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from psycopg.sql import Identifier
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.sql import raw, statement
+from clusterbench.base.sql import identifier, statement
 from clusterbench.workloads.declared import sql_text
-
-if TYPE_CHECKING:
-    pass
+from clusterbench.workloads.declared.model import Value
 
 VALUES_MAX = 500
 """Of a column, that are drawn from."""
-FILL_IN = "fill in"
+UNTYPED = ("smallint", "integer", "bigint", "numeric", "text", "character", "real", "double")
+"""Types with which a number or a text is compared as it is."""
+WITH_A_TYPE = re.compile(r"\b(interval|date|timestamp|timestamptz|time)\s+\$(\d+)", re.IGNORECASE)
+"""What only a constant may follow."""
+FILL_IN = "fill_in"
 CLIENTS_BELOW_MS = 200.0
 """Where statements take less on average, clients drive them; else streams."""
 CONCURRENCY = {"smoke": [1, 2, 4], "laptop": [1, 4, 16], "full": [1, 16, 64]}
@@ -35,11 +39,15 @@ Columns = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Counted:
-    """A statement, with $1, $2 for its constants or with the constants; how often, and how long in all."""
+    """A statement, with $1, $2 for its constants or with the constants; how often, and how long in all.
+
+    ``observed``: what stood there for $1, $2, where a log has it: each value once.
+    """
 
     text: str
     calls: int
     time_ms: float = 0.0
+    observed: Mapping[int, Sequence[Value]] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,26 +58,27 @@ class Written:
     to_fill_in: list[str] = field(default_factory=list)
 
 
-def of_log(text: str) -> list[Counted]:
-    """Each statement of a file of SQL, as often as it stands there."""
-    counts: dict[str, int] = {}
-    for each in sql_text.statements(text):
-        if not sql_text.is_framing(each):
-            counts[each] = counts.get(each, 0) + 1
-    return [Counted(each, calls) for each, calls in counts.items()]
-
-
 def tables_in(counted: Sequence[Counted]) -> list[str]:
-    """Names of tables, as the statements have them; without those that a WITH makes."""
+    """Names of tables, as the server has them; without those that a WITH makes."""
     found: dict[str, None] = {}
     for one in counted:
         tree = _parsed(one.text)
         made = {str(cte.alias) for cte in tree.find_all(_exp().CTE)}
         for table in tree.find_all(_exp().Table):
-            name = ".".join(filter(None, (table.db, table.name)))
+            name = _name_of(table)
             if name and name not in made and isinstance(table.this, _exp().Identifier):
                 found[name] = None
     return list(found)
+
+
+def _name_of(table: Any) -> str:
+    """With its schema, where it has one."""
+    return ".".join(_folded(part) for part in (table.args.get("db"), table.this) if isinstance(part, _exp().Identifier))
+
+
+def _folded(name: Any) -> str:
+    """An identifier as the server has it: in small letters, unless it stands in quotes."""
+    return str(name.this) if name.quoted else str(name.this).lower()
 
 
 def is_usable(one: Counted) -> bool:
@@ -88,7 +97,7 @@ def workload(name: str, title: str, counted: Sequence[Counted], columns: Columns
     least = min((one.calls for one in counted), default=1)
     for number, one in enumerate(counted, 1):
         called = f"s{number:02d}"
-        text, drawn = _with_names(called, one.text, columns, made)
+        text, drawn = _with_names(called, one, columns, made)
         made.files[f"{called}.sql"] = f"{text.rstrip()}\n"
         own = "".join(f"\n      {key}: {value}" for key, value in drawn.items())
         weight = "" if by_streams else f"    weight: {max(1, round(one.calls / least))}\n"
@@ -96,7 +105,7 @@ def workload(name: str, title: str, counted: Sequence[Counted], columns: Columns
             f"  {called}:  # {one.calls:,} calls{f', {one.time_ms / 1e3:,.1f} s' if one.time_ms else ''}\n"
             f"    title: statement {number}\n{weight}" + (f"    parameters:{own}\n" if own else "")
         )
-    tables = "".join(f"  {_key(table)}: {{existing: {table}}}\n" for table in columns)
+    tables = "".join(f"  {_key(table)}: {{existing: {json.dumps(table)}}}\n" for table in columns)
     made.files["workload.yaml"] = _yaml(name, title, tables, "".join(statements), platform, by_streams=by_streams)
     return made
 
@@ -126,7 +135,7 @@ def experiment(name: str, title: str, platform: str, *, by_streams: bool) -> str
 def _yaml(name: str, title: str, tables: str, statements: str, platform: str, *, by_streams: bool) -> str:
     head = dedent(f"""\
         # Written by 'clusterbench workload new' from the statements of {platform}. docs/workload.md says what each key
-        # means. Look at every line that says '{FILL_IN}'.
+        # means. What says '{FILL_IN}' is to be filled in.
         workload: {name}
         title: {json.dumps(title)}
         description: >
@@ -138,8 +147,9 @@ def _yaml(name: str, title: str, tables: str, statements: str, platform: str, *,
     return f"{head}{tables}\nstatements:\n{statements}\nanswers: none  # nobody checks them; see docs/workload.md\n"
 
 
-def _with_names(called: str, text: str, columns: Columns, made: Written) -> tuple[str, dict[str, str]]:
+def _with_names(called: str, one: Counted, columns: Columns, made: Written) -> tuple[str, dict[str, str]]:
     """The statement with named placeholders, and what each is drawn from as YAML. SELECTs of values go to ``made``."""
+    text = WITH_A_TYPE.sub(r"CAST($\2 AS \1)", one.text)
     tree = _parsed(text)
     found: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -147,51 +157,81 @@ def _with_names(called: str, text: str, columns: Columns, made: Written) -> tupl
         number = str(parameter.name or parameter.this)
         name = f"{called}_p{number}"
         names[number] = name
-        found[name] = _drawn_from(name, parameter, tree, columns, made)
+        if isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any):
+            names[number] = f"{name}_1}}, ${{{name}_2}}, ${{{name}_3"
+            text = re.sub(rf"\(\s*\${number}(::[\w ]+(\[\])?)?\s*\)", f"(ARRAY[${number}])", text)
+        if name not in found or FILL_IN in found[name]:
+            found[name] = _drawn_from(name, parameter, tree, columns, made, one.observed.get(int(number), ()))
     written = re.sub(
         r"\$(\d+)", lambda match: f"${{{names.get(match[1], 'p' + match[1])}}}", text.replace("$$", "$$$$")
     )
     return written, {name: found[name] for name in sorted(found)}
 
 
-def _drawn_from(name: str, parameter: Any, tree: Any, columns: Columns, made: Written) -> str:
-    if parameter.find_ancestor(_exp().Limit, _exp().Offset, _exp().Fetch):
-        return "{choice: [100]}  # rows of a LIMIT"
-    if column := _compared(parameter):
-        if table := _table_of(column, tree, columns):
-            file = f"values_of_{_key(table)}_{_key(column.name)}.sql"
-            made.files[file] = statement(
-                "tables",
-                "values_of",
-                column=raw(column.name),
-                table=raw(table),
-                looked_at=100 * VALUES_MAX,
-                values_max=VALUES_MAX,
-            )
-            return f"{{query: {file}}}"
-        made.to_fill_in.append(f"{name}: compared with {column.sql()}, whose table is not known")
-    else:
-        made.to_fill_in.append(f"{name}: nobody knows what it stands for")
-    return f"{{choice: [1]}}  # {FILL_IN}: what may stand here"
+def _drawn_from(  # noqa: PLR0917  private, and each argument is a part of what is known
+    name: str, parameter: Any, tree: Any, columns: Columns, made: Written, observed: Sequence[Value]
+) -> str:
+    column, table = _compared(parameter), None
+    if column is not None:
+        table = _table_of(column, tree, columns)
+    if observed:
+        kind = columns[table].get(_folded(column.this), "") if table and column is not None else ""
+        typed = f", type: {json.dumps(kind)}" if kind and not kind.startswith(UNTYPED) else ""
+        return f"{{choice: {json.dumps(list(observed[:VALUES_MAX]))}{typed}}}"
+    if parameter.find_ancestor(_exp().Limit, _exp().Fetch):
+        return "{choice: [100]}  # a LIMIT: how many rows"
+    if parameter.find_ancestor(_exp().Offset):
+        return "{choice: [0]}  # an OFFSET: how many rows are left out"
+    if table:
+        several = isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any)
+        return f"{{query: {_values_of(column, table, made)}{', count: 3' if several else ''}}}"
+    why = "nobody knows what it stands for"
+    if column is not None:
+        why = f"compared with {column.sql(dialect='postgres')}, whose table is not known"
+    made.to_fill_in.append(f"{name}: {why}")
+    return f"{{{FILL_IN}: {json.dumps(why)}}}"
+
+
+def _values_of(column: Any, table: str, made: Written) -> str:
+    """The file with the SELECT of a column's values."""
+    name = _folded(column.this)
+    file = f"values_of_{_key(table)}_{_key(name)}.sql"
+    made.files[file] = statement(
+        "tables",
+        "values_of",
+        column=Identifier(name),
+        table=identifier(table),
+        looked_at=100 * VALUES_MAX,
+        values_max=VALUES_MAX,
+    )
+    return file
 
 
 def _compared(parameter: Any) -> Any | None:
-    """The column that is compared with the parameter, if it is one."""
+    """The column that is compared with the parameter as they are, if it is one: by =, <, BETWEEN, IN or = ANY."""
     kinds = _exp()
-    compared = parameter.find_ancestor(kinds.Binary, kinds.In, kinds.Between, kinds.Like)
-    return compared.find(kinds.Column) if compared else None
+    compared, child = parameter.parent, parameter
+    while isinstance(compared, kinds.Paren | kinds.Cast | kinds.Any | kinds.Tuple):
+        compared, child = compared.parent, compared
+    if not isinstance(
+        compared, kinds.EQ | kinds.NEQ | kinds.GT | kinds.GTE | kinds.LT | kinds.LTE | kinds.In | kinds.Between
+    ):
+        return None
+    other = compared.this if compared.this is not child else compared.args.get("expression")
+    while isinstance(other, kinds.Paren):
+        other = other.this
+    return other if isinstance(other, kinds.Column) else None
 
 
 def _table_of(column: Any, tree: Any, columns: Columns) -> str | None:
     """By its alias, or the only table that has such a column."""
     kinds = _exp()
-    aliases = {
-        str(table.alias_or_name): ".".join(filter(None, (table.db, table.name))) for table in tree.find_all(kinds.Table)
-    }
+    name = _folded(column.this)
+    aliases = {str(table.alias_or_name): _name_of(table) for table in tree.find_all(kinds.Table)}
     if column.table:
         found = aliases.get(str(column.table))
-        return found if found in columns else None
-    having = [table for table in dict.fromkeys(aliases.values()) if column.name in columns.get(table, {})]
+        return found if found and name in columns.get(found, {}) else None
+    having = [table for table in dict.fromkeys(aliases.values()) if name in columns.get(table, {})]
     return having[0] if len(having) == 1 else None
 
 
@@ -206,7 +246,7 @@ def _parsed(text: str) -> Any:
     from sqlglot.errors import SqlglotError  # noqa: PLC0415
 
     try:
-        return parse_one(text, read="postgres")
+        return parse_one(re.sub(r"(\$\d+)(?=\S)", r"\1 ", text), read="postgres")  # see sql_text.PLACEHOLDER
     except SqlglotError as error:
         raise SpecError([f"is not read as SQL: {str(error).splitlines()[0]}"]) from None
 
