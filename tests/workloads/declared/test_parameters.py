@@ -105,7 +105,8 @@ def test_values_are_quoted(value: Any, text: str) -> None:
     ("listed", "text"),
     [
         ([date(2024, 1, 1)], "(CAST(ARRAY['2024-01-01'] AS date[]))[1 + :p__i]"),
-        ([5, 7], "(CAST(ARRAY[5, 7] AS bigint[]))[1 + :p__i]"),
+        ([5, 7], "(CAST(ARRAY[5, 7] AS integer[]))[1 + :p__i]"),
+        ([5, 2**31], f"(CAST(ARRAY[5, {2**31}] AS bigint[]))[1 + :p__i]"),
         ([5, 2**63], f"(CAST(ARRAY[5, {2**63}] AS numeric[]))[1 + :p__i]"),
         ([Typed("it's", "shop.state")], "(CAST(ARRAY['it''s'] AS shop.state[]))[1 + :p__i]"),
         ([Decimal("1.50"), Decimal(2)], "(CAST(ARRAY[1.50, 2] AS numeric[]))[1 + :p__i]"),

@@ -97,6 +97,7 @@ def test_what_applications_ask_is_drawn_or_is_to_be_filled_in() -> None:
     assert "now() - CAST(${s01_p1} AS interval)" in text and [list(one) for one in said.values()] == [["fill_in"]] * 3
     assert list(drawn('SELECT 1 FROM hotel.guests WHERE "lastName" LIKE $1')[1]["p1"]) == ["fill_in"]
     assert drawn("SELECT 1 FROM hotel.guests LIMIT $1 OFFSET $2")[1] == {"p1": {"choice": [100]}, "p2": {"choice": [0]}}
+    assert drawn("SELECT 1 FROM hotel.guests WHERE f($1) AND id >= $1 AND id < $1 + 5")[1] == {"p1": query}
     assert tables_in([Counted('SELECT 1 FROM HOTEL.Guests, "Rooms"', 1)]) == ["hotel.guests", "Rooms"]
 
 

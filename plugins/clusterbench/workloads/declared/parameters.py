@@ -34,7 +34,7 @@ class Typed:
 Drawn = int | str | Decimal | date | Typed
 Listed = Mapping[int, Sequence[Value | Decimal | date | Typed]]
 """By the parameter (``id``) what its file or its query says."""
-BIGINT_END = 2**63
+INTEGER_END, BIGINT_END = 2**31, 2**63
 RESOLUTION = 2**40
 """Of pgbench's uniform numbers between 0 and 1."""
 CHOICES_OF_CLIENTS_MAX = 1000
@@ -82,7 +82,8 @@ class Domain:
 def _kind(choices: Sequence[Value | Decimal | date | Typed]) -> str:
     """The type of them all: a text is compared with no day, and with no number.
 
-    Whole numbers are no decimals: an index of whole numbers does not serve a comparison with a decimal.
+    Whole numbers are no decimals: compared with a decimal, a column of them is read without its index, and a
+    function of them is not found.
     """
     if isinstance(choices[0], Typed):
         return choices[0].type
@@ -92,7 +93,10 @@ def _kind(choices: Sequence[Value | Decimal | date | Typed]) -> str:
         return "timestamp with time zone" if first.tzinfo else "timestamp"
     if isinstance(first, date):
         return "date"
-    return "bigint" if all(isinstance(value, int) and abs(value) < BIGINT_END for value in choices) else "numeric"
+    whole = [abs(value) for value in choices if isinstance(value, int)]
+    if len(whole) < len(choices) or max(whole) >= BIGINT_END:
+        return "numeric"
+    return "integer" if max(whole) < INTEGER_END else "bigint"
 
 
 def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:

@@ -153,15 +153,17 @@ def _with_names(called: str, one: Counted, columns: Columns, made: Written) -> t
     tree = _parsed(text)
     found: dict[str, str] = {}
     names: dict[str, str] = {}
+    places: dict[str, list[Any]] = {}
     for parameter in tree.find_all(_exp().Parameter):
-        number = str(parameter.name or parameter.this)
+        places.setdefault(str(parameter.name or parameter.this), []).append(parameter)
+    for number, same in places.items():
+        parameter = next((place for place in same if _compared(place) is not None), same[0])
         name = f"{called}_p{number}"
         names[number] = name
         if isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any):
             names[number] = f"{name}_1}}, ${{{name}_2}}, ${{{name}_3"
             text = re.sub(rf"\(\s*\${number}(::[\w ]+(\[\])?)?\s*\)", f"(ARRAY[${number}])", text)
-        if name not in found or FILL_IN in found[name]:
-            found[name] = _drawn_from(name, parameter, tree, columns, made, one.observed.get(int(number), ()))
+        found[name] = _drawn_from(name, parameter, tree, columns, made, one.observed.get(int(number), ()))
     written = re.sub(
         r"\$(\d+)", lambda match: f"${{{names.get(match[1], 'p' + match[1])}}}", text.replace("$$", "$$$$")
     )
