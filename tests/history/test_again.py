@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -76,6 +77,18 @@ def test_what_there_is_no_time_for_is_counted(db: database.Database, weeks: Hist
     none = chosen(db, weeks, hours=0)
     assert (none.asked, none.left_out) == ((), every)
     assert none.summary.endswith(f"for {every} others there is no time")
+    assert 0 < len(none.unmeasured) <= 5 and none.unmeasured[0].startswith("key_value on lab_")
+    assert re.fullmatch(r".*, \w+: [+−-][\d.,]+\s%", none.unmeasured[0]), none.unmeasured[0]
+
+
+def test_where_time_is_short_there_are_fewer_rounds_of_all(db: database.Database, weeks: History) -> None:
+    every = chosen(db, weeks)
+    seconds = sum(one.seconds for one in every.asked)
+    assert every.rounds == 6
+    short = chosen(db, weeks, hours=4.01 * seconds / 3600)
+    assert (short.rounds, short.left_out) == (4, 0)
+    shorter = chosen(db, weeks, hours=2.9 * seconds / 3600)
+    assert shorter.rounds == 3 and 0 < shorter.left_out < len(every.asked[0].suspects) + shorter.left_out
 
 
 def test_a_slowdown_is_told_in_the_week_in_which_it_happens(db: database.Database, weeks: History) -> None:

@@ -121,7 +121,7 @@ def test_postgresql_starts_and_works_on_data_larger_than_its_host_s_memory(conne
     ("plant", "says"),
     [
         (lambda limits: limits._make(limits.guests[HOST], 0.2), "cpu limit"),
-        (lambda limits: limits._limit(limits.disk, "io", *throttle(limits)), "disk read limit mb per s"),
+        (lambda limits: limits._limit(limits.disk, "io", *throttle(limits)), "disk read limit, MB/s"),
     ],
 )
 def test_a_limit_that_somebody_set_is_the_first_line_of_why(

@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.words import as_sentence, plural
+from clusterbench.base.words import as_sentence, percent, plural
 from clusterbench.history.change_test import P_MAX as NEW_RUNS
 from clusterbench.history.change_test import Change
 from clusterbench.history.confirmation import (
     OTHERS,
     RUNS,
+    RUNS_MIN,
     SUSPECT_SD,
     Confirmation,
     Measured,
@@ -29,6 +30,8 @@ from clusterbench.results.compare_cells import cell_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NAMED = 5
+"""Of what there was no time for."""
 Place = tuple[str, str]
 """Experiment and platform: what is measured again in one run."""
 Key = tuple[str, str, str, str]
@@ -131,6 +134,8 @@ class Suspicions:
     rounds: int = RUNS
     until: str = ""
     """No run begins later; ISO time."""
+    unmeasured: tuple[str, ...] = ()
+    """The most suspicious of those for which there was no time, in words."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -147,7 +152,7 @@ class Suspicions:
             )
             for one in data["asked"]
         )
-        return cls(**{**data, "asked": asked})
+        return cls(**{**data, "asked": asked, "unmeasured": tuple(data.get("unmeasured") or ())})
 
     @property
     def summary(self) -> str:
@@ -169,29 +174,53 @@ def choose(
 ) -> Suspicions:
     """The most suspicious first, as many as there is time for; of each platform some others with them.
 
-    ``turns``: where a setting changed; all is measured twice as often there.
+    Where time is too short for ``RUNS`` rounds of all, there are fewer, down to ``RUNS_MIN``: what makes trials very
+    slow is seen in three. ``turns``: where a setting changed; all is measured twice as often there.
     """
     turns = turns or {}
     suspects = sorted((one for one in regarded if one.is_suspect), key=lambda one: -one.suspicion)
-    chosen: dict[Place, dict[str, list[Regarded]]] = {}
     others = {place: _others(regarded, place, costs, seed) for place in {one.place for one in suspects}}
-    spent, left_out = 0.0, 0
+    tried = [
+        (rounds, *_fitting(suspects, others, costs, turns, hours * 3600 / rounds))
+        for rounds in range(RUNS, RUNS_MIN - 1, -1)
+    ]
+    rounds, chosen, left_out = min(tried, key=lambda one: len(one[2]))  # the first of several, which has most rounds
+    asked = tuple(
+        replace(_asked(place, cells, others[place], costs), in_turns=turns.get(place))
+        for place, cells in chosen.items()
+    )
+    return Suspicions(asked, len(left_out), hours, rounds, unmeasured=tuple(_named(one) for one in left_out[:NAMED]))
+
+
+def _fitting(
+    suspects: Sequence[Regarded],
+    others: Mapping[Place, Sequence[Regarded]],
+    costs: Costs,
+    turns: Mapping[Place, Turns],
+    seconds_of_round: float,
+) -> tuple[dict[Place, dict[str, list[Regarded]]], list[Regarded]]:
+    """By place and cell those for which a round has time, and those for which it has none."""
+    chosen: dict[Place, dict[str, list[Regarded]]] = {}
+    spent, left_out = 0.0, []
     for one in suspects:
         name, seconds = _cost(one, costs)
         of_place = chosen.get(one.place)
         more = 0.0 if of_place and name in of_place else seconds
         more += 0.0 if of_place else sum(_cost(other, costs)[1] for other in others[one.place])
         more *= 2 if one.place in turns else 1
-        if not name or (spent + more) * RUNS > hours * 3600:
-            left_out += 1
+        if not name or spent + more > seconds_of_round:
+            left_out.append(one)
             continue
         spent += more
         chosen.setdefault(one.place, {}).setdefault(name, []).append(one)
-    asked = tuple(
-        replace(_asked(place, cells, others[place], costs), in_turns=turns.get(place))
-        for place, cells in chosen.items()
-    )
-    return Suspicions(asked, left_out, hours)
+    return chosen, left_out
+
+
+def _named(one: Regarded) -> str:
+    """ "key_value on lab_db1, concurrency: 4 clients, latency_ms_mean: +340 %"."""
+    series = one.series
+    change = "new, and worse" if one.moved is None else percent(100 * math.expm1(one.worse * one.moved), is_signed=True)
+    return f"{series.experiment} on {series.platform}, {series.label}, {series.measurement}: {change}"
 
 
 def _others(regarded: Sequence[Regarded], place: Place, costs: Costs, seed: str) -> list[Regarded]:

@@ -85,8 +85,8 @@ def _of(host: str, what: str, value: float, same: list[float], earlier: Sequence
 
 
 def slow_in(found: Sequence[Straggler], hosts: Sequence[str]) -> dict[str, str]:
-    """A fact of each host, which stays the same while it is slow in the same: "memory, processors", or "nothing"."""
+    """A fact of each host, which stays the same while it is slow in the same: "memory and processors", or "nothing"."""
     slow: dict[str, set[str]] = {host: set() for host in hosts}
     for one in found:
         slow.setdefault(one.host, set()).add(KINDS[one.what].title)
-    return {host: ", ".join(sorted(what)) or "nothing" for host, what in slow.items()}
+    return {host: " and ".join(sorted(what)) or "nothing" for host, what in slow.items()}

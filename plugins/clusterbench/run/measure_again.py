@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def _suspicions(run: Run, hours: float) -> Suspicions:
         costs = {key: value for name, one in runs.items() for key, value in read.costs(db, name, one).items()}
         turns = {place: found for place in {one.place for one in regarded} if (found := _turns(db, run, place, runs))}
     chosen = again.choose(regarded, costs, hours, run.run_id, turns)
-    return Suspicions(chosen.asked, chosen.left_out, hours, chosen.rounds, until)
+    return replace(chosen, until=until)
 
 
 def _turns(db: Database, run: Run, place: again.Place, runs: Mapping[str, str]) -> Turns | None:

@@ -48,6 +48,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
     ``db`` is None where the history database is away, and ``away`` says why: there is a report all the same.
     """
     told, found = archive.need_json("week.json"), archive.get_json("changes.json") or {}
+    suspicions = archive.get_json("suspicions.json") or {}
     known = _experiments(catalog, [str(one["experiment"]) for one in told["runs"]])
     runs = [_gathered(archive.store, catalog, one, known) for one in told["runs"]]
     week = Week(
@@ -61,7 +62,8 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         beside=[lines for ran, run in runs if run and ran.is_valid and (lines := beside(run))],
         airflow_url=str(told.get("airflow_url") or _airflow_url()),
         left_out=told.get("left_out") or {},
-        without_time=int((archive.get_json("suspicions.json") or {}).get("left_out") or 0),
+        without_time=int(suspicions.get("left_out") or 0),
+        unmeasured=list(suspicions.get("unmeasured") or []),
         is_part=told.get("extent") == "part",
         without_history="" if db else away or "It was not asked.",
         is_followed=not told.get("without_history"),

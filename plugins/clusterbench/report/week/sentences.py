@@ -221,7 +221,11 @@ def measured_again(week: Week) -> str:
             f"{plural(again, 'result')} looked worse and {_be(again, 'was', 'were')} measured again at once: {words}. "
         )
     if week.without_time:
-        said += f"There was no time to measure {plural(week.without_time, 'other')} again that looked worse."
+        named = f": {'; '.join(week.unmeasured)}" if week.unmeasured else ""
+        more = "; …" if named and len(week.unmeasured) < week.without_time else ""
+        said += (
+            f"There was no time to measure {plural(week.without_time, 'other')} again that looked worse{named}{more}."
+        )
     return said.strip()
 
 

@@ -115,6 +115,8 @@ class Week:
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
     without_time: int = 0
+    unmeasured: Sequence[str] = ()
+    """The most suspicious of them, in words."""
     """Results that looked worse, for which there was no time to measure them again."""
     is_followed: bool = True
     """Whether this installation has a history database; without one no result is compared with earlier weeks."""

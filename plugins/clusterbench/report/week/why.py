@@ -68,6 +68,10 @@ def _facts(one: SeriesVerdict, found: Sequence[Difference]) -> list[str]:
     return [f"Facts that changed near to it, in the run of {day(when) if when else one.facts_run_id}: {said}."]
 
 
+UNITS = {"_mb_per_s": "MB/s", "_mbit_per_s": "Mbit/s", "_ms": "ms", "_mhz": "MHz", "_mb": "MB"}
+"""Endings of names of facts; sizes in bytes say their unit themselves."""
+
+
 def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
     """ "kernel of client, segment: 6.1.0-25 \u2192 6.1.0-28"; those that decide first."""
     said = [f"{_fact(one.what)} ({one.where}): {one.a} \u2192 {one.b}" for one in found[:more]]
@@ -77,4 +81,9 @@ def facts(found: Sequence[Difference], *, more: int = FACTS_SHOWN) -> list[str]:
 def _fact(name: str) -> str:
     """An engine's setting by its own name, any other fact in words; where it is of is said beside it."""
     name = name.removeprefix("engine.")
-    return name.removeprefix("settings.") if name.startswith("settings.") else name.replace("_", " ")
+    if name.startswith("settings."):
+        return name.removeprefix("settings.")
+    for ending, unit in UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).replace('_', ' ')}, {unit}"
+    return name.replace("_", " ")
