@@ -34,16 +34,17 @@ def own_tables(server: Server) -> None:
     """Of runs before the file named that role: all that clusterbench has made becomes its own."""
     if not _is_another(server):
         return
-    server.execute(statement("postgres", "let_in", login=_login(server), database=sql.Identifier(server.dbname)))
     for row in server.query(statement("postgres", "not_owned", login=server.driver.login, made=f"{OURS}%")):
         give(server, str(row["relation"]))
 
 
 def give(server: Server, relation: str) -> None:
-    """A table, its partitions and its schema."""
+    """A table, its partitions and its schema. Who makes none here, such as for tables that are there, gives nothing."""
     if not _is_another(server):
         return
     login = _login(server)
+    if not server.query(statement("postgres", "is_let_in", login=server.driver.login))[0]["is_let_in"]:
+        server.execute(statement("postgres", "let_in", login=login, database=sql.Identifier(server.dbname)))
     if schema := schema_of(relation):
         server.execute(statement("postgres", "give_schema", schema=identifier(schema), login=login))
     for table in dict.fromkeys([relation, *leaves(server, [relation])]):
