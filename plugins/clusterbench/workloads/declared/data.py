@@ -282,10 +282,12 @@ def _look_at_existing(name: str, engine: Database) -> dict[str, Any]:
     login = engine.endpoint(pooled=False).login
     found = engine.query(statement("tables", "existing", relation=_regclass(name), login=login))[0]
     state = THERE
+    lacking = [f"GRANT USAGE ON SCHEMA {schema} TO {login}"] if (schema := found["closed_schema"]) else []
+    lacking += [] if found["is_readable"] else [f"GRANT SELECT ON {name} TO {login}"]
     if not found["is_there"]:
         state = "not there"
-    elif not found["is_readable"]:
-        state = f"not readable by drivers: GRANT SELECT ON {name} TO {login}"
+    elif lacking:
+        state = f"not readable by drivers: {'; '.join(lacking)}"
     return {
         "table": name,
         "state": f"{name}: {state}",
