@@ -94,6 +94,8 @@ class Cause:
     what: str
     plant: Callable[[Place], AbstractContextManager[None]]
     named: str
+    experiment: str = EXPERIMENT
+    """In whose runs it shows."""
 
 
 # The causes.
@@ -160,6 +162,27 @@ def _hold_once(session: psycopg.Connection[tuple[Any, ...]]) -> None:
         time.sleep(HELD_S)
     session.execute(sql.SQL("SET application_name = {}").format(OWN))
     time.sleep(FREE_S)
+
+
+@contextmanager
+def statistics_stale(place: Place) -> Iterator[None]:
+    """As if the tables of TPC-H had been looked at last when they were nearly empty."""
+    with place.session(OWN) as session:
+        of_tables = (
+            "SELECT pg_class.oid, CAST(CAST(pg_class.oid AS regclass) AS text) FROM pg_class "
+            "JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname LIKE 'tpch\\_%' AND relkind = 'r'"
+        )
+        tables = {int(oid): str(name) for oid, name in session.execute(of_tables)}
+        if not tables:
+            raise LabError("there is no table of TPC-H")
+        try:
+            with session.transaction():
+                session.execute("UPDATE pg_class SET reltuples = 1, relpages = 1 WHERE oid = ANY(%s)", [list(tables)])
+                session.execute("DELETE FROM pg_statistic WHERE starelid = ANY(%s)", [list(tables)])
+            yield
+        finally:
+            with place.session(OWN) as again:  # the first may be gone with a server that was started anew
+                again.execute(f"ANALYZE {', '.join(tables.values())}".encode())
 
 
 def cpu_limited(place: Place) -> AbstractContextManager[None]:
@@ -236,6 +259,9 @@ def _tc(words: str) -> None:
 CAUSES: Mapping[str, Cause] = {
     "index": Cause("the index made anew as BRIN", index_made_anew, r"plan of .* changed: Index .* -> Bitmap"),
     "lock": Cause("a lock held by another session", table_locked, r"waited for locks"),
+    "statistics": Cause(
+        "another plan, by statistics of tables that were nearly empty", statistics_stale, r"plan of .* changed", "tpch"
+    ),
     "cpu": Cause(f"a CPU limit of {CPUS} on the host", cpu_limited, r"cpu limit .*coordinator.*: none"),
     "disk": Cause("the host's disk throttled to 2 MB/s", disk_throttled, r"disk read limit|slow in .*disk"),
     "network": Cause(f"a network of {NETWORK_RATE} to the host", network_slow, r"slow in .*coordinator.*network"),
@@ -284,9 +310,10 @@ def main(names: Sequence[str], *, twice: bool) -> int:
     api.ensure_pools(pool_names(Catalog(project_root())))
     found = []
     with _watched(project_root() / "include" / "platforms" / f"{PLATFORM}.yaml"):
-        for _ in range(EQUAL_RUNS - _equal_runs()):
-            follow(api, EXPERIMENT, api.trigger(EXPERIMENT, {"scale": SCALE}), sys.stderr)
         for name in names:
+            experiment = CAUSES[name].experiment
+            for _ in range(EQUAL_RUNS - _equal_runs(experiment)):
+                follow(api, experiment, api.trigger(experiment, {"scale": SCALE}), sys.stderr)
             found.append(_planted(api, place, CAUSES[name], twice=twice))
             print("\n" + found[-1].row + "\n", flush=True)
     print("| cause | told as worse | confirmed | first line of why (results) | names it |\n|---|---|---|---|---|")
@@ -300,10 +327,11 @@ def _planted(api: AirflowApi, place: Place, cause: Cause, *, twice: bool) -> Fou
     ``twice``: in a run and in the week's own instead of measuring again, which takes longer.
     """
     started: list[tuple[str, str]] = []
-    chosen = {"scale": SCALE, "experiments": [EXPERIMENT], "confirm_hours": 0 if twice else CONFIRM_HOURS}
+    experiment = cause.experiment
+    chosen = {"scale": SCALE, "experiments": [experiment], "confirm_hours": 0 if twice else CONFIRM_HOURS}
     try:
         with cause.plant(place):
-            for dag_id, asked in ((EXPERIMENT, {"scale": SCALE}), (WEEKLY, chosen))[0 if twice else 1 :]:
+            for dag_id, asked in ((experiment, {"scale": SCALE}), (WEEKLY, chosen))[0 if twice else 1 :]:
                 started.append((dag_id, api.trigger(dag_id, asked)))
                 follow(api, *started[-1], sys.stderr)
     finally:
@@ -319,18 +347,18 @@ def _planted(api: AirflowApi, place: Place, cause: Cause, *, twice: bool) -> Fou
 
 def _withdraw(dag_run_id: str, cause: Cause) -> None:
     """The planted run; also one that was not waited for."""
-    run = find(store(), EXPERIMENT, dag_run_id)
+    run = find(store(), cause.experiment, dag_run_id)
     if run is None:
-        print(f"no run of {EXPERIMENT} was found to withdraw: look for one that has this cause", file=sys.stderr)
+        print(f"no run of {cause.experiment} was found to withdraw: look for one that has this cause", file=sys.stderr)
         return
     said = remark_of_run(run, "withdrawn", f"planted: {cause.what}", "planted_causes")
     keep(local_connections(lab_dir()), said)
 
 
-def _equal_runs() -> int:
+def _equal_runs(experiment: str) -> int:
     """That count, newest first as far as they are needed."""
     with database.opened(local_connections(lab_dir())(HISTORY)) as db:
-        runs = read.runs(db, EXPERIMENT, SCALE, limit=1000, before=datetime.now(UTC))
+        runs = read.runs(db, experiment, SCALE, limit=1000, before=datetime.now(UTC))
     return sum(one.is_valid and not one.withdrawn for one in runs)
 
 
