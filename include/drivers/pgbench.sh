@@ -2,9 +2,10 @@
 # Functions that drive pgbench, in the job's folder. After programs.sh.
 # Given: where, options of psql and pgbench; dbname; clients, how many; options, pgbench's others; limit_s, after which
 # pgbench is ended, or 0; until_s and until_transactions, both of which are to be reached before pgbench ends, or 0;
-# start_s, the epoch second at which it begins, or 0; linger_s, how long other drivers may take to end after this one.
+# start_s, the epoch second at which it begins, or 0; linger_s, how long other drivers may take to end after this one;
+# thread_each, 1 where each client is to have a thread of its own, else 0.
 : "${where[@]?}" "${dbname?}" "${clients?}" "${options[@]?}" "${limit_s?}" "${until_s?}" "${until_transactions?}"
-: "${start_s?}" "${linger_s?}"
+: "${start_s?}" "${linger_s?}" "${thread_each?}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
 # shellcheck disable=SC2154  # find_program sets found
@@ -66,13 +67,15 @@ await_start() {
 # pgbench and what it took of the processor, which is nothing of what follows it; $status is how it ended.
 # shellcheck disable=SC2034  # status is read by the file that calls this
 drive() {
-  local threads command=("$pgbench")
+  local threads jobs command=("$pgbench")
   [ "$limit_s" = 0 ] || command=(timeout --foreground --kill-after=10 "$limit_s" "$pgbench")
   ulimit -Sn "$(ulimit -Hn)" || true  # a file for each client, and one for each log
   ask --command='\conninfo' >session.txt
   threads=$(nproc)
   [ "$threads" -le "$clients" ] || threads=$clients
   echo "threads $threads" >driver_cpu.txt
+  jobs=$threads
+  [ "$thread_each" = 0 ] || jobs=$clients
   await_start
   date +%s.%N >clock.txt
   TIMEFORMAT='elapsed_s %R
@@ -80,6 +83,6 @@ user_s %U
 system_s %S'
   status=0
   { time run_pgbench "${command[@]}" "${where[@]}" --no-vacuum "${options[@]}" \
-      --client="$clients" --jobs="$threads" --log --log-prefix=log "$dbname" ; } 2>>driver_cpu.txt || status=$?
+      --client="$clients" --jobs="$jobs" --log --log-prefix=log "$dbname" ; } 2>>driver_cpu.txt || status=$?
   sleep "$linger_s"
 }

@@ -105,6 +105,12 @@ class Mix:
     protocol: Protocol
     seed: int
     variables: Mapping[str, int] = field(default_factory=dict)
+    thread_each: bool = False
+    """A thread for each client, and not one for each processor.
+
+    While one of a thread's clients prepares a statement, all of them wait: for ever, where it waits for a lock that
+    another one holds until it has prepared its COMMIT.
+    """
     think_time_us: int = 0
     """How long each script sleeps at its end, which is taken off its latency; how late pgbench wakes up is not."""
     start_s: float = 0
@@ -206,6 +212,7 @@ def _drive(
         clients=load.clients,
         options=[*options, *shared],
         limit_s=limit_s,
+        thread_each=int(isinstance(load, Mix) and load.thread_each),
         start_s=f"{load.start_s:.6f}" if load.start_s else "0",
         linger_s=LINGER_S if load.start_s else 0,
         until_s=until[0],

@@ -90,6 +90,7 @@ def scripts(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> d
         values: dict[str, Value] = {key: raw(text) for key, text in drawn.sql.items()}
         texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
         drawn.lines += [f"{text};" for text in texts]
+        drawn.statements = len(texts)
         drawn.lines += [f"\\sleep {think_us} us"] if think_us else []
         found[name] = drawn
     return found
@@ -125,6 +126,7 @@ def job(  # noqa: PLR0917  all of it tells what the driver does
         variables={"clients": share.of_clients, "first_client": share.first_client, **variables},
         start_s=share.start_s,
         ahead_us=share.ahead_us,
+        thread_each=trial.levels["protocol"] == "prepared" and any(one.statements > 1 for one in made.values()),
         think_time_us=int(trial.levels["think_time_ms"]) * 1000,
         after=asks,
     )

@@ -182,11 +182,15 @@ def composed_as(drawn: Mapping[str, Drawn], parameters: Mapping[str, Parameter])
 
 @dataclass
 class Script:
-    """The lines that draw, what stands in the statement for each parameter, and what every client begins with."""
+    """The lines that draw, what stands in the statement for each parameter, and what every client begins with.
+
+    ``statements``: how many are among the lines.
+    """
 
     lines: list[str] = field(default_factory=list)
     sql: dict[str, str] = field(default_factory=dict)
     variables: dict[str, int] = field(default_factory=dict)
+    statements: int = 0
 
 
 def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], listed: Listed, seed: int) -> Script:
