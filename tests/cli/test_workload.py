@@ -36,5 +36,7 @@ def test_tables_are_looked_up_by_literals_as_greenplum_6_has_no_to_regclass_of_a
 def test_a_table_that_is_not_there_is_told_with_its_statement() -> None:
     database = Answering()
     database.platform = type("Platform", (), {"platform": "lab_db1"})
-    with pytest.raises(SpecError, match=r"no table 'guests' for the login of 'lab_db1': SELECT 1 FROM guests\. Write"):
+    with pytest.raises(
+        SpecError, match=r"no table 'guests' for the login of 'lab_db1': SELECT 1 FROM guests; write its schema"
+    ):
         workload._columns(cast("Database", database), [Counted("SELECT 1\nFROM guests", 1)])

@@ -123,10 +123,11 @@ def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
     if missing := [table for table, columns in found.items() if not columns]:
         where = next(one.text for one in counted if missing[0] in tables_in([one]))
+        remedy = f"write its schema there, such as shop.{missing[0]} (a SET search_path is not followed), or"
         raise SpecError([
             f"there is no table {missing[0]!r} for the login of {engine.platform.platform!r}: "
-            f"{' '.join(where.split())[:120]}. Write its schema there, such as shop.{missing[0]} (a SET "
-            "search_path is not followed), or take the statement out"
+            f"{' '.join(where.split())[:120]}; {remedy if '.' not in missing[0] else 'mend its name, or'} take the "
+            "statement out"
         ])  # fmt: skip
     return cast("Columns", found)
 
