@@ -11,10 +11,14 @@ import yaml
 
 from clusterbench.base.connections import Connections
 from clusterbench.base.records import TrialRecord
+from clusterbench.drivers.load_search import ClientLoad, NextLoad
+from clusterbench.hosts.detached_job import PROBE
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial import drivers
+from clusterbench.trial import drivers, utilisation
+from clusterbench.trial.protocol import job_of
+from clusterbench.workloads import load_workload
 from tests.declared import project_with
 from tests.integration.helpers import measured_whole, new_run, wait_for
 from tests.integration.test_declared import session
@@ -125,20 +129,25 @@ def test_a_driver_that_dies_in_the_middle_makes_the_trial_failed_and_the_others_
         assert {answer.output for answer in left.values()} == {""}
 
 
-def test_a_load_is_looked_for_with_all_hosts_that_drive_it(
-    root: Path, connections: Connections, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[dict[str, Any]] = []
-    begin = drivers.begin
-
-    def noted(*given: Any, **how: Any) -> Any:
-        made, told = begin(*given, **how)
-        begun.append(told.get("drivers") or {})
-        return made, told
-
-    monkeypatch.setattr(drivers, "begin", noted)
-    _, (record,) = whole(root, connections, "order_entry", sweeps=["utilisation"], levels=["clients=4"], repetitions=1)
-    found = record.evidence["load"]
-    assert record.outcome in {"completed", "not_applicable"}, record.reason
-    assert found["steps"] and all(step["throughput_per_s"] > 0 for step in found["steps"])
-    assert len(begun) >= len(found["steps"]) and any(len(told) > 1 for told in begun)
+def test_a_step_in_search_of_a_load_is_driven_by_all_hosts(root: Path, connections: Connections) -> None:
+    run = new_run(connections, "order_entry")
+    run.catalog = Catalog(root)
+    steps.open_run(run, {"scale": "smoke", "platforms": [NAME], "sweeps": ["utilisation"]}, {"by": "test"})
+    (trial,) = run.plan().trials[NAME]
+    steps.take_cluster(run, NAME)
+    try:
+        steps.set_up_cluster(run, NAME)
+        steps.generate_data(run, NAME)
+        with run.testbed(NAME) as testbed:
+            workload = load_workload(trial.workload)
+            workload.prepare(trial, testbed.engine)
+            probe = job_of(trial, testbed).beside(PROBE)
+            wanted = NextLoad(ClientLoad(6, 0.0), 1)
+            short, told = utilisation.start_step(trial, workload, testbed, probe, wanted)
+            assert 0 < drivers.starts_in_s(told, testbed, probe) <= utilisation.START_IN_S
+            found = utilisation.reading_of(short, workload, testbed, probe, told)
+            utilisation.end_step(testbed, job_of(trial, testbed))
+    finally:
+        steps.release_cluster(run, NAME)
+    assert [told["drivers"][host]["clients"] for host in DRIVERS] == [2, 2, 1, 1]
+    assert found.measurements["clients_used"] == 6 and found.measurements["throughput_per_s"] > 0
