@@ -29,6 +29,7 @@ from clusterbench.base.errors import (
     LeaseError,
     NotYetError,
     SpecError,
+    StoppedError,
     suggest,
 )
 from clusterbench.base.factors import say_count
@@ -110,7 +111,8 @@ def run_step(
     try:
         return run.patience.insist(lambda: act(run), CLUSTER)
     except ClusterbenchError as error:
-        run.note_error(name, error, platform)
+        if not isinstance(error, StoppedError):  # which is no error: a person wanted it
+            run.note_error(name, error, platform)
         log.error("%s", error)
         may_pass = isinstance(error, ArchiveError | HistoryError | HostError) and _may_try_again(context)
         if may_pass or isinstance(error, NotYetError):

@@ -51,9 +51,14 @@ def _new(options: argparse.Namespace) -> int:
     run = Run("by_hand", by_whom(), local_connections(lab_dir()))
     with run.testbed(options.platform) as testbed:
         engine = as_database(testbed.engine)
-        counted, left_out = _statements(engine, options.log, options.statements)
+        usable, left_out = _statements(engine, options.log, options.statements)
+        columns = _columns(engine, usable)
+        there = [one for one in usable if all(table in columns for table in written.tables_in([one]))]
+        _say_missing(usable, columns, options.platform)
+        counted = there[: options.statements]
+        columns = {table: columns[table] for table in written.tables_in(counted)}
         title = options.title or options.name.replace("_", " ").capitalize()
-        made = written.workload(options.name, title, counted, _columns(engine, counted), options.platform)
+        made = written.workload(options.name, title, counted, columns, options.platform)
         folder.mkdir()
         for name, text in made.files.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -61,6 +66,8 @@ def _new(options: argparse.Namespace) -> int:
         experiment.write_text(written.experiment(options.name, title, options.platform, by_streams=by_streams))
         refused = [] if made.to_fill_in else _refused(options.name, engine)
     _say(folder, experiment, len(counted), made.to_fill_in, left_out, refused)
+    if len(there) > len(counted):
+        print(f"taken are the {len(counted)} of most time, of {len(there)}: --statements N takes more")
     if not made.to_fill_in and (problems := Catalog(root).lint()):
         raise SpecError(problems)
     return FAILED if refused else OK
@@ -91,7 +98,7 @@ def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Cou
             f"{where} holds no statement that reads a table and changes nothing ({plural(len(found), 'statement')} in "
             "all); run what you want to measure once, or give a file by --log"
         ])  # fmt: skip
-    return usable[:most], len(found) - len(usable)
+    return usable, len(found) - len(usable)
 
 
 def _refused(name: str, engine: Database) -> list[str]:
@@ -110,7 +117,7 @@ def _refused(name: str, engine: Database) -> list[str]:
 
 
 def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
-    """Of all tables of the statements. Raises SpecError where one is not there."""
+    """Of those tables of the statements that are there."""
     from clusterbench.base.sql import identifier, raw, statement  # noqa: PLC0415
     from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
 
@@ -121,15 +128,25 @@ def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
     )
     for row in engine.query(statement("postgres", "columns_of", tables=raw(listed))):
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
-    if missing := [table for table, columns in found.items() if not columns]:
-        where = next(one.text for one in counted if missing[0] in tables_in([one]))
-        remedy = f"write its schema there, such as shop.{missing[0]} (a SET search_path is not followed), or"
-        raise SpecError([
-            f"there is no table {missing[0]!r} for the login of {engine.platform.platform!r}: "
-            f"{' '.join(where.split())[:120]}; {remedy if '.' not in missing[0] else 'mend its name, or'} take the "
-            "statement out"
-        ])  # fmt: skip
-    return cast("Columns", found)
+    return cast("Columns", {table: columns for table, columns in found.items() if columns})
+
+
+def _say_missing(usable: Sequence[Counted], columns: Columns, platform: str) -> None:
+    """Statements about tables that are not there are left out. Raises SpecError where no other is left."""
+    from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
+
+    said = []
+    for one in usable:
+        missing = next((table for table in tables_in([one]) if table not in columns), None)
+        if missing:
+            remedy = f"write its schema, such as shop.{missing} (a SET search_path is not followed)"
+            said.append(
+                f"left out: {' '.join(one.text.split())[:100]}: there is no table {missing!r} for the login of "
+                f"{platform!r}; {remedy if '.' not in missing else 'mend its name'}"
+            )
+    if said and len(said) == len(usable):
+        raise SpecError(said)
+    print("\n".join(said), end="\n" if said else "")
 
 
 def _literal(text: str) -> str:

@@ -134,6 +134,12 @@ def test_a_type_that_is_said_is_the_type_in_statements() -> None:
     assert composed_as({"p": Typed("x", "uuid")}, {"p": parameter(query="q.sql")})["p"].as_string(None) == (
         "CAST('x' AS uuid)"
     )
+    arrays = {"p": parameter(choice=["{a,b}", "{}"], type="text[]")}
+    assert script(arrays, LEVELS, {}, seed=5).sql["p"] == (
+        "CAST((CAST(ARRAY['{a,b}', '{}'] AS text[]))[1 + :p__i] AS text[])"
+    )
+    plain = {"p": parameter(choice=["x", "y"])}
+    assert composed_as({"p": "x"}, plain, {})["p"].as_string(None) == "CAST('x' AS text)", "as clients send it"
     for hostile in ("uuid; DROP", "a'b", "x\\y", "a)"):
         with pytest.raises(ValidationError):
             parameter(choice=[1], type=hostile)

@@ -155,7 +155,7 @@ def first_reading(  # noqa: PLR0917  all of it tells what a statement is
     folder: Folder, name: str, trial: Trial, dialect: Dialect | str, listed: Listed, number: int
 ) -> str | None:
     """The first of the statement's own that is no BEGIN, with literals drawn for the stream ``number``."""
-    drawn = parameters.composed_as(_drawn(folder, name, trial, listed, number), folder.parameters_of(name))
+    drawn = parameters.composed_as(_drawn(folder, name, trial, listed, number), folder.parameters_of(name), listed)
     texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **drawn})
     return next((" ".join(text.split("\n")) for text in texts if not sql_text.is_framing(text)), None)
 

@@ -70,6 +70,9 @@ class Domain:
         """Of pgbench's variable ``index``."""
         if self.choices:
             kind = self.type or _kind(self.choices)
+            if kind.endswith("[]"):  # an array of arrays is one of more dimensions
+                texts = ", ".join(_bare(word(self.value(n))) for n in range(self.size))
+                return f"CAST((CAST(ARRAY[{texts}] AS text[]))[1 + {index}] AS {kind})"
             listed = ", ".join(_bare(self.value(n)) for n in range(self.size))
             return f"(CAST(ARRAY[{listed}] AS {kind}[]))[1 + {index}]"
         if isinstance(self.low, date):
@@ -168,9 +171,19 @@ def _bare(value: Drawn) -> str:
     return sql.Literal(text).as_string(None)
 
 
-def composed_as(drawn: Mapping[str, Drawn], parameters: Mapping[str, Parameter]) -> dict[str, sql.Composable]:
-    """By name as each stands in a statement, as the type that its parameter says."""
+def composed_as(
+    drawn: Mapping[str, Drawn], parameters: Mapping[str, Parameter], listed: Listed | None = None
+) -> dict[str, sql.Composable]:
+    """By name as each stands in a statement, as the type that its parameter says.
+
+    ``listed``: then as clients send it, whose choices have the type of them all, a text among them.
+    """
     types = {each: one.type for name, one in parameters.items() for each in names_of(name, one)}
+    if listed is not None:
+        for name, one in parameters.items():
+            choices = one.choice or listed.get(id(one), ())
+            if choices and not one.type:
+                types |= dict.fromkeys(names_of(name, one), _kind(choices))
     return {
         name: raw(f"CAST({_bare(value)} AS {types[name]})" if types.get(name) else literal(value))
         for name, value in drawn.items()

@@ -21,7 +21,7 @@ from clusterbench.workloads.declared.model import Value
 
 VALUES_MAX = 500
 """Of a column, that are drawn from."""
-UNTYPED = ("smallint", "integer", "bigint", "numeric", "text", "character", "real", "double")
+UNTYPED = ("smallint", "integer", "bigint", "numeric", "text", "character varying", "real", "double")
 """Types with which a number or a text is compared as it is."""
 WITH_A_TYPE = re.compile(r"\b(interval|date|timestamp|timestamptz|time)\s+\$(\d+)", re.IGNORECASE)
 """What only a constant may follow."""
@@ -149,7 +149,7 @@ def _yaml(name: str, title: str, tables: str, statements: str, platform: str, *,
 
 def _with_names(called: str, one: Counted, columns: Columns, made: Written) -> tuple[str, dict[str, str]]:
     """The statement with named placeholders, and what each is drawn from as YAML. SELECTs of values go to ``made``."""
-    text = WITH_A_TYPE.sub(r"CAST($\2 AS \1)", one.text)
+    text = _with_casts(one.text)
     tree = _parsed(text)
     found: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -160,7 +160,8 @@ def _with_names(called: str, one: Counted, columns: Columns, made: Written) -> t
         parameter = next((place for place in same if _compared(place) is not None), same[0])
         name = f"{called}_p{number}"
         names[number] = name
-        if isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any):
+        is_listed = isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any)
+        if is_listed and not one.observed.get(int(number)):
             names[number] = f"{name}_1}}, ${{{name}_2}}, ${{{name}_3"
             text = re.sub(rf"\(\s*\${number}(::[\w ]+(\[\])?)?\s*\)", f"(ARRAY[${number}])", text)
         found[name] = _drawn_from(name, parameter, tree, columns, made, one.observed.get(int(number), ()))
@@ -178,7 +179,10 @@ def _drawn_from(  # noqa: PLR0917  private, and each argument is a part of what 
         table = _table_of(column, tree, columns)
     if observed:
         kind = columns[table].get(_folded(column.this), "") if table and column is not None else ""
-        typed = f", type: {json.dumps(kind)}" if kind and not kind.startswith(UNTYPED) else ""
+        kind = "bpchar" if kind == "character" else kind
+        if kind and isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any):
+            kind += "[]"
+        typed = f", type: {json.dumps(kind)}" if kind.endswith("[]") or (kind and not kind.startswith(UNTYPED)) else ""
         return f"{{choice: {json.dumps(list(observed[:VALUES_MAX]))}{typed}}}"
     if parameter.find_ancestor(_exp().Limit, _exp().Fetch):
         return "{choice: [100]}  # a LIMIT: how many rows"
@@ -243,10 +247,15 @@ def _key(name: str) -> str:
     return key if key[0].isalpha() else f"t_{key}"[:39]
 
 
+def _with_casts(text: str) -> str:
+    return WITH_A_TYPE.sub(r"CAST($\2 AS \1)", text)
+
+
 def _parsed(text: str) -> Any:
     from sqlglot import parse_one  # noqa: PLC0415  slow to import
     from sqlglot.errors import SqlglotError  # noqa: PLC0415
 
+    text = _with_casts(text)
     try:
         return parse_one(re.sub(r"(\$\d+)(?=\S)", r"\1 ", text), read="postgres")  # see sql_text.PLACEHOLDER
     except SqlglotError as error:
