@@ -36,12 +36,12 @@ def test_tables_are_looked_up_by_literals_as_greenplum_6_has_no_to_regclass_of_a
 def test_statements_about_tables_that_are_not_there_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     known = {"shop.guests": {"id": "integer"}}
     gone, there = Counted("SELECT 1\nFROM guests", 1), Counted("SELECT 1 FROM shop.guests", 1)
-    workload._say_missing([gone, there], known, "lab_db1")
+    assert workload._those_there([gone, there], known, "lab_db1") == [there]
     assert capsys.readouterr().out == (
         "left out: SELECT 1 FROM guests: there is no table 'guests' for the login of 'lab_db1'; write its schema, "
         "such as shop.guests (a SET search_path is not followed)\n"
     )
-    workload._say_missing([there], known, "lab_db1")
+    workload._those_there([there], known, "lab_db1")
     assert capsys.readouterr().out == ""
     with pytest.raises(SpecError, match="no table 'guests'"):
-        workload._say_missing([gone], known, "lab_db1")
+        workload._those_there([gone], known, "lab_db1")

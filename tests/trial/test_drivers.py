@@ -8,7 +8,7 @@ import pytest
 
 from clusterbench.drivers import pgbench_log
 from clusterbench.drivers.pgbench_log import Counts, Latencies, ReducedLog
-from clusterbench.trial.drivers import dealt
+from clusterbench.trial.drivers import dealt, late
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,14 @@ def test_a_load_of_which_one_driver_left_nothing_is_none(tmp_path: Path) -> None
     assert pgbench_log.read_all(tmp_path) is not None
     (tmp_path / "drivers" / "load1").mkdir(parents=True)
     assert pgbench_log.read_all(tmp_path) is None
+
+
+def test_each_host_that_began_late_is_named(tmp_path: Path) -> None:
+    (tmp_path / "drivers" / "load1").mkdir(parents=True)
+    assert late(["client", "load1"], "client", tmp_path) == []
+    for folder in (tmp_path, tmp_path / "drivers" / "load1"):
+        (folder / "late.txt").write_text("-1.5\n")
+    assert late(["client", "load1"], "client", tmp_path) == [
+        "driver on host 'client' was not ready when all were to begin",
+        "driver on host 'load1' was not ready when all were to begin",
+    ]

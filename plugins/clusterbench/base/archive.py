@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -24,6 +23,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clusterbench.base import multipart
+from clusterbench.base.clock import now_iso
 from clusterbench.base.connections import Connection
 from clusterbench.base.errors import ArchiveAwayError, ArchiveError
 from clusterbench.base.patience import ARCHIVE, NONE, Patience
@@ -136,7 +136,7 @@ class Store:
             try:
                 self.client.complete_multipart_upload(**upload, MultipartUpload=together, IfNoneMatch="*")
             except ClientError as error:
-                if _code(error) not in NO_MORE_PARTS:
+                if code_of(error) not in NO_MORE_PARTS:
                     raise
                 if key in self.keys(key):
                     raise _IsThereError from None
@@ -171,9 +171,9 @@ class Store:
             try:
                 return self.client.get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read()
             except ClientError as error:
-                if _code(error) in ("NoSuchKey", "404"):
+                if code_of(error) in ("NoSuchKey", "404"):
                     return None
-                if _code(error) in DENIED and key not in self.keys(key):
+                if code_of(error) in DENIED and key not in self.keys(key):
                     return None  # so AWS answers to who may list below a prefix only
                 raise
 
@@ -235,7 +235,7 @@ class Store:
             try:
                 return request()
             except (ClientError, BotoCoreError) as error:
-                if _code(error) in ("PreconditionFailed", "412"):
+                if code_of(error) in ("PreconditionFailed", "412"):
                     raise _IsThereError from None
                 raise self._explain(verb, key, error) from None
 
@@ -243,7 +243,7 @@ class Store:
 
     def _explain(self, verb: str, key: str, error: Exception) -> ArchiveError:
         where = f"object storage at {self.endpoint}, bucket {self.bucket!r}: could not {verb} {self.prefix + key!r}"
-        code = _code(error)
+        code = code_of(error)
         if code in DENIED:
             kind = ArchiveAwayError if self.waits_when_denied else ArchiveError
             return kind(
@@ -253,7 +253,7 @@ class Store:
         if code == "NoSuchBucket":
             return ArchiveError(f"{where}: there is no such bucket; create it, or mend 'bucket' of {CONNECTION_ID!r}")
         if isinstance(error, ClientError):
-            its_own = _status(error) >= FAULTS_OF_SERVERS
+            its_own = status_of(error) >= FAULTS_OF_SERVERS
             kind = ArchiveAwayError if its_own or code in BUSY else ArchiveError
             return kind(f"{where}: the server answered {code or error}; what was written before is kept")
         return ArchiveAwayError(
@@ -285,17 +285,13 @@ def _endpoint(connection: Connection) -> str:
     return str(connection.extra.get("endpoint_url") or "")
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def nth(what: str, number: int) -> str:
+    """A file's name; of the first without its number, as archives had it before there were several."""
+    return f"{what}.json" if number == 1 else f"{what}.{number}.json"
 
 
 def _of_attempt(trial: Trial, what: str, attempt: int) -> str:
-    """A key; of the first attempt without its number, as archives had it before there were several."""
-    return (
-        f"trials/{trial.platform}/{trial.id}/{what}.json"
-        if attempt == 1
-        else (f"trials/{trial.platform}/{trial.id}/{what}.{attempt}.json")
-    )
+    return f"trials/{trial.platform}/{trial.id}/{nth(what, attempt)}"
 
 
 def _prefix(connection: Connection) -> str:
@@ -321,12 +317,13 @@ def _sha256_of(body: bytes | Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _status(error: ClientError) -> int:
+def status_of(error: Exception) -> int:
     """Of HTTP; 0 where the error does not tell it."""
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    response = error.response if isinstance(error, ClientError) else {}
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
-def _code(error: Exception) -> str:
+def code_of(error: Exception) -> str:
     """What the server called its refusal; nothing where it could not be asked."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
@@ -380,7 +377,7 @@ class RunArchive:
 
     def note_started(self, trial: Trial, attempt: int) -> None:
         """That the driver of this attempt was started; the first time stands."""
-        self.put_json(_of_attempt(trial, "started", attempt), {"started_at": _now()})
+        self.put_json(_of_attempt(trial, "started", attempt), {"started_at": now_iso()})
 
     def started(self, trial: Trial, attempt: int) -> str:
         """When the attempt's driver was started, in ISO; empty where it was not."""
@@ -400,7 +397,7 @@ class RunArchive:
 
     def note_stopped(self, trial: Trial, why: str) -> None:
         """That what was begun of it is void; who resumes the run measures it from its start."""
-        self.put_json(_of_attempt(trial, "stopped", self.attempt(trial)), {"at": _now(), "why": why})
+        self.put_json(_of_attempt(trial, "stopped", self.attempt(trial)), {"at": now_iso(), "why": why})
 
     def stopped(self, platform: str) -> dict[str, int]:
         """Ids of the platform's trials that were ever stopped -> how often."""

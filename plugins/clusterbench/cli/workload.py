@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from clusterbench.workloads.declared.written import Columns, Counted
 
 STATEMENTS_MAX = 10
-FILL_IN = "fill_in"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,8 +52,7 @@ def _new(options: argparse.Namespace) -> int:
         engine = as_database(testbed.engine)
         usable, left_out = _statements(engine, options.log, options.statements)
         columns = _columns(engine, usable)
-        there = [one for one in usable if all(table in columns for table in written.tables_in([one]))]
-        _say_missing(usable, columns, options.platform)
+        there = _those_there(usable, columns, options.platform)
         counted = there[: options.statements]
         columns = {table: columns[table] for table in written.tables_in(counted)}
         title = options.title or options.name.replace("_", " ").capitalize()
@@ -131,22 +129,25 @@ def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
     return cast("Columns", {table: columns for table, columns in found.items() if columns})
 
 
-def _say_missing(usable: Sequence[Counted], columns: Columns, platform: str) -> None:
-    """Statements about tables that are not there are left out. Raises SpecError where no other is left."""
+def _those_there(usable: Sequence[Counted], columns: Columns, platform: str) -> list[Counted]:
+    """Without those about tables that are not there, which it says. Raises SpecError where no other is left."""
     from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
 
-    said = []
+    said, there = [], []
     for one in usable:
         missing = next((table for table in tables_in([one]) if table not in columns), None)
-        if missing:
+        if not missing:
+            there.append(one)
+        else:
             remedy = f"write its schema, such as shop.{missing} (a SET search_path is not followed)"
             said.append(
                 f"left out: {' '.join(one.text.split())[:100]}: there is no table {missing!r} for the login of "
                 f"{platform!r}; {remedy if '.' not in missing else 'mend its name'}"
             )
-    if said and len(said) == len(usable):
+    if not there:
         raise SpecError(said)
     print("\n".join(said), end="\n" if said else "")
+    return there
 
 
 def _literal(text: str) -> str:
@@ -163,6 +164,8 @@ def _say(  # noqa: PLR0917  private, and each argument is a line of what is said
     left_out: int,
     refused: Sequence[str],
 ) -> None:
+    from clusterbench.workloads.declared.written import FILL_IN  # noqa: PLC0415
+
     print(f"wrote {folder} ({plural(statements, 'statement')}) and {experiment}")
     if left_out:
         print(f"left out: {plural(left_out, 'statement')} that change rows, or are not read as SQL")

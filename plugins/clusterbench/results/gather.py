@@ -19,7 +19,6 @@ from clusterbench.base.plans import fingerprint
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.remarks import folder_of, withdrawals
 from clusterbench.hosts.conformance import Row, archived
-from clusterbench.results import rounds
 from clusterbench.results.compare import OneRun
 from clusterbench.results.durability import Durability, of_run
 from clusterbench.results.durability import archived as archived_durability
@@ -67,8 +66,6 @@ class Gathered:
     """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
     outages: Sequence[Mapping[str, Any]] = ()
     """As ``RunArchive.outages``."""
-    resumed: Sequence[Mapping[str, str]] = ()
-    """As ``rounds.told``, of all platforms."""
     databases: tuple[str, ...] = ()
     """Platforms whose durability matters, as their files say that they are databases."""
 
@@ -140,7 +137,6 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         results_are_final=results_json is not None,
         valid=bool(verdicts.get("valid")) if verdicts else None,
         verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
-        resumed=[each for name in platforms for each in rounds.told(archive, name)],
         errors=archive.errors(),
         outages=archive.outages(),
         trials=measured,

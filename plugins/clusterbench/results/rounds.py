@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from clusterbench.base.archive import RunArchive, nth
+from clusterbench.base.clock import now_iso
 from clusterbench.base.errors import EngineError
 from clusterbench.base.words import moment
 from clusterbench.results.facts_compared import Side, differences
-
-if TYPE_CHECKING:
-    from clusterbench.base.archive import RunArchive
 
 SHOWN = 5
 
@@ -35,13 +33,13 @@ def begin(archive: RunArchive, platform: str) -> None:
     """Before the first change to the platform; an earlier try of the same round has done it."""
     number = begun(archive, platform)
     if number == _released(archive, platform):
-        archive.put_json(f"platforms/{platform}/{_file('begun', number + 1)}", {"begun": True, "at": _now()})
+        archive.put_json(f"platforms/{platform}/{nth('begun', number + 1)}", {"begun": True, "at": now_iso()})
 
 
 def release(archive: RunArchive, platform: str) -> None:
     """Everything is put back."""
     if number := begun(archive, platform):
-        archive.put_json(f"platforms/{platform}/{_file('released', number)}", {"put_back": True, "at": _now()})
+        archive.put_json(f"platforms/{platform}/{nth('released', number)}", {"put_back": True, "at": now_iso()})
 
 
 def note_facts(archive: RunArchive, platform: str, facts: Mapping[str, Any]) -> None:
@@ -53,11 +51,9 @@ def note_facts(archive: RunArchive, platform: str, facts: Mapping[str, Any]) -> 
     declared = archive.store.get(f"{archive.prefix}platforms/{platform}/platform.yaml")
     first, now = Side.of(archive.need_json(key), declared), Side.of(facts, declared)
     found = differences(first, now)
-    archive.put_json(
-        f"platforms/{platform}/{_file('differs', number)}", {"differences": [asdict(one) for one in found]}
-    )
+    archive.put_json(f"platforms/{platform}/{nth('differs', number)}", {"differences": [asdict(one) for one in found]})
     if decisive := [one for one in found if one.decides or one.where == "engine"]:
-        said = "; ".join(f"{one.what} ({one.where}): {one.a} -> {one.b}" for one in decisive[:SHOWN])
+        said = "; ".join(_said(asdict(one)) for one in decisive[:SHOWN])
         more = f"; and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
         raise EngineError(
             f"platform {platform!r}: this run cannot go on here, as the platform is not what it was when it "
@@ -69,18 +65,15 @@ def told(archive: RunArchive, platform: str) -> list[dict[str, str]]:
     """Each time that the run was resumed: when it had been released, when it took the platform again."""
     found = []
     for number in range(2, begun(archive, platform) + 1):
-        stopped = archive.get_json(f"platforms/{platform}/{_file('released', number - 1)}") or {}
-        again = archive.need_json(f"platforms/{platform}/{_file('begun', number)}")
-        differs = archive.get_json(f"platforms/{platform}/{_file('differs', number)}") or {}
+        stopped = archive.get_json(f"platforms/{platform}/{nth('released', number - 1)}") or {}
+        again = archive.need_json(f"platforms/{platform}/{nth('begun', number)}")
+        differs = archive.get_json(f"platforms/{platform}/{nth('differs', number)}") or {}
         found.append(
             {
                 "platform": platform,
                 "released": moment(stopped["at"]) if "at" in stopped else "",
                 "again": moment(again["at"]),
-                "differs": "; ".join(
-                    f"{one['what']} ({one['where']}): {one['a']} -> {one['b']}"
-                    for one in differs.get("differences", [])
-                ),
+                "differs": "; ".join(map(_said, differs.get("differences", []))),
             }
         )
     return found
@@ -90,10 +83,5 @@ def _released(archive: RunArchive, platform: str) -> int:
     return len(archive.keys(f"platforms/{platform}/released"))
 
 
-def _file(what: str, number: int) -> str:
-    """Of the first round without a number, as archives had it before there were several."""
-    return f"{what}.json" if number == 1 else f"{what}.{number}.json"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _said(difference: Mapping[str, Any]) -> str:
+    return f"{difference['what']} ({difference['where']}): {difference['a']} -> {difference['b']}"

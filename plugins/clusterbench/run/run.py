@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
+from clusterbench.base.clock import now_iso
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, Awaited, ClusterbenchError
 from clusterbench.base.paths import project_root
@@ -70,7 +71,7 @@ class Run:
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""
-        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        when = now_iso()
         self._note(
             f"errors/{platform}/{step}/{when}.json",
             {"step": step, "platform": platform, "error": str(error), "at": when},

@@ -13,11 +13,11 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from clusterbench import __version__
 from clusterbench.base.archive import as_json
+from clusterbench.base.clock import now_iso
 from clusterbench.base.connections import HISTORY
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import (
@@ -434,7 +434,7 @@ def _not_needed(run: Run, trial: Trial, plan: Plan) -> str | None:
 
 
 def _not_measured(trial: Trial, why: str) -> TrialRecord:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    now = now_iso()
     return TrialRecord(trial, "not_applicable", why, started_at=now)
 
 
@@ -543,6 +543,7 @@ def validate_results(run: Run) -> None:
     plan, records = run.plan(), run.archive.trials()
     found = [Result.from_json(entry) for entry in run.archive.need_json("results.json")["results"]]
     platforms = _facts(run, plan)
+    changed = [name for name in platforms if rounds.begun(run.archive, name)]
     conforming = {name: run.archive.get_json(f"platforms/{name}/conformance.json") or {} for name in plan.trials}
     verdicts = [
         *(
@@ -554,9 +555,7 @@ def validate_results(run: Run) -> None:
         *validation.about_host_speeds(
             {name: run.archive.get_json(f"platforms/{name}/host_speeds.json") or {} for name in plan.trials}
         ),
-        *validation.about_flush(
-            {name: run.archive.get_json(_flushed(name)) or {} for name in platforms if rounds.begun(run.archive, name)}
-        ),
+        *validation.about_flush({name: run.archive.get_json(_flushed(name)) or {} for name in changed}),
         *([] if plan.choices.generate_only else _about_measured(run, records, found)),
         *(
             verdict
@@ -568,9 +567,7 @@ def validate_results(run: Run) -> None:
         *validation.about_neighbours(records),
         *validation.about_windows(records, is_full_scale=plan.choices.scale == "full" and plan.choices.rehearse == 1),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
-        *validation.about_release(
-            {name: rounds.is_released(run.archive, name) for name in platforms if rounds.begun(run.archive, name)}
-        ),
+        *validation.about_release({name: rounds.is_released(run.archive, name) for name in changed}),
     ]
     run.archive.put_json(
         "verdicts.json",

@@ -7,7 +7,7 @@ what they log is moved by it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 START_IN_S = 15
 """From when the drivers are given their time to start: what is begun meanwhile, such as telemetry, is to be done."""
 NOW = "date +%s.%N"
+LATE = "late.txt"
+"""What a driver leaves whose time to start had passed when it was ready."""
 CLOCK_UNCERTAINTY_MAX_S = 0.25
 """A clock that cannot be compared more closely would put what its host did into the wrong second."""
 
@@ -123,8 +125,6 @@ def collect(told: Mapping[str, Any], workload: Workload, testbed: Testbed, job: 
         end(testbed, job)  # no window is whole any more
     with ThreadPoolExecutor(max(1, len(others))) as workers:
         problems = list(workers.map(one, others))
-    late = [host for host in (job.host, *others) if (_folder(host, job.host, output) / "late.txt").exists()]
-    problems += [f"driver on host {host!r} was not ready when all were to begin" for host in late]
     return list(filter(None, problems))
 
 
@@ -132,8 +132,14 @@ def _folder(host: str, client: str, output: Path) -> Path:
     return output if host == client else output / pgbench_log.DRIVERS / host
 
 
+def late(told: Iterable[str], client: str, output: Path) -> list[str]:
+    """Of the hosts in ``told``, whose time to start had passed when they were ready; once all is collected."""
+    hosts_late = [host for host in told if (_folder(host, client, output) / LATE).exists()]
+    return [f"driver on host {host!r} was not ready when all were to begin" for host in hosts_late]
+
+
 def judged(record: TrialRecord, problems: Sequence[str], output: Path) -> TrialRecord:
-    """With what each driver did; one of several that failed makes the trial failed."""
+    """With what each driver did; one of several that failed, or that began late, makes the trial failed."""
     told: dict[str, Any] = record.evidence.get("drivers") or {}
     if not told:
         return record
@@ -143,6 +149,7 @@ def judged(record: TrialRecord, problems: Sequence[str], output: Path) -> TrialR
         log = pgbench_log.read(folder)
         cpu = pgbench.driver_cpu(pgbench.text(folder / "driver_cpu.txt"))
         told[host] |= {"ended_per_s": log.ended_per_s() if log else 0.0, "driver_cpu_share": cpu}
+    problems = [*problems, *late(told, client, output)]
     record = replace(record, evidence={**record.evidence, "drivers": told})
     is_only_theirs = record.outcome == "completed" or pgbench_log.read(output) is not None
     if not problems or not is_only_theirs:

@@ -12,12 +12,12 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from clusterbench.base import database_work
 from clusterbench.base.archive import RunArchive
+from clusterbench.base.clock import now_iso
 from clusterbench.base.errors import (
     AwayError,
     ClusterbenchError,
@@ -153,7 +153,8 @@ def _measure(  # noqa: PLR0917  private, and each argument is a part of the tria
         raise StoppedError(f"{trial.label}: a person has stopped it while it was measured; it has no record")
     with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
         neighbours.stop(testbed, job, output)
-        failed = drivers.collect(json.loads(job.text("before.json")), workload, testbed, job, output)
+        told = json.loads(job.text("before.json")) if testbed.platform.hosts_with("load") else {}
+        failed = drivers.collect(told, workload, testbed, job, output)
         collected = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
         job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
         before = json.loads((output / "before.json").read_text())
@@ -169,7 +170,7 @@ def _measure(  # noqa: PLR0917  private, and each argument is a part of the tria
 
 def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob, name: str) -> None:
     """Settings, the load, cache state with its proof, telemetry, a quiet second, the driver. Evidence goes with it."""
-    before: dict[str, Any] = {"started_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    before: dict[str, Any] = {"started_at": now_iso()}
     with testbed.phase("prepare"):
         before["recovered"] = testbed.engine.recover()
         before["server_settings"] = server_settings.have(trial, testbed.engine)
@@ -286,7 +287,7 @@ def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
 def _complete(record: TrialRecord, testbed: Testbed, attempt: int = 1) -> TrialRecord:
     if attempt > 1:
         record = replace(record, evidence={**record.evidence, "stopped": testbed.archive.stops(record.trial)})
-    started_at = record.started_at or datetime.now(UTC).isoformat(timespec="milliseconds")
+    started_at = record.started_at or now_iso()
     return replace(record, started_at=started_at, phases_s=dict(testbed.phases_s))
 
 

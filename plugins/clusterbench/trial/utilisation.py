@@ -176,6 +176,7 @@ def reading_of(
     with tempfile.TemporaryDirectory() as folder:
         problems = drivers.collect(told, workload, testbed, job, Path(folder))
         job.collect((*workload.outputs, "stdout", "stderr"), Path(folder))
+        problems += drivers.late(told.get("drivers") or {}, job.host, Path(folder))
         reading = workload.read(Path(folder), short, {})
     if problems and state.exit_status == 0:
         raise EngineError(f"looking for the load: {'; '.join(problems)}")

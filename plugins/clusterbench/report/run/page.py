@@ -35,6 +35,7 @@ from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.system import printed_tables, system_tables
 from clusterbench.report.run.workers import workers
 from clusterbench.report.template import environment
+from clusterbench.results import rounds
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.utilisation import POINTS_MAX, THROUGHPUT
 from clusterbench.spec.catalog import Catalog
@@ -61,7 +62,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             logs_of_faults=trust.logs_of_faults(run),
             not_run=trust.not_run(run),
             outages=trust.outages(run),
-            resumed=run.resumed,
+            resumed=[each for name in run.platforms for each in rounds.told(archive, name)],
             stopped_trials=trust.stopped_trials(run),
             head=_head(run),
             not_durable=not_durable(run),

@@ -36,7 +36,8 @@ def of_duckdb(folder: Folder, dataset: Dataset, trials: Sequence[Trial], listed:
         return None
     asked: dict[str, str] = {}
     for trial in trials:
-        asked |= _named(trial, texts(folder, trial, DUCKDB, listed), folder)
+        placed = _levels(folder, trial)
+        asked |= {f"{placed}{key}": text for key, text in texts(folder, trial, DUCKDB, listed).items()}
     if not asked:
         return None
     with data.anew(folder, dataset) as database:
@@ -47,27 +48,22 @@ def of_files(folder: Folder, trials: Sequence[Trial], listed: Listed) -> dict[st
     """What the files beside the statements say; None where they are not asked, or know none of the answers."""
     if folder.said.answers != FILE:
         return None
-    asked: dict[str, str] = {}
-    known: dict[str, list[list[str | None]]] = {}
+    of = clients.asked_with if folder.by_clients else streams.asked_with
+    found: dict[str, answer_files.Answer | None] = {}
     for trial in trials:
-        of = clients.asked_with if folder.by_clients else streams.asked_with
+        placed = _levels(folder, trial)
         for key, (name, drawn) in of(folder, trial, listed).items():
-            asked |= _named(trial, {key: name}, folder)
-            values = {**trial.levels, "seed": trial.seed, **drawn}
-            if (
-                found := answer_files.answer(folder, name, {each: word(one) for each, one in values.items()})
-            ) is not None:
-                known |= {f"{_levels(folder, trial)}{key}": found}
-    source = f"files beside the workload, which know {len(known)} of {len(asked)}"
+            if f"{placed}{key}" not in found:
+                values = {**trial.levels, "seed": trial.seed, **drawn}
+                said = {each: word(one) for each, one in values.items()}
+                found[f"{placed}{key}"] = answer_files.answer(folder, name, said)
+    known = {key: answer for key, answer in found.items() if answer is not None}
+    source = f"files beside the workload, which know {len(known)} of {len(found)}"
     return {"source": source, "answers": known} if known else None
 
 
-def _named(trial: Trial, texts: Mapping[str, str], folder: Folder) -> dict[str, str]:
-    """Factors that stand in the statements make other answers: they are part of the key."""
-    return {f"{_levels(folder, trial)}{key}": text for key, text in texts.items()}
-
-
 def _levels(folder: Folder, trial: Trial) -> str:
+    """Factors that stand in the statements make other answers: they are part of the key."""
     placed = [name for name, factor in folder.said.factors.items() if not factor.setting and not factor.is_size]
     return "".join(f"{name}={trial.levels[name]} " for name in placed)
 

@@ -105,7 +105,7 @@ def _kind(choices: Sequence[Value | Decimal | date | Typed]) -> str:
 def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed: Listed) -> Domain:
     """Raises DomainError where there is nothing in it. ``name``: of the parameter."""
     if parameter.range is None:
-        choices = parameter.choice or listed.get(id(parameter), ())
+        choices = _choices(parameter, listed)
         if not choices:
             raise DomainError(f"parameter {name!r}: there is nothing to choose from")
         return Domain(len(choices), choices=choices, type=parameter.type or "")
@@ -122,6 +122,10 @@ def domain(name: str, parameter: Parameter, levels: Mapping[str, Level], listed:
     if any(number != int(number) for number in (*ends, by)):
         return Domain(size, ends[0], by)
     return Domain(size, int(ends[0]), int(by))
+
+
+def _choices(parameter: Parameter, listed: Listed) -> Sequence[Value | Decimal | date | Typed]:
+    return parameter.choice or listed.get(id(parameter), ())
 
 
 def draw(
@@ -181,7 +185,7 @@ def composed_as(
     types = {each: one.type for name, one in parameters.items() for each in names_of(name, one)}
     if listed is not None:
         for name, one in parameters.items():
-            choices = one.choice or listed.get(id(one), ())
+            choices = _choices(one, listed)
             if choices and not one.type:
                 types |= dict.fromkeys(names_of(name, one), _kind(choices))
     return {

@@ -160,8 +160,7 @@ def _with_names(called: str, one: Counted, columns: Columns, made: Written) -> t
         parameter = next((place for place in same if _compared(place) is not None), same[0])
         name = f"{called}_p{number}"
         names[number] = name
-        is_listed = isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any)
-        if is_listed and not one.observed.get(int(number)):
+        if _is_listed(parameter) and not one.observed.get(int(number)):
             names[number] = f"{name}_1}}, ${{{name}_2}}, ${{{name}_3"
             text = re.sub(rf"\(\s*\${number}(::[\w ]+(\[\])?)?\s*\)", f"(ARRAY[${number}])", text)
         found[name] = _drawn_from(name, parameter, tree, columns, made, one.observed.get(int(number), ()))
@@ -180,7 +179,7 @@ def _drawn_from(  # noqa: PLR0917  private, and each argument is a part of what 
     if observed:
         kind = columns[table].get(_folded(column.this), "") if table and column is not None else ""
         kind = "bpchar" if kind == "character" else kind
-        if kind and isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any):
+        if kind and _is_listed(parameter):
             kind += "[]"
         typed = f", type: {json.dumps(kind)}" if kind.endswith("[]") or (kind and not kind.startswith(UNTYPED)) else ""
         return f"{{choice: {json.dumps(list(observed[:VALUES_MAX]))}{typed}}}"
@@ -189,8 +188,8 @@ def _drawn_from(  # noqa: PLR0917  private, and each argument is a part of what 
     if parameter.find_ancestor(_exp().Offset):
         return "{choice: [0]}  # an OFFSET: how many rows are left out"
     if table:
-        several = isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any)
-        return f"{{query: {_values_of(column, table, made)}{', count: 3' if several else ''}}}"
+        several = ", count: 3" if _is_listed(parameter) else ""
+        return f"{{query: {_values_of(column, table, made)}{several}}}"
     why = "nobody knows what it stands for"
     if column is not None:
         why = f"compared with {column.sql(dialect='postgres')}, whose table is not known"
@@ -227,6 +226,11 @@ def _compared(parameter: Any) -> Any | None:
     while isinstance(other, kinds.Paren):
         other = other.this
     return other if isinstance(other, kinds.Column) else None
+
+
+def _is_listed(parameter: Any) -> bool:
+    """Whether it stands for several values: = ANY ($1)."""
+    return isinstance(parameter.find_ancestor(_exp().Any, _exp().Select), _exp().Any)
 
 
 def _table_of(column: Any, tree: Any, columns: Columns) -> str | None:

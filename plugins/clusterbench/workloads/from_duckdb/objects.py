@@ -16,8 +16,6 @@ from clusterbench.base.sql import Value, filled
 from clusterbench.workloads.etl_files import TIMEOUT_S
 
 if TYPE_CHECKING:
-    from botocore.exceptions import BotoCoreError, ClientError
-
     from clusterbench.base.connections import Connections
 
 EXTENSION = "httpfs"
@@ -25,7 +23,6 @@ SETTINGS = "SET http_retries = 10; SET http_retry_wait_ms = 1000; SET http_retry
 """A server that is away is asked again for a quarter of an hour."""
 SIGNED_FOR_S = TIMEOUT_S
 """As long as the making of load files may take."""
-FAULTS_OF_SERVERS = 500
 SIGNATURE = re.compile(r"\?[^\s'\"]*X-Amz-[^\s'\"]*")
 
 
@@ -95,10 +92,10 @@ def _near(keys: Sequence[str]) -> str:
     return f"; there is {keys[0]!r}" if keys else ""
 
 
-def _explained(name: str, connection: str, error: ClientError | BotoCoreError) -> DatasetError | HostAwayError:
+def _explained(name: str, connection: str, error: Exception) -> DatasetError | HostAwayError:
+    from clusterbench.base.archive import FAULTS_OF_SERVERS, code_of, status_of  # noqa: PLC0415  likewise
+
     where = f"{name}: cannot be listed by connection {connection!r}"
-    response = getattr(error, "response", None)  # of a ClientError: who answered
-    if response and int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) < FAULTS_OF_SERVERS:
-        code = response.get("Error", {}).get("Code", "")
-        return DatasetError(f"{where} ({code}); check its keys, its region and the policy of the bucket")
+    if 0 < status_of(error) < FAULTS_OF_SERVERS:
+        return DatasetError(f"{where} ({code_of(error)}); check its keys, its region and the policy of the bucket")
     return HostAwayError(f"{where}: {error}; is the server up?")
