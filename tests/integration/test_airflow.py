@@ -347,6 +347,15 @@ def test_no_token_is_given_without_a_password(api: AirflowApi) -> None:
     assert not answer.is_success and "access_token" not in answer.text
 
 
+THREE_TRIALS = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
+"""Of ``key_value``, of some seconds each."""
+
+
+def path_of(dag_run_id: str) -> str:
+    """Of a run of ``key_value``, for Airflow's API."""
+    return f"/dags/key_value/dagRuns/{quote(dag_run_id, safe='')}"
+
+
 def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:
     """Wait until a trial's driver runs on the client host; then its task instance."""
     jobs = lab.lab_dir / "hosts" / "client" / "work" / "jobs" / dag_id
@@ -372,8 +381,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
     """kill -9 in the middle of a trial: of the task's process, then of the scheduler, which the lab brings back."""
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
-    dag_run_id = api.trigger("key_value", chosen)
+    dag_run_id = api.trigger("key_value", THREE_TRIALS)
     first = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     os.kill(int(str(first["pid"])), signal.SIGKILL)
 
@@ -451,12 +459,14 @@ def archive_in(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchi
 def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
-    dag_run_id = api.trigger("key_value", chosen)
+    dag_run_id = api.trigger("key_value", THREE_TRIALS)
     task = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     driver = int((Path(str(task["job"])) / "pid").read_text())
-    run = f"/dags/key_value/dagRuns/{dag_run_id.replace('+', '%2B')}"
-    api.call("PATCH", f"{run}/taskInstances/{task['task_id']}/{task['map_index']}", json={"new_state": "failed"})
+    api.call(
+        "PATCH",
+        f"{path_of(dag_run_id)}/taskInstances/{task['task_id']}/{task['map_index']}",
+        json={"new_state": "failed"},
+    )
     marked = time.monotonic()
     while Path(f"/proc/{driver}").exists():
         assert time.monotonic() < marked + 30, "the driver still runs on the client host"
@@ -471,11 +481,9 @@ def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(
 def test_a_run_that_a_person_has_stopped_is_resumed_as_the_same_run(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
-    chosen = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50], "repetitions": 1}
-    dag_run_id = api.trigger("key_value", chosen)
+    dag_run_id = api.trigger("key_value", THREE_TRIALS)
     stopped = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
-    run = f"/dags/key_value/dagRuns/{dag_run_id.replace('+', '%2B')}"
-    api.call("PATCH", run, json={"state": "failed"})
+    api.call("PATCH", path_of(dag_run_id), json={"state": "failed"})
     follow(api, "key_value", dag_run_id, io.StringIO())  # what Airflow makes of it: its teardown may end it well
     lease = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
     deadline = time.monotonic() + 120

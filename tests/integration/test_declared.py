@@ -277,7 +277,7 @@ LOADED = """
       work_mem: {title: memory of a sort, setting: work_mem, choices: [as_set, 1MB], default: as_set}
     tables:
       sales:
-        columns: {id: integer NOT NULL, shop: character varying(20), amount: "numeric(9, 2)", day: date, note: text}
+        columns: {id: integer NOT NULL, shop: character varying(20), amount: "numeric(9, 2)", day: date, order: text}
         key: [id]
         indexes: [shop]
         references: {shop: shops}
@@ -285,7 +285,7 @@ LOADED = """
         rows: 1000
         loaded_from: {files: [CSV], format: csv, null_text: none}
       shops:
-        columns: {shop: character varying(20) NOT NULL, city: text}
+        columns: {shop: character varying(20) NOT NULL, user: text}
         key: [shop]
         rows: 7
         loaded_from: {files: [PARQUET], format: parquet}
@@ -304,10 +304,10 @@ LOADED = """
 """
 NULL = ", null_text: none"
 LOADED_FILES = {
-    "by_shop.sql": "SELECT shop, sum(amount) FROM sales JOIN shops USING (shop) WHERE city IN ($cities_1, $cities_2) "
-    "AND amount > $least GROUP BY shop ORDER BY shop",
-    "by_day.sql": "SELECT count(*), min(note) FROM sales WHERE day = $day",
-    "notes.sql": "SELECT count(note) FROM sales",
+    "by_shop.sql": "SELECT shop, sum(amount) FROM sales JOIN shops USING (shop) "
+    'WHERE "user" IN ($cities_1, $cities_2) AND amount > $least GROUP BY shop ORDER BY shop',
+    "by_day.sql": 'SELECT count(*), min("order") FROM sales WHERE day = $day',
+    "notes.sql": 'SELECT count("order") FROM sales',
     "negative.sql": "SELECT id FROM sales WHERE amount < 0",
     "amounts.sql": "SELECT shop, max(amount) AS largest FROM sales GROUP BY shop",
     "amounts.json": """
@@ -344,12 +344,12 @@ def made_files(folder: Path) -> tuple[Path, Path]:
             f"COPY (SELECT n AS id, 'shop ' || n % 7 AS shop, n % 100 + 0.25 AS amount, "
             "date '2024-01-01' + CAST(n % 28 AS integer) AS day, "
             "CASE n % 5 WHEN 0 THEN NULL WHEN 1 THEN 'a|b' WHEN 2 THEN 'c\\d' WHEN 3 THEN 'e\nf' "
-            "ELSE 'g,\"h' END AS note "
+            'ELSE \'g,"h\' END AS "order" '
             f"FROM range(1, 1001) t(n)) TO '{csv}' (FORMAT csv, HEADER true, NULLSTR 'none')"
         )
         database.execute(
-            "COPY (SELECT 'shop ' || n AS shop, ['Rome', 'Oslo', 'Bonn'][1 + n % 3] AS city FROM range(0, 7) t(n)) "
-            f"TO '{parquet}' (FORMAT parquet)"
+            "COPY (SELECT 'shop ' || n AS shop, ['Rome', 'Oslo', 'Bonn'][1 + n % 3] AS \"user\" FROM range(0, 7) t(n))"
+            f" TO '{parquet}' (FORMAT parquet)"
         )
     return csv, parquet
 
@@ -391,7 +391,7 @@ def test_tables_from_object_storage_by_addresses_that_are_signed_for_them_alone(
     assert "by_day.1: row 1 was not expected: 36 | a|b; missing is: 36 | a|c" in records[0].reason, records[0].reason
     table = load_workload("loaded").dataset(records[0].trial.levels, 3).table
     with session(connections) as db:
-        notes = db.execute(f"SELECT note, count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1").fetchall()
+        notes = db.execute(f'SELECT "order", count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1').fetchall()
         assert dict(notes) == {"a|b": 200, "c\\d": 200, "e\nf": 200, 'g,"h': 200, None: 200}
     yaml = root / "include/sql/loaded/workload.yaml"
     yaml.write_text(text.replace("shops.parquet", "shop.parquet"))
@@ -417,7 +417,7 @@ def from_files(folder: Path, connections: Connections, tmp_path: Path, monkeypat
     assert first.evidence["workload"]["session_settings"]["work_mem"] == "1MB"
     table = load_workload("loaded").dataset(first.trial.levels, 3).table
     with session(connections) as db:
-        notes = db.execute(f"SELECT note, count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1").fetchall()
+        notes = db.execute(f'SELECT "order", count(*) FROM {table}.sales GROUP BY 1 ORDER BY 1').fetchall()
         assert dict(notes) == {"a|b": 200, "c\\d": 200, "e\nf": 200, 'g,"h': 200, None: 200}
         db.execute(f"UPDATE {table}.sales SET amount = -1 WHERE id = 7")
     (root / "include/sql/loaded/amounts.json").write_text(
@@ -497,4 +497,4 @@ def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_applicati
     assert slowest < 50, "clients use the indexes, too"
     steps.write_report(run)
     report = (run.archive.store.get(f"{run.archive.prefix}report.html") or b"").decode()
-    assert "No plan was recorded" not in report and "statement 1: " in report
+    assert "No plan was recorded" not in report and "s01 hotel." in report

@@ -264,7 +264,7 @@ def test_best_repetition_is_drawn_with_its_trend_in_words(made: Made) -> None:
     cell = steady(made, "utilisation", "lab_native")
     assert (cell.repetition, cell.trend, cell.word) == (3, "+1.8\u202f% over the window", "steady")
     assert cell.others == "best of 3 repetitions, the others \u22120.2\u202f%, +0.8\u202f%"
-    assert list(cell.lines) == list(SHARES)
+    assert [name.lower().replace("-", "_") for name in cell.lines] == list(SHARES)
     assert len(cell.total) == 80, "240 parts of half a second, three together"
     assert cell.part_s == 1.5
     assert sum(cell.total) / 80 == pytest.approx(1010, rel=0.01)

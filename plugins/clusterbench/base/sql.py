@@ -34,6 +34,11 @@ def identifier(name: str) -> sql.Composable:
     return sql.Identifier(*name.split(".", 1))
 
 
+def quoted(name: str) -> str:
+    """``identifier`` as text; cast to regclass, it also means the relation of exactly that name."""
+    return identifier(name).as_string(None)
+
+
 def raw(text: str) -> sql.Composable:
     """SQL that is trusted because this project wrote it."""
     return sql.SQL(text)  # the library wants a literal; ours comes from files

@@ -116,14 +116,12 @@ def _refused(name: str, engine: Database) -> list[str]:
 
 def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
     """Of those tables of the statements that are there."""
-    from clusterbench.base.sql import identifier, raw, statement  # noqa: PLC0415
+    from clusterbench.base.sql import quoted, raw, statement  # noqa: PLC0415
     from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
 
     tables = tables_in(counted)
     found: dict[str, dict[str, str]] = {table: {} for table in tables}
-    listed = ", ".join(
-        f"({_literal(table)}, to_regclass({_literal(identifier(table).as_string(None))}))" for table in tables
-    )
+    listed = ", ".join(f"({_literal(table)}, to_regclass({_literal(quoted(table))}))" for table in tables)
     for row in engine.query(statement("postgres", "columns_of", tables=raw(listed))):
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
     return cast("Columns", {table: columns for table, columns in found.items() if columns})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from clusterbench.base.datasets import Dataset
-from clusterbench.base.sql import identifier, statement
+from clusterbench.base.sql import identifier, quoted, statement
 from clusterbench.workloads import tables
 
 if TYPE_CHECKING:
@@ -106,5 +106,5 @@ def _parts(dataset: Dataset) -> int:
 
 
 def _comment(table: str, engine: Database) -> str:
-    found = engine.query(statement("tables", "comment", relation=identifier(table).as_string(None)))[0]
+    found = engine.query(statement("tables", "comment", relation=quoted(table)))[0]
     return tables.ours(table, found["mark"]) if found["is_there"] else ""

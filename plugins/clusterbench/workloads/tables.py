@@ -13,7 +13,7 @@ from psycopg.sql import Composable
 from clusterbench.base.datasets import OURS, Layout
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.paths import project_root
-from clusterbench.base.sql import identifier, raw, statement
+from clusterbench.base.sql import identifier, quoted, raw, statement
 from clusterbench.spec.loading import LOADER
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Columns:
     distributed_by: str
 
     def definition(self) -> str:
-        """What stands between the parentheses of CREATE TABLE."""
-        return ",\n".join(f"{name} {kind}" for name, kind in self.columns.items())
+        """What stands between the parentheses of CREATE TABLE. Engines differ in the words that need quotes there."""
+        return ",\n".join(f"{quoted(name)} {kind}" for name, kind in self.columns.items())
 
     def row_hash(self, name: Literal["row_hash", "row_hash_duckdb"]) -> Composable:
         """A number for a row, the same on every engine; without columns whose text each engine writes its own way."""
@@ -42,7 +42,7 @@ class Columns:
 
     def add_key(self, table: str) -> str:
         """The statement that makes its key; ``table``: its name as SQL has it."""
-        return f"ALTER TABLE {table} ADD CONSTRAINT {self.name}_pkey PRIMARY KEY ({', '.join(self.key)})"
+        return f"ALTER TABLE {table} ADD CONSTRAINT {self.name}_pkey PRIMARY KEY ({', '.join(map(quoted, self.key))})"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Table(Columns):
         practitioners do, and Greenplum 6 refuses unique indexes there."""
         if layout != "heap":
             return []
-        table = identifier(f"{schema}.{self.name}").as_string(None)
+        table = quoted(f"{schema}.{self.name}")
         return [
             *([self.add_key(table)] if self.key else []),
             *(create_index(f"{self.name}_{column}", table, [column]) for column in self.indexes),
@@ -76,10 +76,12 @@ class Table(Columns):
         joins, orphans = [], []
         known = {column: other for column, other in self.references.items() if other in present}
         for number, (column, other) in enumerate(known.items()):
-            (key,) = map(raw, tables[other].key)
+            (key,) = map(identifier, tables[other].key)
             table, found = identifier(f"{schema}.{other}"), raw(f"key_{number}")
-            joins.append(statement("tables", "referenced", key=key, found=found, table=table, column=raw(column)))
-            orphans.append(f"{column} IS NOT NULL AND key_{number} IS NULL")
+            joins.append(
+                statement("tables", "referenced", key=key, found=found, table=table, column=identifier(column))
+            )
+            orphans.append(f"{quoted(column)} IS NOT NULL AND key_{number} IS NULL")
         return statement(
             "tables",
             "inspect",
@@ -92,7 +94,7 @@ class Table(Columns):
 
 
 def create_index(name: str, table: str, columns: Sequence[str]) -> str:
-    return f"CREATE INDEX {name} ON {table} ({', '.join(columns)})"
+    return f"CREATE INDEX {name} ON {table} ({', '.join(map(quoted, columns))})"
 
 
 def read(folder: str, name: str = "tables") -> dict[str, dict[str, Any]]:
@@ -138,6 +140,6 @@ def is_told_alike(kind: str) -> bool:
 
 def _word(column: str, kind: str) -> str:
     """A column as text, the same on every engine: the blanks at the end of a fixed width mean nothing."""
-    text = f"CAST({column} AS varchar)"
+    text = f"CAST({quoted(column)} AS varchar)"
     text = f"rtrim({text})" if kind.startswith("character(") else text
     return f"COALESCE({text}, '')"

@@ -27,8 +27,8 @@ def test_keys_are_made_whatever_an_earlier_try_has_made() -> None:
     assert schema.tables()["orders"].make_keys("order_entry_w1") == [
         'ALTER TABLE "order_entry_w1"."orders" DROP CONSTRAINT IF EXISTS orders_pkey',
         'DROP INDEX IF EXISTS "order_entry_w1"."orders_customer"',
-        'ALTER TABLE "order_entry_w1"."orders" ADD CONSTRAINT orders_pkey PRIMARY KEY (o_w_id, o_d_id, o_id)',
-        'CREATE INDEX orders_customer ON "order_entry_w1"."orders" (o_w_id, o_d_id, o_c_id, o_id)',
+        'ALTER TABLE "order_entry_w1"."orders" ADD CONSTRAINT orders_pkey PRIMARY KEY ("o_w_id", "o_d_id", "o_id")',
+        'CREATE INDEX orders_customer ON "order_entry_w1"."orders" ("o_w_id", "o_d_id", "o_c_id", "o_id")',
     ]
     assert schema.tables()["history"].make_keys("order_entry_w1") == []
 
@@ -48,7 +48,7 @@ def test_names_of_indexes_have_their_schema() -> None:
 def test_row_s_hash_is_of_every_column() -> None:
     for table in schema.tables().values():
         hashed = str(table.row_hash("row_hash"))
-        assert all(f"CAST({column} AS varchar)" in hashed for column in table.columns)
+        assert all(f'CAST("{column}" AS varchar)' in hashed for column in table.columns)
 
 
 def test_comment_of_clusterbench_is_known() -> None:

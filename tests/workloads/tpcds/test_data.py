@@ -56,8 +56,8 @@ def test_heap_has_keys_and_indexes_and_append_optimised_tables_have_none() -> No
     sales = schema.tables()["store_sales"]
     assert sales.keys("tpcds_sf1", "heap") == [
         'ALTER TABLE "tpcds_sf1"."store_sales" ADD CONSTRAINT store_sales_pkey '
-        "PRIMARY KEY (ss_item_sk, ss_ticket_number)",
-        'CREATE INDEX store_sales_ss_sold_date_sk ON "tpcds_sf1"."store_sales" (ss_sold_date_sk)',
+        'PRIMARY KEY ("ss_item_sk", "ss_ticket_number")',
+        'CREATE INDEX store_sales_ss_sold_date_sk ON "tpcds_sf1"."store_sales" ("ss_sold_date_sk")',
     ]
     assert sales.keys("tpcds_sf1", "append_column") == []
     assert len(data.relations(data.dataset_of(1, "heap"))) == 24 + 24 + 7

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from psycopg import sql
 
 from clusterbench.base.scripts import script
-from clusterbench.base.sql import identifier, statement
+from clusterbench.base.sql import identifier, quoted, statement
 from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres.server import Server
-from clusterbench.engines.postgres.tables import quoted
 from clusterbench.hosts.data_network import bracketed, data_address
 
 STOP_GPFDIST = "kill $(cat servers.txt 2>/dev/null) 2>/dev/null || true"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterbench.base.datasets import Storage
-from clusterbench.base.sql import statement
+from clusterbench.base.sql import quoted, statement
 from clusterbench.engines.postgres.server import Server
-from clusterbench.engines.postgres.tables import quoted
 
 
 def definition(table: str, columns: str, storage: Storage) -> str:

@@ -13,9 +13,9 @@ from psycopg import sql
 
 from clusterbench.base.datasets import OURS
 from clusterbench.base.errors import EngineError
-from clusterbench.base.sql import identifier, statement
+from clusterbench.base.sql import identifier, quoted, statement
 from clusterbench.engines.postgres.server import Server
-from clusterbench.engines.postgres.tables import leaves, quoted, schema_of
+from clusterbench.engines.postgres.tables import leaves, schema_of
 
 
 def facts(server: Server) -> dict[str, Any]:

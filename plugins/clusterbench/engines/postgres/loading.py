@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import psycopg
 from psycopg import sql
 
+from clusterbench.base.sql import quoted
 from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres.server import Server
-from clusterbench.engines.postgres.tables import leaves, quoted
+from clusterbench.engines.postgres.tables import leaves
 
 LOAD_FORMAT = "FORMAT text, DELIMITER '|', NULL ''"
 """Of load files; Greenplum's external tables have the same words in another order."""

@@ -7,13 +7,8 @@ from collections.abc import Sequence
 from psycopg import sql
 
 from clusterbench.base.datasets import Storage
-from clusterbench.base.sql import identifier, statement
+from clusterbench.base.sql import identifier, quoted, statement
 from clusterbench.engines.postgres.server import Server
-
-
-def quoted(relation: str) -> str:
-    """``"name"``: also a text that means the relation of exactly that name when it is cast to regclass."""
-    return identifier(relation).as_string(None)
 
 
 def regclasses(relations: Sequence[str]) -> sql.Composable:

@@ -24,7 +24,7 @@ from clusterbench.report.run.labels import durability_read, labelled, not_durabl
 from clusterbench.report.run.load_found import searches
 from clusterbench.report.run.nodes import node_tables
 from clusterbench.report.run.paper_tables import PaperTable, paper_tables
-from clusterbench.report.run.per_type import title_of, type_table
+from clusterbench.report.run.per_type import type_table
 from clusterbench.report.run.platforms import Comparison, comparisons
 from clusterbench.report.run.profiles import others, shown_profiles
 from clusterbench.report.run.queries import query_tables
@@ -184,8 +184,7 @@ def _steadiness(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any
     for number, (title, cells) in enumerate(steadiness(run, views).items()):
         drawn = [(cell, draw_steadiness(cell, f"steady-{number}-{at}")) for at, cell in enumerate(cells)]
         figures = [(cell, Markup(figure)) for cell, figure in drawn]  # noqa: S704  as below
-        types = [title_of(kind) for kind in cells[0].lines]
-        made.append({"title": title, "figures": figures, "types": types})
+        made.append({"title": title, "figures": figures, "types": list(cells[0].lines)})
     return made
 
 

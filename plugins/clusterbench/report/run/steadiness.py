@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import number, percent, plural, without_sweep
-from clusterbench.report.run.per_type import types_of
+from clusterbench.report.run.per_type import title_of, types_of
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.utilisation import THROUGHPUT
@@ -21,7 +21,7 @@ POINTS_MAX = 100
 
 @dataclass(frozen=True)
 class Steadiness:
-    """The best repetition of one cell. ``lines``: type -> transactions per second in parts of equal length."""
+    """The best repetition of one cell. ``lines``: title of a type -> transactions per second, in equal parts."""
 
     platform: str
     cell: str
@@ -74,7 +74,7 @@ def _of(best: TrialRecord, others: Sequence[TrialRecord], view: SweepView, cell:
         cell=cell,
         repetition=best.trial.repetition,
         part_s=part_s * together,
-        lines={name: _merged(values, together, part_s) for name, values in counts.items()},
+        lines={title_of(name, view.workload): _merged(values, together, part_s) for name, values in counts.items()},
         trend="trend not measured" if change is None else f"{_signed(change)} over the window",
         word="" if change is None else "steady" if abs(change) <= STEADY_PERCENT else "not steady",
         others=_others(others),

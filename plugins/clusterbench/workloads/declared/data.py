@@ -26,7 +26,7 @@ from clusterbench.base.datasets import (
 )
 from clusterbench.base.errors import DatasetError
 from clusterbench.base.factors import Level
-from clusterbench.base.sql import Value, filled, identifier, raw, statement
+from clusterbench.base.sql import Value, filled, identifier, quoted, raw, statement
 from clusterbench.engines.skew import skew
 from clusterbench.workloads import generation, tables
 from clusterbench.workloads.declared import sql_text
@@ -186,9 +186,9 @@ def _select(folder: Folder, dataset: Dataset, table: DeclaredTable, ids: str, di
 def _make_keys(folder: Folder, name: str, dataset: Dataset, engine: Database) -> None:
     """At once, or not at all; a try that was cut off after that makes them again."""
     table, schema, layout = tables_of(folder)[name], dataset.table, dataset.storage.layout
-    own = identifier(f"{schema}.{name}").as_string(None)
+    own = quoted(f"{schema}.{name}")
     gone = [f"ALTER TABLE {own} DROP CONSTRAINT IF EXISTS {name}_pkey"] if table.key and layout == "heap" else []
-    gone += [f"DROP INDEX IF EXISTS {identifier(each).as_string(None)}" for each in table.index_names(schema, layout)]
+    gone += [f"DROP INDEX IF EXISTS {quoted(each)}" for each in table.index_names(schema, layout)]
     loading.execute(engine, [*gone, *table.keys(schema, layout)])
 
 
@@ -199,8 +199,8 @@ def _rows_by_duckdb(folder: Folder, dataset: Dataset) -> Iterator[str]:
         yield from (filled(each, values) for each in sql_text.statements(text))
     for name, table in folder.made.items():
         if table.loaded_from:
-            yield f"CREATE TABLE {name} ({tables_of(folder)[name].definition()})"
-            columns = raw(", ".join(table.columns or {}))
+            yield f"CREATE TABLE {quoted(name)} ({tables_of(folder)[name].definition()})"
+            columns = raw(", ".join(map(quoted, table.columns or {})))
             rows = raw(
                 statement("tables", "read_files", columns=columns, files=raw(_reading(name, table, table.loaded_from)))
             )
@@ -280,7 +280,7 @@ def _look(folder: Folder, name: str, dataset: Dataset, engine: Database) -> dict
 def _look_at_existing(name: str, engine: Database) -> dict[str, Any]:
     """As the server's own statistics have it: nothing is read of the table itself."""
     login = engine.endpoint(pooled=False).login
-    found = engine.query(statement("tables", "existing", relation=_regclass(name), login=login))[0]
+    found = engine.query(statement("tables", "existing", relation=quoted(name), login=login))[0]
     state = THERE
     lacking = [f"GRANT USAGE ON SCHEMA {schema} TO {login}"] if (schema := found["closed_schema"]) else []
     lacking += [] if found["is_readable"] else [f"GRANT SELECT ON {name} TO {login}"]
@@ -300,10 +300,6 @@ def _look_at_existing(name: str, engine: Database) -> dict[str, Any]:
         "row_skew": 0.0,
         "row_skew_max": 0.0,
     }
-
-
-def _regclass(name: str) -> str:
-    return identifier(name).as_string(None)
 
 
 def _fact_rows(
@@ -371,7 +367,7 @@ def anew(folder: Folder, dataset: Dataset) -> Iterator[DuckDBPyConnection]:
             rows = _select(
                 folder, dataset, table, f"generate_series(1, {rows_of(table, dict(dataset.sizes))})", "duckdb"
             )
-            database.execute(f"CREATE TABLE {name} ({tables_of(folder)[name].definition()})")
+            database.execute(f"CREATE TABLE {quoted(name)} ({tables_of(folder)[name].definition()})")
             database.execute(statement("tables", "insert", table=identifier(name), rows=raw(rows)))
         yield database
 

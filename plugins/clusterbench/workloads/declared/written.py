@@ -103,7 +103,8 @@ def workload(name: str, title: str, counted: Sequence[Counted], columns: Columns
         weight = "" if by_streams else f"    weight: {max(1, round(one.calls / least))}\n"
         statements.append(
             f"  {called}:  # {one.calls:,} calls{f', {one.time_ms / 1e3:,.1f} s' if one.time_ms else ''}\n"
-            f"    title: statement {number}\n{weight}" + (f"    parameters:{own}\n" if own else "")
+            f"    title: {json.dumps(' '.join([called, *tables_in([one])]), ensure_ascii=False)}\n{weight}"
+            + (f"    parameters:{own}\n" if own else "")
         )
     tables = "".join(f"  {_key(table)}: {{existing: {json.dumps(table)}}}\n" for table in columns)
     made.files["workload.yaml"] = _yaml(name, title, tables, "".join(statements), platform, by_streams=by_streams)

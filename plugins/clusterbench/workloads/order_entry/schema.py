@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from clusterbench.base.datasets import Storage
-from clusterbench.base.sql import identifier
+from clusterbench.base.sql import quoted
 from clusterbench.workloads.tables import Columns, create_index, read
 
 ITEM = "item"
@@ -27,16 +27,16 @@ class Table(Columns):
 
     def leave_room(self, schema: str) -> str:
         """The statement that sets how full its pages are made."""
-        return f"ALTER TABLE {_quoted(schema, self.name)} SET (fillfactor = {self.fillfactor})"
+        return f"ALTER TABLE {quoted(f'{schema}.{self.name}')} SET (fillfactor = {self.fillfactor})"
 
     def set_autovacuum(self, schema: str, *, is_on: bool) -> str:
         """Tables are made without it."""
-        return f"ALTER TABLE {_quoted(schema, self.name)} SET (autovacuum_enabled = {str(is_on).lower()})"
+        return f"ALTER TABLE {quoted(f'{schema}.{self.name}')} SET (autovacuum_enabled = {str(is_on).lower()})"
 
     def make_keys(self, schema: str) -> list[str]:
         """Statements that make its key and its indexes, whatever a try that was cut off, or another one, has made."""
-        table = _quoted(schema, self.name)
-        drop = [f"DROP INDEX IF EXISTS {_quoted(schema, name)}" for name in self.indexes]
+        table = quoted(f"{schema}.{self.name}")
+        drop = [f"DROP INDEX IF EXISTS {quoted(f'{schema}.{name}')}" for name in self.indexes]
         make = [create_index(name, table, columns) for name, columns in self.indexes.items()]
         if not self.key:
             return [*drop, *make]
@@ -66,7 +66,3 @@ def tables() -> Mapping[str, Table]:
 def changing() -> list[Table]:
     """The tables that transactions change."""
     return [table for table in tables().values() if table.name != ITEM]
-
-
-def _quoted(schema: str, name: str) -> str:
-    return identifier(f"{schema}.{name}").as_string(None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.paths import project_root
-from clusterbench.base.sql import identifier
+from clusterbench.base.sql import quoted
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
@@ -16,4 +16,4 @@ def install(dataset: Dataset, engine: Database) -> None:
     """All at once, over those of an earlier version. They find their tables by the session's ``search_path``."""
     folder = project_root() / "include" / "sql" / "order_entry" / "functions"
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.sql"))]
-    engine.execute(f"SET search_path = {identifier(dataset.table).as_string(None)};\n" + "\n".join(texts))
+    engine.execute(f"SET search_path = {quoted(dataset.table)};\n" + "\n".join(texts))
