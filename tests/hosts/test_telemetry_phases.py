@@ -187,9 +187,18 @@ def test_courses_of_many_hosts_are_together_no_larger_than_a_record_bears(hosts:
     assert len(found["second"]) <= points == telemetry.points_each(hosts)
 
 
-def test_trial_without_phases_has_neither_sums_nor_course() -> None:
+def test_trial_without_phases_has_the_course_of_its_window_and_no_sums() -> None:
     found = telemetry.read(CAPTURED, START_S, END_S, (), drawn=1)
-    assert not {"phases", "course"} & set(found)
+    assert "phases" not in found
+    spans = telemetry.spans_of_window(START_S, END_S)
+    middles = [round((first + last) / 2 - START_S, 1) for first, last in itertools.pairwise(spans)]
+    assert found["course"]["second"] == middles and len(middles) == int(END_S - START_S)
+    assert len(found["course"]["cpu_percent"]) == len(middles)
+    assert "course" not in telemetry.read(CAPTURED, START_S, END_S, ())
+
+
+def test_course_of_a_window_of_hours_has_few_points() -> None:
+    assert len(telemetry.spans_of_window(0.0, 36_000.0)) == telemetry.POINTS_OF_WINDOW_MAX + 1
 
 
 def test_host_whose_boot_was_not_noted_has_an_empty_one() -> None:

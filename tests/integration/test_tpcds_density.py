@@ -66,7 +66,7 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: Run) -> None:
     assert verdicts["valid"], [verdict for verdict in verdicts["verdicts"] if not verdict["passed"]]
     page = render_report(run.archive, run.catalog)
     assert "lite: the 51 fastest queries in every stream" in page
-    assert "CPU, steal and pressure over a series" in page
+    assert "What hosts and sessions did over a series" in page
 
 
 def test_a_query_past_its_limit_is_named_and_the_others_go_on(

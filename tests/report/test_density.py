@@ -16,6 +16,7 @@ from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.records import TrialRecord
 from clusterbench.report.run.cell_words import answer, state_of
 from clusterbench.report.run.concurrency_series import HOST_LINES_MAX, SeriesCourse, series_courses
+from clusterbench.report.run.concurrency_series_chart import draw_series
 from clusterbench.report.run.density import DensityCell, DensityTable, Line, density_table
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.nodes import node_tables
@@ -309,6 +310,41 @@ def test_figure_is_said_in_words_and_in_numbers(tmp_path: Path) -> None:
     )
     assert course.parts[0].numbers["steal"] == "1.20, up to 1.80"
     assert course.parts[0].numbers["I/O pressure"] == "–"
+
+
+def test_what_sessions_waited_for_stands_beside_cpu_and_disks(tmp_path: Path) -> None:
+    """Of trials without phases, too."""
+    of_level = {
+        1: {"sessions_on_cpu": [1.0] * 6},
+        4: {"sessions_on_cpu": [2.0] * 6, "sessions_waiting_for_io": [1.5] * 6},
+    }
+    seconds = [n + 0.5 for n in range(6)]
+    disks = {"second": seconds, "cpu_percent": [50.0] * 6, "disk_read_mb_per_s": [8.0] * 6}
+    found = [
+        dataclasses.replace(
+            one,
+            evidence={"waits": {"looks": 60, "waits": [], "course": {"second": seconds, **of_level[level]}}},
+            telemetry={"sdw1": {"course": disks}},
+        )
+        for level in of_level
+        for one in [record("lab_ideal", "lite", level, 1)]
+    ]
+    (course,) = series(tmp_path, found)[LITE]
+    assert course.panels == ["CPU", "read", "sessions"], "nothing was written"
+    assert list(course.lines["sessions"]) == ["CPU", "disks"]
+    middles, waiting = course.lines["sessions"]["disks"]
+    assert waiting[:6] == [0.0] * 6 and waiting[7:13] == [1.5] * 6 and math.isnan(waiting[6])
+    assert middles[7] == course.parts[1].start_s + 0.5
+    assert course.highest("sessions") == 3.5
+    assert course.sentence.endswith("CPU at most 50.0 %; read at most 8.00 MB/s; sessions at most 3.50.")
+    assert course.parts[1].numbers["sessions"] == "2.00 CPU, 1.50 disks"
+    assert "active sessions, by what they waited for" in draw_series(course, "k", 0.0)
+
+
+def test_trials_of_a_few_seconds_are_no_series(tmp_path: Path) -> None:
+    short = {"second": [0.5, 1.5, 2.5, 3.5], "cpu_percent": [50.0] * 4}
+    found = [dataclasses.replace(record("lab_ideal", "lite", 1, 1), evidence={}, telemetry={"sdw1": {"course": short}})]
+    assert series(tmp_path, found) == {}
 
 
 def test_trials_of_several_phases_are_no_series(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def test_sessions_are_means_over_all_looks_of_the_window(tmp_path: Path) -> None
             {"type": "CPU", "event": "-", "statement": "query 1", "sessions": 2.0},
             {"type": "Lock", "event": "relation", "statement": "query 2", "sessions": 0.6667},
         ],
+        "course": {"second": [0.5], "sessions_on_cpu": [2.0], "sessions_waiting_for_locks": [0.67]},
     }
     assert {name: round(value, 3) for name, value in measured.items()} == {
         "sessions_on_cpu": 2.0,
@@ -52,6 +54,17 @@ def test_sessions_are_means_over_all_looks_of_the_window(tmp_path: Path) -> None
         "sessions_waiting_for_io": 0.0,
         "sessions_waiting_for_clients": 0.0,
         "sessions_waiting_for_others": 0.0,
+    }
+
+
+def test_sessions_over_time_are_means_of_each_second_s_looks(tmp_path: Path) -> None:
+    on_cpu, waiting = ("CPU", "-", "query 1", 3), ("IPC", "BgWorkerShutdown", "-", 2)
+    folder = noted(tmp_path, look(100.2, on_cpu), look(100.7, on_cpu, waiting), look(102.0, waiting))
+    found, _ = waits.read(folder, dataclasses.replace(WINDOW, window_end_s=103.0))
+    assert found["course"] == {  # nobody looked in the second second
+        "second": [0.5, 2.5],
+        "sessions_on_cpu": [3.0, 0.0],
+        "sessions_waiting_for_others": [1.0, 2.0],
     }
 
 

@@ -29,6 +29,8 @@ RAW_FILE_OF_SYSSTAT = "telemetry.json.gz"
 """Of archives made before there was a collector of clusterbench's own."""
 POINTS_OF_ALL_MAX = 1200
 """Points of all courses of a trial together, so that records stay small with many hosts."""
+POINTS_OF_WINDOW_MAX = 120
+"""Of a trial without phases, of which a run may have hundreds."""
 DRAWN_HOSTS_MAX = 16
 HOSTS_FOR_PROCESSES = 32
 """Fewer hosts are read by one process, before others would have started."""
@@ -130,7 +132,7 @@ def _directories(fleet: Fleet, name: str) -> dict[str, str]:
 
 def drawn_hosts(hosts: Sequence[str], phases: Sequence[Phase]) -> Sequence[str]:
     """The hosts whose course a record keeps: one for a trial in several phases, else ``DRAWN_HOSTS_MAX`` at most."""
-    return hosts[: DRAWN_HOSTS_MAX if len(phases) == 1 else 1]
+    return hosts[: 1 if len(phases) > 1 else DRAWN_HOSTS_MAX]
 
 
 def read_each(
@@ -179,9 +181,10 @@ def read(
     """The summary of one host's collected telemetry, with the collector's own cost.
 
     All times are told by the driver's host; ``ahead_s``: as ``clocks_ahead`` has it of this one.
-    Of ``phases`` it has the bytes that went through disks and networks, and its course over time where it is one of
-    ``drawn`` hosts. ``boot_id`` tells hosts that are one machine, of which each shows all. The host was to be quiet
-    until ``before_s``: the driver's start, where that is before the window.
+    Of ``phases`` it has the bytes that went through disks and networks. Of them, or of the window where there are none,
+    it has the host's course over time where it is one of ``drawn`` hosts. ``boot_id`` tells hosts that are one machine,
+    of which each shows all. The host was to be quiet until ``before_s``: the driver's start, where that is before the
+    window.
     Samples are read one after the other, so that hours of them take no memory.
     """
     if start_s is None or end_s is None:
@@ -189,7 +192,7 @@ def read(
     start_s, end_s = start_s + ahead_s, max(end_s, start_s + SHORTEST_S) + ahead_s
     before_s = start_s if before_s is None else min(before_s + ahead_s, start_s)
     phases = [Phase(phase.name, phase.start_s + ahead_s, phase.end_s + ahead_s) for phase in phases]
-    spans = telemetry_window.course_times(phases, points_each(drawn)) if drawn else []
+    spans = _spans(phases, start_s, end_s, drawn)
     edges = [time_s for phase in phases for time_s in (phase.start_s, phase.end_s)]
     with _opened(folder) as source:
         seen = telemetry_window.look(source.samples, [start_s, end_s, *edges, *spans], (start_s, end_s), before_s)
@@ -271,6 +274,19 @@ def _lines(file: BinaryIO) -> Iterator[str]:
         yield from (f"{line.decode('ascii', 'replace')}\n" for line in lines)
     if rest:
         yield rest.decode("ascii", "replace")
+
+
+def _spans(phases: Sequence[Phase], start_s: float, end_s: float, drawn: int) -> list[float]:
+    """Of a host's course, ``drawn`` hosts having one; none where it is 0."""
+    if not drawn:
+        return []
+    points = points_each(drawn)
+    return telemetry_window.course_times(phases, points) if phases else spans_of_window(start_s, end_s, points)
+
+
+def spans_of_window(start_s: float, end_s: float, points: int = POINTS_OF_WINDOW_MAX) -> list[float]:
+    """Where the spans of the course of a trial without phases begin and end."""
+    return telemetry_window.course_times([Phase("window", start_s, end_s)], min(points, POINTS_OF_WINDOW_MAX))
 
 
 def points_each(hosts: int) -> int:

@@ -7,8 +7,10 @@ a processor, or in line for one. Shares are means over all looks in the window, 
 from __future__ import annotations
 
 import gzip
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
 from clusterbench.base.scripts import script
 from clusterbench.engines import Engine
+from clusterbench.hosts.telemetry import spans_of_window
 from clusterbench.spec import Platform
 
 FILE = "telemetry.watch.gz"
@@ -54,6 +57,7 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
     """
     looks, by_event, held = 0, Counter[tuple[str, str, str]](), Counter[tuple[str, str]]()
     start_s, end_s = reading.window_start_s, reading.window_end_s
+    course = _Course.of_window(start_s or 0.0, end_s or 0.0)
     if start_s is not None and end_s is not None:
         for path in telemetry.glob(f"*/{FILE}"):
             for time_s, kind, event, statement, sessions in _lines(path):
@@ -63,6 +67,7 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
                         held[event, statement] += sessions
                     else:
                         by_event[kind, event, statement] += sessions
+                        course.add(time_s - ahead_s, kind, sessions)
     if not looks:
         return _why_none(telemetry), {}
     by_event = Counter({key: count for key, count in by_event.items() if count})
@@ -78,7 +83,36 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
         {"application": application, "statement": statement, "looks": seen}
         for (application, statement), seen in held.most_common(NAMED_MAX)
     ]
-    return {"looks": looks, "waits": waits, **({"held_by": holders} if holders else {})}, measured
+    said = {"looks": looks, "waits": waits, **({"held_by": holders} if holders else {})}
+    return said | {"course": course.means()}, measured
+
+
+@dataclass(frozen=True)
+class _Course:
+    """Sessions by what they waited for, in spans of the window."""
+
+    times_s: list[float]
+    looks: Counter[int] = field(default_factory=Counter)
+    sessions: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    @classmethod
+    def of_window(cls, start_s: float, end_s: float) -> _Course:
+        return cls(spans_of_window(start_s, end_s))
+
+    def add(self, time_s: float, kind: str, sessions: int) -> None:
+        span = min(bisect_right(self.times_s, time_s), len(self.times_s) - 1) - 1
+        if kind == LOOK:
+            self.looks[span] += 1
+        else:
+            self.sessions[WAITS.get(kind, WAITS[""]), span] += sessions
+
+    def means(self) -> dict[str, list[float]]:
+        """The ``second`` of each span's middle, and by measurement its mean of sessions; only spans with looks."""
+        spans = [span for span in range(len(self.times_s) - 1) if self.looks[span]]
+        names = [name for name in dict.fromkeys(WAITS.values()) if any(self.sessions[name, span] for span in spans)]
+        middles = [(self.times_s[span] + self.times_s[span + 1]) / 2 - self.times_s[0] for span in spans]
+        of_names = {name: [round(self.sessions[name, n] / self.looks[n], 2) for n in spans] for name in names}
+        return {"second": [round(middle, 1) for middle in middles], **of_names}
 
 
 def _lines(path: Path) -> Iterator[tuple[float, str, str, str, int]]:

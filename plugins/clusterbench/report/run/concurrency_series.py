@@ -1,6 +1,7 @@
-"""What the database's hosts did over a whole series: the levels of concurrency one after the other. Pure.
+"""What the database and its hosts did over a whole series: the levels of concurrency one after the other. Pure.
 
-As the graphs of CPU usage and steal in paper 004, with pressure beside them, for the first series of each platform.
+As the graphs of CPU usage and steal in paper 004, with pressure, disks and what sessions waited for beside them, for
+the first series of each platform.
 """
 
 from __future__ import annotations
@@ -21,8 +22,25 @@ PANELS = {
     "steal": "cpu_steal_percent",
     "CPU pressure": "pressure_cpu_percent",
     "I/O pressure": "pressure_io_percent",
+    "read": "disk_read_mb_per_s",
+    "written": "disk_write_mb_per_s",
 }
-"""Title -> series of a course, all in percent."""
+"""Title -> series of a host's course: in percent, and of its disks in MB/s."""
+OF_DISKS = ("read", "written")
+SESSIONS = "sessions"
+"""Title of the panel of the database's own, whose lines are what its sessions waited for; where they were looked at."""
+WAITED_FOR = {
+    "sessions_on_cpu": "CPU",
+    "sessions_waiting_for_locks": "locks",
+    "sessions_waiting_for_latches": "latches",
+    "sessions_waiting_for_io": "disks",
+    "sessions_waiting_for_clients": "clients",
+    "sessions_waiting_for_others": "others",
+}
+POINTS_MIN = 5
+"""Of one level, for a trial without phases: of fewer there is nothing to be seen."""
+Line = tuple[list[float], list[float]]
+"""Seconds, and values; NaN between levels."""
 HOST_LINES_MAX = 5
 """More lines than these cannot be told apart: then the hosts' median and range are drawn."""
 
@@ -40,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class SeriesCourse:
-    """One series of one sweep on one platform. ``lines``: panel -> name -> (seconds, percents); NaN between levels."""
+    """One series of one sweep on one platform. ``lines``: panel -> host -> line; sessions: by what they waited for."""
 
     platform: str
     sweep: str
@@ -48,7 +66,7 @@ class SeriesCourse:
     repetition: int
     parts: list[Part]
     hosts: list[str]
-    lines: dict[str, dict[str, tuple[list[float], list[float]]]]
+    lines: dict[str, dict[str, Line]]
     left_out: list[str]
     """Levels that have no course, and why."""
 
@@ -60,15 +78,25 @@ class SeriesCourse:
     def panels(self) -> list[str]:
         return list(self.lines)
 
+    @staticmethod
+    def unit(panel: str) -> str:
+        return "" if panel == SESSIONS else "MB/s" if panel in OF_DISKS else "%"
+
+    def title(self, panel: str) -> str:
+        return "active sessions, by what they waited for" if panel == SESSIONS else f"{panel}, {self.unit(panel)}"
+
     def highest(self, panel: str) -> float:
-        """Of all hosts and levels."""
-        lines = self.lines.get(panel, {}).values()
-        return max((value for _, values in lines for value in values if not math.isnan(value)), default=0.0)
+        """Of all hosts and levels; of sessions all together."""
+        series = [values for _, values in self.lines.get(panel, {}).values()]
+        if panel == SESSIONS:
+            series = [[sum(each) for each in zip(*series, strict=True)]]
+        return max((value for values in series for value in values if not math.isnan(value)), default=0.0)
 
     @property
     def sentence(self) -> str:
         """What the figure shows, for those who hear it, and below it for everybody."""
-        said = [f"{panel} at most {number(round(self.highest(panel), 1))} %" for panel in self.lines]
+        highest = {panel: number(round(self.highest(panel), 1)) for panel in self.lines}
+        said = [f"{panel} at most {value} {self.unit(panel)}".rstrip() for panel, value in highest.items()]
         hosts = f"{len(self.hosts)} hosts" if len(self.hosts) > 1 else f"host {self.hosts[0]}"
         return f"{self.platform}, {hosts}, {', '.join(part.words for part in self.parts)}: {'; '.join(said)}."
 
@@ -89,10 +117,8 @@ def _series(run: Gathered, view: SweepView, platform: str, factor: str) -> Serie
     own = [r for r in run.trials if (r.trial.platform, r.trial.sweep) == (platform, view.name)]
     first = min((record.trial.repetition for record in own), default=0)
     records = sorted((r for r in own if r.trial.repetition == first), key=lambda r: _place(r, view, factor))
-    if not any(len(record.evidence.get("phases") or []) == 1 for record in records):
-        return None
     drawn = [record for record in records if _courses(record)]
-    if not drawn:
+    if not any(_is_worth_drawing(record) for record in drawn):
         return None
     hosts = list(dict.fromkeys(host for record in drawn for host in _courses(record)))
     parts, starts = [], 0.0
@@ -107,11 +133,26 @@ def _series(run: Gathered, view: SweepView, platform: str, factor: str) -> Serie
         repetition=first,
         parts=parts,
         hosts=hosts,
-        lines={title: lines for title, name in PANELS.items() if (lines := _lines(drawn, parts, hosts, name))},
+        lines=_panels(drawn, parts, hosts),
         left_out=[
             f"{_words(r, view, factor)} ({r.outcome.replace('_', ' ')}: {r.reason})" for r in records if r not in drawn
         ],
     )
+
+
+def _is_worth_drawing(record: TrialRecord) -> bool:
+    phases = record.evidence.get("phases") or []
+    points = max(len(course["second"]) for course in _courses(record).values())
+    return len(phases) == 1 or (not phases and points >= POINTS_MIN)
+
+
+def _panels(records: Sequence[TrialRecord], parts: Sequence[Part], hosts: Sequence[str]) -> dict[str, dict[str, Line]]:
+    """Without disks that did nothing, and what no host told of."""
+    found = {title: _lines(records, parts, hosts, name) for title, name in PANELS.items()}
+    for title in OF_DISKS:
+        if not any(value > 0 for _, values in found[title].values() for value in values):
+            del found[title]
+    return {title: lines for title, lines in {**found, SESSIONS: _waits(records, parts)}.items() if lines}
 
 
 def _place(record: TrialRecord, view: SweepView, factor: str) -> tuple[int, ...]:
@@ -160,7 +201,7 @@ def _part(record: TrialRecord, view: SweepView, factor: str, start_s: float, len
         words=words if is_done else f"{words} (x, {record.outcome.replace('_', ' ')}{only})",
         start_s=start_s,
         end_s=start_s + length_s,
-        numbers={title: _over_hosts(record, name) for title, name in PANELS.items()},
+        numbers={SESSIONS: _sessions(record), **{title: _over_hosts(record, name) for title, name in PANELS.items()}},
     )
 
 
@@ -173,11 +214,35 @@ def _over_hosts(record: TrialRecord, name: str) -> str:
     return f"{number(round(mean, 1))}, up to {number(round(highest, 1))}"
 
 
-def _lines(
-    records: Sequence[TrialRecord], parts: Sequence[Part], hosts: Sequence[str], name: str
-) -> dict[str, tuple[list[float], list[float]]]:
+def _sessions(record: TrialRecord) -> str:
+    """Means, those of most sessions first."""
+    means = {name: fmean(values) for name, values in _waited(record).items() if name != "second" and values}
+    most = sorted(means, key=lambda name: -means[name])
+    return ", ".join(f"{number(round(means[name], 2))} {WAITED_FOR[name]}" for name in most) or ABSENT
+
+
+def _waited(record: TrialRecord) -> Mapping[str, list[float]]:
+    course = (record.evidence.get("waits") or {}).get("course") or {}
+    return {name: values for name, values in course.items() if name in WAITED_FOR or name == "second"}
+
+
+def _waits(records: Sequence[TrialRecord], parts: Sequence[Part]) -> dict[str, Line]:
+    """By what sessions waited for, all at the same times, so that they can stand on each other."""
+    courses = [_waited(record) for record in records]
+    names = [name for name in WAITED_FOR if any(name in course for course in courses)]
+    found: dict[str, Line] = {WAITED_FOR[name]: ([], []) for name in names}
+    for course, part in zip(courses, parts, strict=True):
+        middles = course.get("second", [])
+        for name in names if middles else []:
+            seconds, values = found[WAITED_FOR[name]]
+            seconds += [*(part.start_s + second for second in middles), part.end_s]
+            values += [*(course.get(name) or [0.0] * len(middles)), math.nan]
+    return found
+
+
+def _lines(records: Sequence[TrialRecord], parts: Sequence[Part], hosts: Sequence[str], name: str) -> dict[str, Line]:
     """Each host's line over the whole series; a level without it is a gap, not a zero."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
+    found: dict[str, Line] = {}
     for host in hosts:
         seconds: list[float] = []
         values: list[float] = []

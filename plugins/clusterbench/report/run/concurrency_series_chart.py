@@ -1,11 +1,11 @@
-"""The figure of a series: CPU, steal and pressure of the hosts, one above the other, the levels marked."""
+"""The figure of a series: what hosts and sessions did, a panel above the other, the levels marked."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from clusterbench.report.run.charts import CHARACTER_PX, DASHES, INK, WIDTH_PX, as_svg, colour_of
-from clusterbench.report.run.concurrency_series import SeriesCourse
+from clusterbench.report.run.concurrency_series import SESSIONS, Line, SeriesCourse
 
 PANEL_PX, TITLE_PX = 104, 22
 TOP_PX, BOTTOM_PX, LEFT_PX, RIGHT_PX = 18, 44, 40, 92
@@ -13,7 +13,6 @@ LEVELS_AT = 1 + TITLE_PX / (PANEL_PX - TITLE_PX)
 """Above the title of the first panel, as a share of its height."""
 TIMES = ((4 * 3600, 3600, "hours"), (600, 60, "minutes"), (0, 1, "seconds"))
 """From how many seconds on, seconds in one, and its name."""
-Line = tuple[list[float], list[float]]
 
 
 def draw_series(course: SeriesCourse, key: str, steal_max: float) -> str:
@@ -30,11 +29,14 @@ def draw_series(course: SeriesCourse, key: str, steal_max: float) -> str:
                 (PANEL_PX - TITLE_PX) / height,
             )
             axes = figure.add_axes(box, facecolor="none")
-            _draw_panel(axes, course, panel, max(steal_max * 1.15, 5) if panel == "steal" else 105)
+            highest = max(steal_max * 1.15, 5) if panel == "steal" else 105
+            _draw_panel(axes, course, panel, highest if course.unit(panel) == "%" else course.highest(panel) * 1.1 or 1)
             axes.tick_params(labelbottom=number == len(course.panels) - 1)
             if number == 0:
                 _name_levels(axes, course)
                 _name_lines(axes, course)
+            if panel == SESSIONS:
+                _name_waits(axes, list(course.lines[panel]))
 
     return as_svg(fill, key, course.sentence)
 
@@ -48,7 +50,7 @@ def _draw_panel(axes: Any, course: SeriesCourse, panel: str, highest: float) -> 
     axes.tick_params(length=3, width=0.8)
     axes.grid(axis="y")
     axes.set_axisbelow(True)
-    axes.set_title(f"{panel}, %", loc="left", fontsize=12, pad=4)
+    axes.set_title(course.title(panel), loc="left", fontsize=12, pad=4)
     axes.set_ylim(-0.03 * highest, highest)  # so that a line at zero is seen
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.set_xlim(0, end_s / divisor)
@@ -58,6 +60,9 @@ def _draw_panel(axes: Any, course: SeriesCourse, panel: str, highest: float) -> 
     for shade, part in enumerate(course.parts):
         axes.axvspan(part.start_s / divisor, part.end_s / divisor, color=INK, alpha=0.03 + 0.06 * (shade % 2), lw=0)
         axes.axvline(part.end_s / divisor, color=INK, alpha=0.35, linewidth=0.8)
+    if panel == SESSIONS:
+        _draw_stack(axes, list(course.lines[panel].values()), divisor)
+        return
     if course.is_of_all_hosts:
         _draw_range(axes, list(course.lines[panel].values()), divisor)
         return
@@ -78,6 +83,19 @@ def _draw_range(axes: Any, lines: list[Line], divisor: int) -> None:
     low, middle, high = (np.where(gaps, np.nan, of(every, axis=0)) for of in (np.nanmin, np.nanmedian, np.nanmax))
     axes.fill_between(times / divisor, low, high, color=colour_of(0), alpha=0.25, lw=0)
     axes.plot(times / divisor, middle, color=colour_of(0), linewidth=1.5)
+
+
+def _draw_stack(axes: Any, lines: list[Line], divisor: int) -> None:
+    """One on the other, so that all together are seen as well."""
+    times = [second / divisor for second in lines[0][0]]
+    colours = [colour_of(number) for number in range(len(lines))]
+    axes.stackplot(times, *(values for _, values in lines), colors=colours, alpha=0.75, linewidth=0)
+
+
+def _name_waits(axes: Any, names: list[str]) -> None:
+    for place, name in enumerate(reversed(names)):  # as they lie on each other
+        style = {"linewidth": 7, "alpha": 0.75, "color": colour_of(len(names) - 1 - place)}
+        _name_line(axes, place, name, style)
 
 
 def _name_levels(axes: Any, course: SeriesCourse) -> None:
