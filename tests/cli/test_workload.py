@@ -10,7 +10,7 @@ import pytest
 from clusterbench.base.errors import SpecError
 from clusterbench.cli import workload
 from clusterbench.engines import Database
-from clusterbench.workloads.declared.written import Counted
+from clusterbench.workloads.declared.counted import Counted
 
 
 class Answering:

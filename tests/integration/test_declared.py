@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -254,7 +255,9 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
     assert main(["workload", "new", "from_log", "--from", PLATFORM, "--log", str(log)]) == 0
     said = capsys.readouterr().out
-    assert "(2 statements)" in said and "left out: 1 statement" in said
+    assert "(2 statements)" in said
+    assert "left out: UPDATE sales.orders SET total = 1 WHERE id = 1 (1 call): it changes rows, or is no query" in said
+    assert "1 statement is left out: 20% of all calls" in said
     written = (root / "include/sql/from_log/workload.yaml").read_text()
     assert "weight: 3" in written and "s01_p1: {query: values_of_sales_customers_id.sql}" in written
     run, records = whole(connections, "from_log")
@@ -444,6 +447,7 @@ HOTEL = """
         chr(65 + n % 26) || 'ab', timestamptz '2024-01-01' + n * interval '1 minute', n % 90
         FROM generate_series(1, 40000) AS n;
     CREATE INDEX ON hotel.bookings (guest_id);
+    CREATE INDEX ON hotel.bookings (at);
     ANALYZE hotel.guests;
     ANALYZE hotel.bookings;
 """
@@ -451,18 +455,19 @@ ASKED_OF_HOTEL = (
     "SELECT * FROM hotel.guests WHERE id = %s",
     "SELECT price FROM hotel.bookings WHERE id IN (%s,%s)",
     "SELECT count(*) FROM hotel.bookings b JOIN hotel.guests g ON g.id = b.guest_id WHERE g.token = '%s'",
-    "SELECT count(*) FROM hotel.bookings WHERE state = '%s' AND guest_id = %s",
+    "SELECT price FROM hotel.bookings WHERE state = '%s' AND guest_id = %s",
     "SELECT id FROM hotel.guests WHERE \"lastName\" = '%s' ORDER BY id LIMIT 5",
     "SELECT max(price) FROM hotel.bookings WHERE code = '%s' AND at >= '%s'",
+    "SELECT sum(price) FROM hotel.bookings WHERE at BETWEEN '%s' AND '%s'",
 )
 TOKEN = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
-VALUES = ((7,), (8, 9), (TOKEN,), ("paid", 4), ("name 5",), ("Bab", "2024-01-02"))
+VALUES = ((7,), (8, 9), (TOKEN,), ("paid", 4), ("name 5",), ("Bab", "2024-01-02"), ("2024-01-02", "2024-01-03"))
 
 
 def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_application_uses(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project_with(tmp_path, monkeypatch, "my_sales", FILES)
+    root = project_with(tmp_path, monkeypatch, "my_sales", FILES)
     monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
     settings = {"shared_preload_libraries": "pg_stat_statements"}
     with on_testbed(new_run(connections), settings=settings, may=["restart", "engine_settings"]) as testbed:
@@ -477,7 +482,13 @@ def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_applicati
                     db.execute((text % values).encode())
             assert main(["workload", "new", "hotel", "--from", PLATFORM]) == 0, capsys.readouterr()
             said = capsys.readouterr().out
-            assert "(6 statements)" in said and "fill" not in said and "refuses" not in said, said
+            assert "(7 statements)" in said and "refuses" not in said, said
+            (to_fill_in,) = [line for line in said.splitlines() if "to fill in" in line]
+            assert "how far a range of at reaches from " in to_fill_in
+            written = root / "include/sql/hotel/workload.yaml"
+            text = re.sub(r"\{fill_in: .*\}", "{choice: ['1 hour'], type: interval}", written.read_text())
+            written.write_text(text)
+            assert re.search(r"_p2: \{row_of: s\d\d_p1, column: 2\}", text), "state and guest are of one booking"
             run, records = whole(connections, "hotel")
         finally:
             testbed.engine.tear_down()
@@ -491,6 +502,8 @@ def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_applicati
     assert set(plans) == set(names.values())
     (by_key,) = [p for p in plans.values() if "guests" in p and "bookings" not in p and "Limit" not in p]
     assert "Index Scan" in by_key, by_key
+    (by_hour,) = [p for p in plans.values() if "interval" in p or "at <= " in p]
+    assert "Index" in by_hour and len(by_hour) < 1000, by_hour
     slowest = max(
         records[0].measurements[f"{name}_ms_p50"] for name in names if f"{name}_ms_p50" in records[0].measurements
     )

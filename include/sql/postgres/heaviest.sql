@@ -1,6 +1,6 @@
 -- The statements of anybody but clusterbench that took most of the server's time in this database, since statistics were
 -- reset. $time: the column of the version; $schema: the extension's.
-SELECT min(query) AS query, sum(calls) AS calls, sum($time) AS time_ms
+SELECT min(query) AS query, sum(calls) AS calls, sum($time) AS time_ms, sum(rows) AS row_count
 FROM $schema.pg_stat_statements
 WHERE queryid IS NOT NULL
     AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -18,6 +18,16 @@ CONDITION = re.compile(
     r"^(\s*(?:->\s*)?(?:[A-Z][\w ]*)?(?:Cond|Filter|Key|Output|Expression|Predicate)(?: \([^)]*\))?:)(.*)$"
 )
 """A line whose values are parameters; elsewhere numbers are of the plan itself, such as how many workers it has."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A statement with $1, $2, and what several executions give for them, of which the last one's plan is wanted."""
+
+    text: str
+    executions: Sequence[Sequence[int]]
+
+
 NO_PLAN = "no plan: "
 """How the text begins in place of a plan that the server refused."""
 

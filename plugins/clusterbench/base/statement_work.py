@@ -44,3 +44,5 @@ class Heavy:
     query: str
     calls: int
     time_ms: float
+    rows: float = 0.0
+    """That all calls answered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,9 +19,13 @@ from clusterbench.spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
-    from clusterbench.workloads.declared.written import Columns, Counted
+    from clusterbench.workloads.declared.constants import Columns, Written
+    from clusterbench.workloads.declared.counted import Counted
 
 STATEMENTS_MAX = 10
+SHOWN = 10
+SAMPLES_FROM = 9_05_00
+"""The version from which on a server takes a sample of a table's pages."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,6 +47,7 @@ def _new(options: argparse.Namespace) -> int:
     from clusterbench.engines import as_database  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
     from clusterbench.workloads.declared import written  # noqa: PLC0415
+    from clusterbench.workloads.declared.counted import tables_in  # noqa: PLC0415
 
     root = project_root()
     folder, experiment = root / "include/sql" / options.name, root / "dags/experiments" / f"{options.name}.yaml"
@@ -54,18 +59,22 @@ def _new(options: argparse.Namespace) -> int:
         columns = _columns(engine, usable)
         there = _those_there(usable, columns, options.platform)
         counted = there[: options.statements]
-        columns = {table: columns[table] for table in written.tables_in(counted)}
+        columns = {table: columns[table] for table in tables_in(counted)}
         title = options.title or options.name.replace("_", " ").capitalize()
-        made = written.workload(options.name, title, counted, columns, options.platform)
+        share = _share_left_out(left_out, usable)
+        samples = _samples(engine, columns)
+        made = written.workload(options.name, title, counted, columns, options.platform, share, samples)
+        made.guessed += _that_may_change(engine, counted)
         folder.mkdir()
         for name, text in made.files.items():
             (folder / name).write_text(text, encoding="utf-8")
         by_streams = written.is_for_streams(counted)
         experiment.write_text(written.experiment(options.name, title, options.platform, by_streams=by_streams))
         refused = [] if made.to_fill_in else _refused(options.name, engine)
-    _say(folder, experiment, len(counted), made.to_fill_in, left_out, refused)
+    _say(folder, experiment, len(counted), made, left_out, share, refused)
     if len(there) > len(counted):
-        print(f"taken are the {len(counted)} of most time, of {len(there)}: --statements N takes more")
+        most = "most calls" if options.log else "most time"
+        print(f"taken are the {len(counted)} of {most}, of {len(there)}: --statements N takes more")
     if not made.to_fill_in and (problems := Catalog(root).lint()):
         raise SpecError(problems)
     return FAILED if refused else OK
@@ -79,24 +88,66 @@ def _check_name(name: str, folder: Path, experiment: Path) -> None:
         raise SpecError([f"there is a workload or an experiment {name!r} already ({there}); choose another name"])
 
 
-def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Counted], int]:
-    """Those that can be used, and how many cannot."""
+def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Counted], list[tuple[Counted, str]]]:
+    """Those that can be used; and those that cannot, each with why. What is no SQL in a log is said."""
+    from clusterbench.workloads.declared.counted import Counted, merged, why_not  # noqa: PLC0415
     from clusterbench.workloads.declared.logged import of_log  # noqa: PLC0415
-    from clusterbench.workloads.declared.written import Counted, is_usable  # noqa: PLC0415
 
     if log:
-        found = of_log(log.read_text(encoding="utf-8"))
+        found, problems = of_log(log.read_text(encoding="utf-8"))
+        for problem in problems:
+            print(f"left out: {log}: {problem}")
     else:
         heavy = engine.heaviest_statements(5 * most)
-        found = [Counted(one.query, one.calls, one.time_ms) for one in heavy]
-    usable = [one for one in found if is_usable(one)]
+        found = [Counted(one.query, one.calls, one.time_ms, one.rows) for one in heavy]
+    judged = [(one, why_not(one)) for one in merged(found)]
+    usable = [one for one, why in judged if not why]
     if not usable:
         where = str(log) if log else f"pg_stat_statements of {engine.platform.platform!r}"
         raise SpecError([
             f"{where} holds no statement that reads a table and changes nothing ({plural(len(found), 'statement')} in "
             "all); run what you want to measure once, or give a file by --log"
         ])  # fmt: skip
-    return usable, len(found) - len(usable)
+    return usable, [(one, why) for one, why in judged if why]
+
+
+def _share_left_out(left_out: Sequence[tuple[Counted, str]], usable: Sequence[Counted]) -> str:
+    """How much of all calls that is; empty where nothing was left out."""
+    calls = sum(one.calls for one, _ in left_out)
+    every = calls + sum(one.calls for one in usable)
+    what = f"{plural(len(left_out), 'statement')} {'is' if len(left_out) == 1 else 'are'} left out"
+    return f"Of those that were found, {what}: {calls / every:.0%} of all calls." if left_out else ""
+
+
+def _samples(engine: Database, columns: Columns) -> dict[str, str]:
+    """Of tables of many rows how SQL takes as many pages as are looked at, where the server can."""
+    from clusterbench.base.sql import raw, statement  # noqa: PLC0415
+    from clusterbench.workloads.declared.constants import LOOKED_AT  # noqa: PLC0415
+
+    if int(engine.query("SHOW server_version_num")[0]["server_version_num"]) < SAMPLES_FROM or not columns:
+        return {}
+    rows = engine.query(statement("postgres", "sizes_of", tables=raw(_named(columns))))
+    many = {str(row["table_name"]): float(row["row_count"]) for row in rows if row["can_be_sampled"]}
+    return {
+        table: f"TABLESAMPLE SYSTEM ({max(0.001, 200 * LOOKED_AT / count):.3f}) REPEATABLE (1)"
+        for table, count in many.items()
+        if count > 4 * LOOKED_AT
+    }
+
+
+def _that_may_change(engine: Database, counted: Sequence[Counted]) -> list[str]:
+    """Statements that call a function of somebody's own that the server does not know to change nothing."""
+    from clusterbench.base.sql import statement  # noqa: PLC0415
+    from clusterbench.workloads.declared.counted import functions_in  # noqa: PLC0415
+
+    rows = engine.query(statement("postgres", "volatile_functions"))
+    known = {str(row["name"]) for row in rows}
+    return [
+        f"s{number:02d} calls {', '.join(sorted(names))}, of which the server does not know that it changes nothing; "
+        "should it, trials fail, as their sessions may only read"
+        for number, one in enumerate(counted, 1)
+        if (names := functions_in(one) & known)
+    ]
 
 
 def _refused(name: str, engine: Database) -> list[str]:
@@ -116,20 +167,19 @@ def _refused(name: str, engine: Database) -> list[str]:
 
 def _columns(engine: Database, counted: Sequence[Counted]) -> Columns:
     """Of those tables of the statements that are there."""
-    from clusterbench.base.sql import quoted, raw, statement  # noqa: PLC0415
-    from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
+    from clusterbench.base.sql import raw, statement  # noqa: PLC0415
+    from clusterbench.workloads.declared.counted import tables_in  # noqa: PLC0415
 
     tables = tables_in(counted)
     found: dict[str, dict[str, str]] = {table: {} for table in tables}
-    listed = ", ".join(f"({_literal(table)}, to_regclass({_literal(quoted(table))}))" for table in tables)
-    for row in engine.query(statement("postgres", "columns_of", tables=raw(listed))):
+    for row in engine.query(statement("postgres", "columns_of", tables=raw(_named(tables)))):
         found[str(row["table_name"])][str(row["column_name"])] = str(row["column_type"])
     return cast("Columns", {table: columns for table, columns in found.items() if columns})
 
 
 def _those_there(usable: Sequence[Counted], columns: Columns, platform: str) -> list[Counted]:
     """Without those about tables that are not there, which it says. Raises SpecError where no other is left."""
-    from clusterbench.workloads.declared.written import tables_in  # noqa: PLC0415
+    from clusterbench.workloads.declared.counted import tables_in  # noqa: PLC0415
 
     said, there = [], []
     for one in usable:
@@ -148,6 +198,13 @@ def _those_there(usable: Sequence[Counted], columns: Columns, platform: str) -> 
     return there
 
 
+def _named(tables: Iterable[str]) -> str:
+    """Rows of VALUES: each one's name, and its number as the server has it."""
+    from clusterbench.base.sql import quoted  # noqa: PLC0415
+
+    return ", ".join(f"({_literal(table)}, to_regclass({_literal(quoted(table))}))" for table in tables)
+
+
 def _literal(text: str) -> str:
     from psycopg import sql  # noqa: PLC0415
 
@@ -158,23 +215,30 @@ def _say(  # noqa: PLR0917  private, and each argument is a line of what is said
     folder: Path,
     experiment: Path,
     statements: int,
-    to_fill_in: Sequence[str],
-    left_out: int,
+    made: Written,
+    left_out: Sequence[tuple[Counted, str]],
+    share: str,
     refused: Sequence[str],
 ) -> None:
-    from clusterbench.workloads.declared.written import FILL_IN  # noqa: PLC0415
+    from clusterbench.workloads.declared.constants import FILL_IN  # noqa: PLC0415
 
     print(f"wrote {folder} ({plural(statements, 'statement')}) and {experiment}")
-    if left_out:
-        print(f"left out: {plural(left_out, 'statement')} that change rows, or are not read as SQL")
-    for one in to_fill_in:
-        print(f"  to fill in: {one}")
-    for one in refused:
-        print(f"  the server refuses {one}")
-    first = ["look at"] if not to_fill_in else [f"say in place of each '{FILL_IN}' what may stand there, in"]
+    for one, why in left_out[:SHOWN]:
+        print(f"left out: {' '.join(one.text.split())[:80]} ({plural(one.calls, 'call')}): {why}")
+    if len(left_out) > SHOWN:
+        print(f"left out: {len(left_out) - SHOWN} more")
+    if share:
+        print(share)
+    for line in made.to_fill_in:
+        print(f"  to fill in: {line}")
+    for line in made.guessed:
+        print(f"  look at: {line}")
+    for line in refused:
+        print(f"  the server refuses {line}")
+    first = ["look at"] if not made.to_fill_in else [f"say in place of each '{FILL_IN}' what may stand there, in"]
     first += ["and mend what the server refuses, in"] if refused else []
     how = f"then 'clusterbench plans {folder.name} --scale smoke', which asks the server about each statement, and "
     print(
-        f"next: {' '.join(first)} {folder}/workload.yaml; {how if to_fill_in or refused else 'then '}"
+        f"next: {' '.join(first)} {folder}/workload.yaml; {how if made.to_fill_in or refused else 'then '}"
         f"'clusterbench run {folder.name} --scale smoke'"
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clusterbench.base.errors import EngineError
+from clusterbench.base.plans import Prepared
 from clusterbench.base.postgres_session import KEEPALIVES
 from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.spec.by_name import engine_module
@@ -275,7 +276,7 @@ class Database(Engine, Protocol):
 
     def reset_session(self) -> None: ...
 
-    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+    def explain(self, queries: Mapping[str, str | Prepared], *, before: str = "") -> dict[str, str]:
         """By the same name the plan of each as text, or ``plans.NO_PLAN`` with the server's words.
 
         ``before`` runs first, in the same session.

@@ -68,6 +68,24 @@ def test_several_differ_and_texts_and_lookups_follow() -> None:
         assert one["region"] == {"PERU": "AMERICA", "CHINA": "ASIA", "IRAN": "MIDDLE EAST"}[one["n_1"]]
 
 
+def test_what_is_of_the_same_row_is_drawn_from_the_same_place() -> None:
+    said: dict[str, Any] = {
+        "low": {"choice": [1, 20, 20, 300]},
+        "high": {"row_of": "low", "choice": [5, 21, 22, 400]},
+    }
+    assert {(one["low"], one["high"]) for one in drawn(**said)} == {(1, 5), (20, 21), (20, 22), (300, 400)}
+    made = script({name: parameter(**one) for name, one in said.items()}, LEVELS, {}, 1)
+    assert made.lines == ["\\set low__i random(0, 3)"], "there is one place, for both"
+    assert made.sql["high"] == "(CAST(ARRAY[5, 21, 22, 400] AS integer[]))[1 + :low__i]"
+    first, second = parameter(query="values.sql"), parameter(row_of="key", column=2)
+    listed = {id(first): [7, 8], id(second): ["x", "y"]}
+    found = draw({"key": first, "name": second}, Random("1"), LEVELS, listed)
+    assert (found["key"], found["name"]) in ((7, "x"), (8, "y"))
+    for refused in ({"row_of": "low", "range": [1, 2]}, {"column": 2}, {"row_of": "a", "choice": [1], "count": 2}):
+        with pytest.raises(ValidationError, match=r"row_of: names a parameter|several that differ"):
+            parameter(**refused)
+
+
 def test_an_empty_domain_is_an_error() -> None:
     for said in ({"range": [5, "$rows"]}, {"query": "values.sql"}):
         with pytest.raises(DomainError, match="parameter 'p': "):

@@ -68,6 +68,23 @@ def problems(root: Path) -> list[str]:
     return [each.removeprefix(f"{root}/include/sql/shop/workload.yaml:") for each in said]
 
 
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("a: {row_of: id, choice: [1, 2]}", "row_of: 'id' must stand in the same place, with a 'choice'"),
+        ("c: {choice: [1]}\n      d: {row_of: c, choice: [1, 2]}", "row_of: 'c' has 1 choices, and here are 2"),
+        ("a: {row_of: c, column: 2}\n      c: {query: one.sql}", "is made of 'c', which does not stand before it"),
+        (
+            "c: {choice: [1]}\n      d: {row_of: c, column: 2}",
+            "row_of: 'c' must stand in the same place, with a 'query'",
+        ),
+    ],
+)
+def test_what_is_of_the_same_row_names_something_that_has_rows(root: Path, said: str, problem: str) -> None:
+    change(root, "workload.yaml", WORKLOAD.replace("    parameters:\n", f"    parameters:\n      {said}\n"))
+    assert any(problem in one for one in problems(root)), problems(root)
+
+
 def test_files_of_answers_name_what_the_answers_depend_on(root: Path) -> None:
     change(root, "workload.yaml", WORKLOAD.replace("answers: duckdb", "answers: file"))
     (said,) = problems(root)

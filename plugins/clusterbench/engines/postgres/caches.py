@@ -10,6 +10,7 @@ from typing import Any
 from clusterbench.base.scripts import script
 from clusterbench.base.sql import raw, statement
 from clusterbench.engines import Residency
+from clusterbench.engines.postgres import extensions
 from clusterbench.engines.postgres.server import Server
 from clusterbench.engines.postgres.tables import leaves, regclasses
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
@@ -22,7 +23,7 @@ DROPPING = (
 
 def warm(server: Server, relations: Sequence[str]) -> None:
     """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
-    server.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm SCHEMA public")
+    extensions.have(server, "pg_prewarm")
     pg_class, found = raw(server.everywhere("pg_class")), leaves(server, relations)
     for cache in ("read", "buffer") if found else ():
         server.query(statement("postgres", "prewarm", pg_class=pg_class, relations=regclasses(found), cache=cache))
@@ -66,7 +67,7 @@ def _is_data_path(path: str | None) -> bool:
 
 
 def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
-    server.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA public")
+    extensions.have(server, "pg_buffercache")
     if not files:
         return 0
     found = server.query(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.datasets import Storage
+from clusterbench.base.plans import Prepared
 from clusterbench.base.sql import Dialect
 from clusterbench.base.statement_work import Heavy, Totals
 from clusterbench.engines import BulkLoad, Endpoint, Residency, Watch
@@ -73,6 +74,7 @@ class Postgres(Server):
     def tear_down(self) -> None:
         self.stop_pooler()
         self.reset_session()
+        extensions.drop_ours(self)
         if not self.platform.setup.keep:
             self._configure({})
 
@@ -205,7 +207,7 @@ class Postgres(Server):
     def end_driver(self) -> None:
         sessions.end_driver(self)
 
-    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+    def explain(self, queries: Mapping[str, str | Prepared], *, before: str = "") -> dict[str, str]:
         return sessions.explain(self, queries, before)
 
     def watch(self) -> Watch | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterbench.base.sql import statement
+from clusterbench.base.datasets import OURS
+from clusterbench.base.sql import quoted, statement
 from clusterbench.engines.postgres.server import Server
 from clusterbench.spec.platform import Platform
 
@@ -16,6 +17,26 @@ def lacking(server: Server) -> list[str]:
     """Those of ``USES`` that the server cannot make."""
     there = {row["name"] for row in server.query(statement("postgres", "extensions"))}
     return [name for name in USES if name not in there]
+
+
+def have(server: Server, name: str) -> None:
+    """Made in this database where it is not there, and marked, so that ``drop_ours`` finds it whatever happens."""
+    if not any(row["name"] == name for row in _there(server)):
+        extension = quoted(name)
+        server.execute(
+            f"CREATE EXTENSION IF NOT EXISTS {extension} SCHEMA public; "
+            f"COMMENT ON EXTENSION {extension} IS '{OURS}made for its trials, and dropped after them'"
+        )
+
+
+def drop_ours(server: Server) -> None:
+    for row in _there(server):
+        if str(row["comment"]).startswith(OURS):
+            server.execute(f"DROP EXTENSION IF EXISTS {quoted(row['name'])}")
+
+
+def _there(server: Server) -> list[dict[str, Any]]:
+    return server.query("SELECT extname AS name, obj_description(oid, 'pg_extension') AS comment FROM pg_extension")
 
 
 def unavailable(platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterbench.base.errors import AwayError, EngineError
 from clusterbench.base.sql import raw, statement
 from clusterbench.engines.flush import LEFT_BYTES_MAX, Flushed, drop_page_cache, left, why_not_done
+from clusterbench.engines.postgres import extensions
 from clusterbench.engines.postgres.caches import DROPPING, empty_file_system_cache
 from clusterbench.engines.postgres.server import Server
 
@@ -73,7 +74,7 @@ def _most(server: Server) -> int:
 
 def buffered_bytes(server: Server) -> int:
     """Of the database's tables and indexes in its own cache, over all instances."""
-    server.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA public")
+    extensions.have(server, "pg_buffercache")
     buffers, oid = raw(server.everywhere("pg_buffercache")), int(server.fact("database_oid"))
     rows = server.query(statement("postgres", "buffered_all", pg_buffercache=buffers, database_oid=oid))
     return sum(int(row["bytes"]) for row in rows)

@@ -9,6 +9,7 @@ Without that leave nothing is changed: each session is opened with its settings.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ import psycopg
 from psycopg import sql
 
 from clusterbench.base import driver_session, libpq, scripts
-from clusterbench.base.plans import NO_PLAN
+from clusterbench.base.plans import NO_PLAN, Prepared
 from clusterbench.base.postgres_session import OWN, first_line
 from clusterbench.base.sql import statement
 from clusterbench.engines import DRIVER, Endpoint, Watch
@@ -129,7 +130,12 @@ def watch(server: Server) -> Watch:
     return Watch(statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets)
 
 
-def explain(server: Server, queries: Mapping[str, str], before: str) -> dict[str, str]:
+PLANNED = "clusterbench_planned"
+DRAWN = re.compile(r"\('(?:[^']|'')*'::[^()\[\]]+\[\]\)\[\(1 \+ \$\d+\)\]")
+"""In a plan for all values: one of those that a parameter draws from, all of which stand there."""
+
+
+def explain(server: Server, queries: Mapping[str, str | Prepared], before: str) -> dict[str, str]:
     """Each plan as text, with the drivers' settings. ``before`` runs first, in the same session."""
     settings = {**server.session_settings, "lock_timeout": LOCK_TIMEOUT}
     with server.connect(options=as_options(settings)) as session:
@@ -138,12 +144,27 @@ def explain(server: Server, queries: Mapping[str, str], before: str) -> dict[str
         return {name: _plan(session, query) for name, query in queries.items()}
 
 
-def _plan(session: psycopg.Connection[dict[str, Any]], query: str) -> str:
+def _plan(session: psycopg.Connection[dict[str, Any]], query: str | Prepared) -> str:
     """One that the server refuses does not cost the others theirs; when the query is measured, its error is told."""
     try:
+        if isinstance(query, Prepared):
+            return _plan_prepared(session, query)
         rows = session.execute(f"EXPLAIN {query}".encode()).fetchall()
     except psycopg.Error as error:
         if session.broken:
             raise
         return NO_PLAN + first_line(error)
     return "\n".join(row["QUERY PLAN"] for row in rows)
+
+
+def _plan_prepared(session: psycopg.Connection[dict[str, Any]], query: Prepared) -> str:
+    """Nothing is executed: EXPLAIN counts as an execution where the server chooses between its plans."""
+    session.execute(f"PREPARE {PLANNED} AS {query.text}".encode())
+    try:
+        rows: list[dict[str, Any]] = []
+        for values in query.executions:
+            given = f"({', '.join(map(str, values))})" if values else ""
+            rows = session.execute(f"EXPLAIN EXECUTE {PLANNED}{given}".encode()).fetchall()
+    finally:
+        session.execute(f"DEALLOCATE {PLANNED}".encode())
+    return "\n".join(DRAWN.sub("'…'", row["QUERY PLAN"]) for row in rows)

@@ -78,7 +78,9 @@ def heaviest(server: Server, statements_max: int) -> list[Heavy]:
         rows = session.execute(query.encode()).fetchall()
         is_numbered = session.info.server_version >= CONSTANTS_NUMBERED_FROM
     read = str if is_numbered else numbered
-    return [Heavy(read(row["query"]), int(row["calls"]), float(row["time_ms"])) for row in rows]
+    return [
+        Heavy(read(row["query"]), int(row["calls"]), float(row["time_ms"]), float(row["row_count"])) for row in rows
+    ]
 
 
 def numbered(query: str) -> str:

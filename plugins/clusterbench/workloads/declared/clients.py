@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, cast
@@ -14,6 +15,7 @@ from clusterbench.base.driver_session import session
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.plans import Prepared
 from clusterbench.base.sql import Value, raw
 from clusterbench.drivers import mix_readings, pgbench, pgbench_log
 from clusterbench.drivers.mix_readings import Scripts
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 MAX_TRIES = 1000
 """Of a transaction that meets serialisation failures: one that needs more is an error."""
+EXECUTIONS = 6
+"""The server plans five for their values; after them it takes one plan for all values, if that is no dearer."""
+VARIABLE = re.compile(r"(?<!:):([A-Za-z_]\w*)")
+"""Of pgbench, which replaces it within quotes, too."""
 ANSWERS_PER_STATEMENT = 3
 """Of each statement that reads, so many are asked again after the window, with what a first stream would draw."""
 
@@ -90,7 +96,7 @@ def scripts(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> d
         values: dict[str, Value] = {key: raw(text) for key, text in drawn.sql.items()}
         texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
         drawn.lines += [f"{text};" for text in texts]
-        drawn.statements = len(texts)
+        drawn.statements = tuple(texts)
         drawn.lines += [f"\\sleep {think_us} us"] if think_us else []
         found[name] = drawn
     return found
@@ -126,7 +132,7 @@ def job(  # noqa: PLR0917  all of it tells what the driver does
         variables={"clients": share.of_clients, "first_client": share.first_client, **variables},
         start_s=share.start_s,
         ahead_us=share.ahead_us,
-        thread_each=trial.levels["protocol"] == "prepared" and any(one.statements > 1 for one in made.values()),
+        thread_each=trial.levels["protocol"] == "prepared" and any(len(one.statements) > 1 for one in made.values()),
         think_time_us=int(trial.levels["think_time_ms"]) * 1000,
         after=asks,
     )
@@ -158,6 +164,23 @@ def first_reading(  # noqa: PLR0917  all of it tells what a statement is
     drawn = parameters.composed_as(_drawn(folder, name, trial, listed, number), folder.parameters_of(name), listed)
     texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **drawn})
     return next((" ".join(text.split("\n")) for text in texts if not sql_text.is_framing(text)), None)
+
+
+def prepared(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> dict[str, Prepared]:
+    """By statement its first that is no BEGIN, as clients prepare it, with what some executions draw."""
+    found = {}
+    for name, made in scripts(folder, trial, dialect, listed).items():
+        for text in [text for text in made.statements if not sql_text.is_framing(text)][:1]:
+            random = Random(f"{trial.seed} {name}")  # noqa: S311  to be repeated, not a secret
+            variables = list(dict.fromkeys(VARIABLE.findall(text)))
+            bounds = [made.bounds.get(variable, (1, 1)) for variable in variables]
+            executions = [[random.randint(*each) for each in bounds] for _ in range(EXECUTIONS)]
+            found[name] = Prepared(VARIABLE.sub(partial(_numbered, variables), text), executions)
+    return found
+
+
+def _numbered(variables: Sequence[str], match: re.Match[str]) -> str:
+    return f"${variables.index(match[1]) + 1}"
 
 
 def asked_with(folder: Folder, trial: Trial, listed: Listed) -> dict[str, tuple[str, dict[str, Drawn]]]:

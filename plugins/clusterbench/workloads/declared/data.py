@@ -227,7 +227,8 @@ def _quoted(text: str) -> str:
 
 
 def inspect(folder: Folder, dataset: Dataset, engine: Database) -> dict[str, object]:
-    """Facts for the suites ``declared`` and, a row a table, ``declared_tables``; and for those beside the workload."""
+    """Facts for the suite ``declared``, for those beside the workload, and, a row a table, for ``declared_tables`` and
+    ``declared_existing``: of a table that is there already nothing is known beforehand."""
     with ThreadPoolExecutor(engine.parallelism()) as workers:
         rows = list(workers.map(lambda name: _look(folder, name, dataset, engine), folder.made))
         there = list(workers.map(lambda name: _look_at_existing(name, engine), folder.existing))
@@ -236,8 +237,9 @@ def inspect(folder: Folder, dataset: Dataset, engine: Database) -> dict[str, obj
         "tables_complete": sum(row["is_complete"] for row in [*rows, *there]),
         "tables_expected": len(rows) + len(there),
         "row_count": sum(row["row_count"] for row in [*rows, *there]),
-        "tables": [*rows, *there],
     }
+    facts |= {"tables": rows} if rows else {}
+    facts |= {"existing": there} if there else {}
     facts |= {"checksum": None, "checksum_expected": None}
     if rows and not there:
         facts["checksum"] = str(sum(int(row["checksum"].split()[1]) for row in rows))
@@ -293,12 +295,6 @@ def _look_at_existing(name: str, engine: Database) -> dict[str, Any]:
         "state": f"{name}: {state}",
         "is_complete": state == THERE,
         "row_count": max(0, int(found["row_count"] or 0)),
-        "rows_made": None,
-        "checksum": None,
-        "checksum_made": None,
-        "orphans": 0,
-        "row_skew": 0.0,
-        "row_skew_max": 0.0,
     }
 
 

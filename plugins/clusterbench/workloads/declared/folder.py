@@ -90,6 +90,17 @@ class Folder:
         own = [one for statement in self.said.statements.values() for one in statement.parameters.values()]
         return [*self.said.parameters.values(), *own]
 
+    @property
+    def queried(self) -> list[tuple[Parameter, list[Parameter]]]:
+        """Those with a query, each with those that are other columns of its rows."""
+        places = [self.said.parameters, *(one.parameters for one in self.said.statements.values())]
+        return [
+            (one, [other for other in place.values() if other.row_of == name and other.column])
+            for place in places
+            for name, one in place.items()
+            if one.query
+        ]
+
     def lines(self, name: str) -> list[str]:
         """Of a list of values."""
         return [line for line in self.text(name).splitlines() if line.strip()]
@@ -139,7 +150,7 @@ def uses(parameter: Parameter) -> list[str]:
     """Names of the parameters that this one is made of."""
     if parameter.text is not None:
         return [name for _, name, _, _ in Formatter().parse(parameter.text) if name]
-    return [*(parameter.lookup or ()), *([parameter.newest_of] if parameter.newest_of else [])]
+    return [*(parameter.lookup or ()), *(name for name in (parameter.newest_of, parameter.row_of) if name)]
 
 
 def placeholders_in(folder: Folder, statement: str) -> set[str]:

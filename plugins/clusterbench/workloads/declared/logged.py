@@ -6,30 +6,59 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from clusterbench.base.errors import SpecError
 from clusterbench.workloads.declared import sql_text
+from clusterbench.workloads.declared.counted import Counted
 from clusterbench.workloads.declared.model import Value
-from clusterbench.workloads.declared.written import Counted
 
 PREPARE = re.compile(r'PREPARE\s+("[^"]+"|\w+)\s*(?:\([^;]*?\))?\s+AS\s+(.*)', re.IGNORECASE | re.DOTALL)
 EXECUTE = re.compile(r'EXECUTE\s+("[^"]+"|\w+)\s*(?:\((.*)\))?', re.IGNORECASE | re.DOTALL)
 OF_SESSIONS = ("DEALLOCATE", "DISCARD", "RESET")
 NUMBERED = re.compile(r"\$(\d+)")
+SHOWN = 80
+PIECES = re.compile(r"(?<=;)[ \t]*\n")
 
 
-def of_log(text: str) -> list[Counted]:
-    """Each statement of the file, as often as it stands there; those that differ by constants only are one."""
+def of_log(text: str) -> tuple[list[Counted], list[str]]:
+    """Each statement of the file, those that stand there most often first, and what is no SQL in it, by line.
+
+    Statements that differ by constants only are one.
+    """
     groups: dict[str, list[list[str]]] = {}
-    for each in _sent(text):
+    every, problems = _statements(text)
+    for each in _sent(every):
         shape, constants = _shape(each)
         groups.setdefault(shape, []).append(constants)
-    return [_counted(shape, rows) for shape, rows in groups.items()]
+    found = [_counted(shape, rows) for shape, rows in groups.items()]
+    return sorted(found, key=lambda one: -one.calls), problems
 
 
-def _sent(text: str) -> list[str]:
+def _statements(text: str) -> tuple[list[str], list[str]]:
+    """Of all of it at once; where that is no SQL, of each piece up to a semicolon at the end of a line."""
+    try:
+        return list(sql_text.statements(text)), []
+    except SpecError:
+        pass
+    found: list[str] = []
+    problems: list[str] = []
+    line = 1
+    for piece in PIECES.split(text):
+        own = [each for each in piece.split("\n") if not each.lstrip().startswith("\\")]
+        try:
+            found += sql_text.statements("\n".join(own)) if "".join(own).strip() else []
+        except SpecError as error:
+            begin = line + piece[: len(piece) - len(piece.lstrip())].count("\n")
+            said = " ".join(piece.split())[:SHOWN]
+            problems.append(f"line {begin}: {error.problems[0].removeprefix('line 1: ')}: {said}")
+        line += piece.count("\n") + 1
+    return found, problems
+
+
+def _sent(every: Sequence[str]) -> list[str]:
     """Without what frames them, and with what EXECUTE gave to what was prepared."""
     prepared: dict[str, str] = {}
     found = []
-    for each in sql_text.statements(text):
+    for each in every:
         if sql_text.is_framing(each) or sql_text.first_word(each) in OF_SESSIONS:
             continue
         if match := PREPARE.fullmatch(each):
@@ -81,13 +110,12 @@ def _counted(shape: str, rows: Sequence[Sequence[str]]) -> Counted:
     """Constants that are always the same stay."""
     if not rows[0]:
         return Counted(shape, len(rows))
-    columns = [list(dict.fromkeys(row[at] for row in rows)) for at in range(len(rows[0]))]
-    varying = [at for at, values in enumerate(columns) if len(values) > 1]
+    varying = [at for at in range(len(rows[0])) if len({row[at] for row in rows}) > 1]
     text = NUMBERED.sub(
-        lambda match: f"${varying.index(at) + 1}" if (at := int(match[1]) - 1) in varying else columns[at][0],
+        lambda match: f"${varying.index(at) + 1}" if (at := int(match[1]) - 1) in varying else rows[0][at],
         shape,
     )
-    observed = {number: [_value(one) for one in columns[at]] for number, at in enumerate(varying, 1)}
+    observed = tuple([_value(row[at]) for at in varying] for row in rows) if varying else ()
     return Counted(text, len(rows), observed=observed)
 
 

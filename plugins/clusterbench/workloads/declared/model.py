@@ -160,7 +160,10 @@ class Parameter(Strict):
     file: File | None = None
     """A choice of its lines."""
     query: File | None = None
-    """A choice of what this SELECT answers in its first column, before the trial."""
+    """A choice of the rows that this SELECT answers before the trial: its first column."""
+    row_of: Name | None = None
+    """Of the same row as that parameter: of its choices the one in the same place, or, of its query, ``column``."""
+    column: Annotated[int, Field(ge=2, le=100)] | None = None
     text: Text | None = None
     """Made of others: "%{color}%"."""
     lookup: dict[str, dict[str, Value]] | None = None
@@ -191,8 +194,12 @@ class Parameter(Strict):
             raise ValueError("zipf: is of a 'range' or of 'newest_of'; take it out")
         if self.is_scattered and not (self.zipf and kind == "range"):
             raise ValueError("scattered: is of a 'range' with 'zipf'; take it out")
-        if self.count > 1 and kind not in ("range", "choice", "file", "query"):
+        if self.count > 1 and (kind not in ("range", "choice", "file", "query") or self.row_of):
             raise ValueError(f"count: several that differ are drawn from a range or a choice, not of {kind!r}")
+        if kind not in ("choice", "column") if self.row_of else kind == "column":
+            raise ValueError(
+                "row_of: names a parameter with a 'query' beside 'column', or one with a 'choice' beside one"
+            )
         if self.step is not None and kind != "range":
             raise ValueError("step: is of a 'range'; take it out")
         return self
@@ -221,7 +228,7 @@ class Parameter(Strict):
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
 
-KINDS = ("range", "choice", "file", "query", "text", "lookup", "next_after", "newest_of", "fill_in")
+KINDS = ("range", "choice", "file", "query", "column", "text", "lookup", "next_after", "newest_of", "fill_in")
 
 
 def is_day(end: Value) -> bool:

@@ -133,6 +133,7 @@ def draw(
 ) -> dict[str, Drawn]:
     """By name; those of which there are several are ``name_1``, ``name_2`` and so on."""
     found: dict[str, Drawn] = {}
+    places: dict[str, int] = {}
     for name, parameter in parameters.items():
         if parameter.text is not None:
             found[name] = parameter.text.format_map({key: word(value) for key, value in found.items()})
@@ -140,17 +141,23 @@ def draw(
             ((of, table),) = parameter.lookup.items()
             found[name] = _plain(table[word(found[of])])
         else:
-            found |= _drawn(name, parameter, random, domain(name, parameter, levels, listed))
+            known = domain(name, parameter, levels, listed)
+            if parameter.count > 1:
+                found |= _several(name, parameter, random, known)
+            else:
+                places[name] = places[parameter.row_of] if parameter.row_of else _place(parameter, random, known)
+                found[name] = known.value(places[name])
     return found
 
 
-def _drawn(name: str, parameter: Parameter, random: Random, of: Domain) -> dict[str, Drawn]:
-    if parameter.zipf is not None:
-        rank = Zipf(of.size, parameter.zipf).rank(random.random())
-        at = int(sha256(str(rank).encode()).hexdigest()[:12], 16) % of.size if parameter.is_scattered else rank
-        return {name: of.value(at)}
-    if parameter.count == 1:
-        return {name: of.value(random.randrange(of.size))}
+def _place(parameter: Parameter, random: Random, of: Domain) -> int:
+    if parameter.zipf is None:
+        return random.randrange(of.size)
+    rank = Zipf(of.size, parameter.zipf).rank(random.random())
+    return int(sha256(str(rank).encode()).hexdigest()[:12], 16) % of.size if parameter.is_scattered else rank
+
+
+def _several(name: str, parameter: Parameter, random: Random, of: Domain) -> dict[str, Drawn]:
     if parameter.count > of.size:
         raise DomainError(f"parameter {name!r}: {parameter.count} that differ cannot be drawn from {of.size}")
     chosen = random.sample(range(of.size), parameter.count)
@@ -201,13 +208,14 @@ def composed_as(
 class Script:
     """The lines that draw, what stands in the statement for each parameter, and what every client begins with.
 
-    ``statements``: how many are among the lines.
+    ``statements``: those among the lines; ``bounds``: of the variables that stand in them.
     """
 
     lines: list[str] = field(default_factory=list)
     sql: dict[str, str] = field(default_factory=dict)
     variables: dict[str, int] = field(default_factory=dict)
-    statements: int = 0
+    bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    statements: tuple[str, ...] = ()
 
 
 def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], listed: Listed, seed: int) -> Script:
@@ -224,6 +232,11 @@ def script(parameters: Mapping[str, Parameter], levels: Mapping[str, Level], lis
                 f"+ :clients * (:{name}__n - 1)",
             ]
             made.sql[name] = f":{name}"
+            made.bounds[name] = (quantity(parameter.next_after, levels) + 1,) * 2
+        elif parameter.row_of is not None:
+            of = domain(name, parameter, levels, listed)
+            _check_choices(name, of)
+            made.sql[name] = of.sql(f":{parameter.row_of}__i")
         elif parameter.newest_of is not None:
             _newest(made, name, parameter, parameters, levels)
         else:
@@ -242,6 +255,7 @@ def _newest(
         f"\\set {name} greatest(1, {last} + :clients * :{of}__n - :{name}__i)",
     ]
     made.sql[name] = f":{name}"
+    made.bounds[name] = (last, last)
 
 
 def _rank(name: str, zipf: Zipf) -> list[str]:
@@ -251,12 +265,16 @@ def _rank(name: str, zipf: Zipf) -> list[str]:
     ]
 
 
-def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int) -> None:
+def _check_choices(name: str, of: Domain) -> None:
     if len(of.choices) > CHOICES_OF_CLIENTS_MAX:
         raise DomainError(
             f"parameter {name!r}: {len(of.choices)} values cannot be drawn by clients, as all stand in the statement; "
             f"{CHOICES_OF_CLIENTS_MAX} are allowed: take fewer, or join with a table of them"
         )
+
+
+def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int) -> None:
+    _check_choices(name, of)
     if parameter.zipf is not None:
         made.lines += _rank(name, Zipf(of.size, parameter.zipf))
         if parameter.is_scattered:
@@ -269,8 +287,10 @@ def _index(made: Script, name: str, parameter: Parameter, of: Domain, seed: int)
             made.lines.append(f"\\set {index} permute((:{name}__i + {n}) % {of.size}, {of.size}, {seed})")
         if isinstance(of.low, int) and isinstance(of.step, int) and not of.choices:
             made.lines.append(f"\\set {each} {of.low} + {of.step} * :{index}")
+            made.bounds[each] = (of.low, of.low + of.step * (of.size - 1))
             made.sql[each] = _as(parameter.type, f":{each}")
         else:
+            made.bounds[index] = (0, of.size - 1)
             made.sql[each] = of.sql(f":{index}") if of.choices else _as(parameter.type, of.sql(f":{index}"))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql
 
 if TYPE_CHECKING:
+    from clusterbench.base.plans import Prepared
     from clusterbench.engines import Database, Endpoint
 
 NONE: Mapping[str, str] = {}
@@ -32,7 +33,7 @@ class OfPart:
     def endpoint(self, *, pooled: bool, settings: Mapping[str, str] = NONE) -> Endpoint:
         return self.engine.endpoint(pooled=pooled, settings={**self.own_settings, **settings})
 
-    def explain(self, queries: Mapping[str, str], *, before: str = "") -> dict[str, str]:
+    def explain(self, queries: Mapping[str, str | Prepared], *, before: str = "") -> dict[str, str]:
         said = [
             sql.SQL("SELECT set_config({}, {}, false)").format(name, value).as_string(None)
             for name, value in self.own_settings.items()

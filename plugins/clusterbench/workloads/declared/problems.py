@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -126,7 +126,8 @@ def _of_parameters(folder: Folder) -> Iterator[str]:
     for where, given in _given(folder):
         known: list[str] = list(folder.said.parameters) if where else []
         for name, parameter in given.items():
-            yield from (f"{where}parameters.{name}: {p}" for p in _of_parameter(folder, name, parameter, known))
+            found = [*_of_parameter(folder, name, parameter, known), *_of_row(parameter, given)]
+            yield from (f"{where}parameters.{name}: {p}" for p in found)
             known += [name, *names_of(name, parameter)]
 
 
@@ -156,6 +157,23 @@ def _of_parameter(folder: Folder, name: str, parameter: Parameter, known: Sequen
         if (grows := factor_in(end)) and grows not in factors:
             yield f"unknown factor {grows!r}{suggest(grows, list(factors))}"
     yield from _of_words(folder, [str(word) for word in [*(parameter.choice or ()), parameter.text or ""]])
+
+
+def _of_row(parameter: Parameter, beside: Mapping[str, Parameter]) -> Iterator[str]:
+    """``beside``: what is declared in the same place."""
+    first = beside.get(parameter.row_of or "")
+    if not parameter.row_of:
+        return
+    if (
+        first is None
+        or first.row_of
+        or first.count > 1
+        or (first.query is None if parameter.column else not first.choice)
+    ):
+        what = "query" if parameter.column else "choice"
+        yield f"row_of: {parameter.row_of!r} must stand in the same place, with a {what!r}, of which there is one"
+    elif parameter.choice and len(parameter.choice) != (others := len(first.choice or ())):
+        yield f"row_of: {parameter.row_of!r} has {others} choices, and here are {len(parameter.choice)}"
 
 
 def _of_words(folder: Folder, words: Sequence[str]) -> Iterator[str]:

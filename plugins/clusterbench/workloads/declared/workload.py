@@ -162,6 +162,9 @@ class DeclaredWorkload:
             }
             return engine.explain(texts)
         named = self.folder.titles
+        if trial.levels["protocol"] == "prepared":
+            of_sessions = clients.prepared(self.folder, trial, engine.dialect, listed)
+            return engine.explain({named[name]: one for name, one in of_sessions.items()})
         of_clients = {
             named[name]: clients.first_reading(self.folder, name, trial, engine.dialect, listed, 1)
             for name in clients.weights(self.folder, trial.levels)
@@ -231,19 +234,38 @@ class DeclaredWorkload:
         return {id(one): self.folder.lines(one.file) for one in self.folder.every_parameter if one.file}
 
     def _of_queries(self, trial: Trial, engine: Database, settings: Mapping[str, str]) -> dict[int, list[Any]]:
-        """What the database answers now, each value once and in order, so that the seed decides what is drawn."""
+        """What the database answers now, in order, so that the seed decides what is drawn. Each file is asked once."""
         values = {name: raw(str(trial.levels[name])) for name in self.folder.said.factors}
+        answered: dict[tuple[str, int], list[Any]] = {}
         found: dict[int, list[Any]] = {}
-        for one in (one for one in self.folder.every_parameter if one.query):
-            query = self.folder.only_statement(str(one.query), values)
-            rows = engine.query(statement("tables", "typed_values", query=raw(query)), settings=settings)
-            values_found = {_value(row["value"], row["type"]) for row in rows}
-            found[id(one)] = sorted(values_found, key=lambda each: (str(type(each)), each))
-            if not found[id(one)]:
+        for one, others in self.folder.queried:
+            key = (str(one.query), max([1, *(other.column or 1 for other in others)]))
+            if key not in answered:
+                answered[key] = self._rows(engine, self.folder.only_statement(key[0], values), key[1], settings)
+            if not answered[key]:
                 raise EngineError(
                     f"workload {self.folder.name!r}: {one.query} answers nothing, so that there is nothing to draw from"
                 )
+            first = [row[0] for row in answered[key]]
+            found[id(one)] = list(dict.fromkeys(first)) if one.count > 1 else first
+            found |= {id(other): [row[(other.column or 1) - 1] for row in answered[key]] for other in others}
         return found
+
+    def _rows(self, engine: Database, query: str, columns: int, settings: Mapping[str, str]) -> list[Any]:
+        """Its first columns, as often as they are there, without those that have a NULL."""
+        numbers = range(1, columns + 1)
+        asked = statement(
+            "tables",
+            "typed_values",
+            query=raw(query),
+            columns=raw(", ".join(f"value_{n}" for n in numbers)),
+            texts=raw(", ".join(f"CAST(answered.value_{n} AS text) AS text_{n}" for n in numbers)),
+            types=raw(", ".join(f"CAST(pg_typeof(answered.value_{n}) AS text) AS type_{n}" for n in numbers)),
+            present=raw(" AND ".join(f"answered.value_{n} IS NOT NULL" for n in numbers)),
+        )
+        rows = engine.query(asked, settings=settings)
+        found = [tuple(_value(row[f"text_{n}"], row[f"type_{n}"]) for n in numbers) for row in rows]
+        return sorted(found, key=lambda row: [(str(type(each)), each) for each in row])
 
     def _all_listed(self, trial: Trial, engine: Database) -> Listed:
         own = data.own_session(self.folder, self.dataset(trial.levels, trial.seed), engine)
