@@ -18,14 +18,14 @@ import httpx
 from clusterbench.base.errors import AirflowApiError, AirflowAwayError, AirflowUnknownError
 
 TIMEOUT_S = 30
-DAG_WAIT_S = 60
+DAG_WAIT_S = 120
 """For a DAG that an Airflow does not know: one that has just started has not read its files yet."""
 LAB_FILE = "airflow.json"
 """Address, user and password of the lab's Airflow, which the lab writes."""
 
 _NO_DAG = (
-    "It reads other files, or its DAG processor stands still: compare its dags_folder with this project's dags/, and "
-    "look at the DAG processor's log"
+    "It reads other files, its DAG processor stands still, or the machine is so busy that it has not come to it yet: "
+    "compare its dags_folder with this project's dags/, look at the DAG processor's log, and try again"
 )
 
 
