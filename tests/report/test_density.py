@@ -330,13 +330,13 @@ def test_what_sessions_waited_for_stands_beside_cpu_and_disks(tmp_path: Path) ->
         for one in [record("lab_ideal", "lite", level, 1)]
     ]
     (course,) = series(tmp_path, found)[LITE]
-    assert course.panels == ["CPU", "read", "sessions"], "nothing was written"
+    assert course.panels == ["CPU", "read from disks", "sessions"], "nothing was written"
     assert list(course.lines["sessions"]) == ["CPU", "disks"]
     middles, waiting = course.lines["sessions"]["disks"]
     assert waiting[:6] == [0.0] * 6 and waiting[7:13] == [1.5] * 6 and math.isnan(waiting[6])
     assert middles[7] == course.parts[1].start_s + 0.5
     assert course.highest("sessions") == 3.5
-    assert course.sentence.endswith("CPU at most 50.0 %; read at most 8.00 MB/s; sessions at most 3.50.")
+    assert course.sentence.endswith("CPU at most 50.0 %; read from disks at most 8.00 MB/s; sessions at most 3.50.")
     assert course.parts[1].numbers["sessions"] == "2.00 CPU, 1.50 disks"
     assert "active sessions, by what they waited for" in draw_series(course, "k", 0.0)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from clusterbench.base.statement_work import TEXT_MAX, since
 from clusterbench.engines import Engine
 
+ARRAY = re.compile(r"ARRAY ?\[\$\d+(?: ?, ?\$\d+)+\]")
+"""Of all that a parameter draws from."""
 STATEMENTS = "statement_totals"
 """In ``before.json`` alone: a record has the differences."""
 
@@ -25,7 +28,7 @@ def after(engine: Engine, then: Mapping[str, Any]) -> dict[str, Any]:
         gone = since(then[STATEMENTS], engine.statement_totals())  # type: ignore[attr-defined]
         texts = engine.statement_texts(list(gone)) if gone else {}  # type: ignore[attr-defined]
         found["statements"] = [
-            {"statement": " ".join(texts.get(number, "").split())[:TEXT_MAX], **one.as_json()}
+            {"statement": ARRAY.sub("ARRAY[…]", " ".join(texts.get(number, "").split()))[:TEXT_MAX], **one.as_json()}
             for number, one in gone.items()
         ]
     return found

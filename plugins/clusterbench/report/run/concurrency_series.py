@@ -22,11 +22,11 @@ PANELS = {
     "steal": "cpu_steal_percent",
     "CPU pressure": "pressure_cpu_percent",
     "I/O pressure": "pressure_io_percent",
-    "read": "disk_read_mb_per_s",
-    "written": "disk_write_mb_per_s",
+    "read from disks": "disk_read_mb_per_s",
+    "written to disks": "disk_write_mb_per_s",
 }
 """Title -> series of a host's course: in percent, and of its disks in MB/s."""
-OF_DISKS = ("read", "written")
+OF_DISKS = ("read from disks", "written to disks")
 SESSIONS = "sessions"
 """Title of the panel of the database's own, whose lines are what its sessions waited for; where they were looked at."""
 WAITED_FOR = {

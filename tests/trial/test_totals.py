@@ -1,0 +1,34 @@
+"""What a server counted of each statement between two looks."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from clusterbench.base.statement_work import Totals
+from clusterbench.engines import Engine
+from clusterbench.trial import totals
+
+
+class Server:
+    """Counts one statement, which draws from many values."""
+
+    def __init__(self) -> None:
+        self.calls = 0.0
+
+    def counters(self) -> dict[str, Any]:
+        return {}
+
+    def statement_totals(self) -> dict[str, Totals]:
+        self.calls += 5
+        return {"7": Totals(self.calls, 2 * self.calls, 0, 0, 0)}
+
+    def statement_texts(self, numbers: list[str]) -> dict[str, str]:
+        listed = ", ".join(f"${n}" for n in range(1, 500))
+        return dict.fromkeys(numbers, f"/* s01 */ SELECT 1 WHERE id = (CAST(ARRAY[{listed}]\n AS integer[]))[$500]")
+
+
+def test_a_statement_is_told_without_all_that_it_draws_from() -> None:
+    server = cast("Engine", Server())
+    (said,) = totals.after(server, totals.before(server))["statements"]
+    assert said["statement"] == "/* s01 */ SELECT 1 WHERE id = (CAST(ARRAY[…] AS integer[]))[$500]"
+    assert (said["calls"], said["time_ms"]) == (5.0, 10.0)
