@@ -24,7 +24,8 @@ class Server:
 
     def statement_texts(self, numbers: list[str]) -> dict[str, str]:
         listed = ", ".join(f"${n}" for n in range(1, 500))
-        return dict.fromkeys(numbers, f"/* s01 */ SELECT 1 WHERE id = (CAST(ARRAY[{listed}]\n AS integer[]))[$500]")
+        sql = f"/* s01 */ SELECT 1 WHERE id = (CAST(ARRAY[{listed}]\n AS integer[]))[$500]"
+        return dict.fromkeys(numbers, f"PREPARE clusterbench_planned AS {sql}")
 
 
 def test_a_statement_is_told_without_all_that_it_draws_from() -> None:

@@ -11,6 +11,7 @@ from clusterbench.engines import Engine
 
 ARRAY = re.compile(r"ARRAY ?\[\$\d+(?: ?, ?\$\d+)+\]")
 """Of all that a parameter draws from."""
+PLANNED = re.compile(r"^PREPARE clusterbench_planned AS ")
 STATEMENTS = "statement_totals"
 """In ``before.json`` alone: a record has the differences."""
 
@@ -28,7 +29,11 @@ def after(engine: Engine, then: Mapping[str, Any]) -> dict[str, Any]:
         gone = since(then[STATEMENTS], engine.statement_totals())  # type: ignore[attr-defined]
         texts = engine.statement_texts(list(gone)) if gone else {}  # type: ignore[attr-defined]
         found["statements"] = [
-            {"statement": ARRAY.sub("ARRAY[…]", " ".join(texts.get(number, "").split()))[:TEXT_MAX], **one.as_json()}
-            for number, one in gone.items()
+            {"statement": _shortened(texts.get(number, "")), **one.as_json()} for number, one in gone.items()
         ]
     return found
+
+
+def _shortened(text: str) -> str:
+    """The server may know it by the name under which it was asked for the plan."""
+    return ARRAY.sub("ARRAY[…]", PLANNED.sub("", " ".join(text.split())))[:TEXT_MAX]

@@ -34,7 +34,8 @@ def test_statements_begin_with_their_title_and_are_planned_as_clients_prepare_th
     planned = clients.prepared(folder, trials[0], "postgres", {})["one"]
     assert isinstance(planned, Prepared)
     assert planned.text == (
-        "SELECT name::text FROM items WHERE id = $1 AND name > (CAST(ARRAY['a', 'b', 'c'] AS text[]))[1 + $2] "
+        "/* of a key one */ SELECT name::text FROM items "
+        "WHERE id = $1 AND name > (CAST(ARRAY['a', 'b', 'c'] AS text[]))[1 + $2] "
         "LIMIT (CAST(ARRAY[1, 2, 3] AS integer[]))[1 + $3]"
     )
     assert len(planned.executions) == 6

@@ -96,8 +96,8 @@ def scripts(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> d
         values: dict[str, Value] = {key: raw(text) for key, text in drawn.sql.items()}
         texts = folder.statements(name, dialect, {**placeholders(folder, trial.levels), **values})
         called = folder.titles[name].replace(":", "")  # of which pgbench would make variables
-        drawn.lines += [f"{text};" if sql_text.is_framing(text) else f"/* {called} */ {text};" for text in texts]
-        drawn.statements = tuple(texts)
+        drawn.statements = tuple(text if sql_text.is_framing(text) else f"/* {called} */ {text}" for text in texts)
+        drawn.lines += [f"{text};" for text in drawn.statements]
         drawn.lines += [f"\\sleep {think_us} us"] if think_us else []
         found[name] = drawn
     return found
