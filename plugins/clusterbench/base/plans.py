@@ -28,6 +28,8 @@ class Prepared:
     executions: Sequence[Sequence[int]]
 
 
+PLANNED = "clusterbench_planned"
+"""The name under which a server is asked for the plan of what clients prepare."""
 NO_PLAN = "no plan: "
 """How the text begins in place of a plan that the server refused."""
 

@@ -434,8 +434,7 @@ def _not_needed(run: Run, trial: Trial, plan: Plan) -> str | None:
 
 
 def _not_measured(trial: Trial, why: str) -> TrialRecord:
-    now = now_iso()
-    return TrialRecord(trial, "not_applicable", why, started_at=now)
+    return TrialRecord(trial, "not_applicable", why, started_at=now_iso())
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from clusterbench.base.plans import PLANNED
 from clusterbench.base.statement_work import TEXT_MAX, since
 from clusterbench.engines import Engine
 
 ARRAY = re.compile(r"ARRAY ?\[\$\d+(?: ?, ?\$\d+)+\]")
 """Of all that a parameter draws from."""
-PLANNED = re.compile(r"^PREPARE clusterbench_planned AS ")
 STATEMENTS = "statement_totals"
 """In ``before.json`` alone: a record has the differences."""
 
@@ -36,4 +36,4 @@ def after(engine: Engine, then: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shortened(text: str) -> str:
     """The server may know it by the name under which it was asked for the plan."""
-    return ARRAY.sub("ARRAY[…]", PLANNED.sub("", " ".join(text.split())))[:TEXT_MAX]
+    return ARRAY.sub("ARRAY[…]", " ".join(text.split()).removeprefix(f"PREPARE {PLANNED} AS "))[:TEXT_MAX]

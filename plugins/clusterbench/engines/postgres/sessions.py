@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 
 from clusterbench.base import driver_session, libpq, scripts
-from clusterbench.base.plans import NO_PLAN, Prepared
+from clusterbench.base.plans import NO_PLAN, PLANNED, Prepared
 from clusterbench.base.postgres_session import OWN, first_line
 from clusterbench.base.sql import statement
 from clusterbench.engines import DRIVER, Endpoint, Watch
@@ -130,7 +130,6 @@ def watch(server: Server) -> Watch:
     return Watch(statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets)
 
 
-PLANNED = "clusterbench_planned"
 DRAWN = re.compile(r"\('(?:[^']|'')*'::[^()\[\]]+\[\]\)\[\(1 \+ \$\d+\)\]")
 """In a plan for all values: one of those that a parameter draws from, all of which stand there."""
 

@@ -23,7 +23,7 @@ from clusterbench.workloads import Share
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.folder import Folder
 from clusterbench.workloads.declared.model import quantity
-from clusterbench.workloads.declared.parameters import Drawn, Listed, Script
+from clusterbench.workloads.declared.parameters import VARIABLE, Drawn, Listed, Script
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -34,8 +34,6 @@ MAX_TRIES = 1000
 """Of a transaction that meets serialisation failures: one that needs more is an error."""
 EXECUTIONS = 6
 """The server plans five for their values; after them it takes one plan for all values, if that is no dearer."""
-VARIABLE = re.compile(r"(?<!:):([A-Za-z_]\w*)")
-"""Of pgbench, which replaces it within quotes, too."""
 ANSWERS_PER_STATEMENT = 3
 """Of each statement that reads, so many are asked again after the window, with what a first stream would draw."""
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from math import ceil
 from typing import Any
@@ -46,7 +47,7 @@ class Written:
 
 @dataclass
 class Constants:
-    """Its constants become named parameters."""
+    """Of one statement; they become named parameters."""
 
     called: str
     counted: Counted
@@ -88,10 +89,11 @@ class Constants:
     def _with_lists(self) -> str:
         """``= ANY ($1)`` as an array of several."""
         text = self.text
-        for number in self._lists():
+        for number in self._lists:
             text = re.sub(rf"\(\s*\${number}(::[\w ]+(\[\])?)?\s*\)", f"(ARRAY[${number}])", text)
         return text
 
+    @cached_property
     def _lists(self) -> list[int]:
         return [] if self.counted.observed else [n for n, place in self.places.items() if _is_listed(place)]
 
@@ -101,9 +103,9 @@ class Constants:
         if number not in self.places:
             return f"$${match[1] or ''}"
         name = self._name(number)
-        if number in self._lists():
+        if number in self._lists:
             return ", ".join(f"${{{name}_{n}}}" for n in range(1, 4))
-        if begin := self._ranges().get(number):
+        if begin := self._ranges.get(number):
             return f"(${{{self._name(begin)}}} + ${{{name}}})"
         return f"${{{name}}}"
 
@@ -164,7 +166,7 @@ class Constants:
     def _of_rows(self) -> dict[int, str]:
         """Parameters that are compared with several columns of one table are of one row of it."""
         groups: dict[tuple[str, str], dict[str, int]] = {}
-        for number in sorted(self.places.keys() - self._ranges().keys()):
+        for number in sorted(self.places.keys() - self._ranges.keys()):
             place, (column, table) = self.places[number], self._column(number)
             if table and not _is_listed(place) and not isinstance(place.parent, exp().In):
                 groups.setdefault((table, str(column.table)), {}).setdefault(folded(column.this), number)
@@ -181,13 +183,14 @@ class Constants:
     def _of_ranges(self) -> dict[int, str]:
         """How far one reaches is for a person to say: two ends that are drawn apart are another range."""
         found = {}
-        for number, begin in self._ranges().items():
+        for number, begin in self._ranges.items():
             column, table = self._column(number)
             kind = self.columns[str(table)].get(folded(column.this), "")
             said = f"how far a range of {column.sql(dialect='postgres')} reaches from {self._name(begin)} on"
             found[number] = f"{{{FILL_IN}: {json.dumps(f'{said}, such as {_length(kind)}')}}}"
         return found
 
+    @cached_property
     def _ranges(self) -> dict[int, int]:
         """The end of a range -> its begin, where what lies between can be added to the begin."""
         ends: dict[tuple[str, str], dict[str, int]] = {}

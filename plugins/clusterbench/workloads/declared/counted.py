@@ -31,6 +31,15 @@ class Counted:
     rows: float = 0.0
     observed: Sequence[Sequence[Value]] = ()
 
+    def with_calls_of(self, other: Counted) -> Counted:
+        return replace(
+            self,
+            calls=self.calls + other.calls,
+            time_ms=self.time_ms + other.time_ms,
+            rows=self.rows + other.rows,
+            observed=(*self.observed, *other.observed),
+        )
+
 
 def tables_in(counted: Sequence[Counted]) -> list[str]:
     """Names of tables, as the server has them; without those that a WITH makes."""
@@ -85,15 +94,8 @@ def merged(found: Iterable[Counted]) -> list[Counted]:
     by_text: dict[str, Counted] = {}
     for one in found:
         text = " ".join(one.text.split())
-        if same := by_text.get(text):
-            one = replace(  # noqa: PLW2901  it takes the place of both
-                same,
-                calls=same.calls + one.calls,
-                time_ms=same.time_ms + one.time_ms,
-                rows=same.rows + one.rows,
-                observed=(*same.observed, *one.observed),
-            )
-        by_text[text] = one
+        same = by_text.get(text)
+        by_text[text] = same.with_calls_of(one) if same else one
     return list(by_text.values())
 
 

@@ -87,16 +87,18 @@ class Folder:
     @cached_property
     def every_parameter(self) -> list[Parameter]:
         """Of all statements, and of each alone."""
-        own = [one for statement in self.said.statements.values() for one in statement.parameters.values()]
-        return [*self.said.parameters.values(), *own]
+        return [one for place in self._places for one in place.values()]
+
+    @property
+    def _places(self) -> list[dict[str, Parameter]]:
+        return [self.said.parameters, *(one.parameters for one in self.said.statements.values())]
 
     @property
     def queried(self) -> list[tuple[Parameter, list[Parameter]]]:
         """Those with a query, each with those that are other columns of its rows."""
-        places = [self.said.parameters, *(one.parameters for one in self.said.statements.values())]
         return [
             (one, [other for other in place.values() if other.row_of == name and other.column])
-            for place in places
+            for place in self._places
             for name, one in place.items()
             if one.query
         ]

@@ -6,6 +6,7 @@ every repetition.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -37,6 +38,8 @@ Listed = Mapping[int, Sequence[Value | Decimal | date | Typed]]
 INTEGER_END, BIGINT_END = 2**31, 2**63
 RESOLUTION = 2**40
 """Of pgbench's uniform numbers between 0 and 1."""
+VARIABLE = re.compile(r"(?<!:):([A-Za-z_]\w*)")
+"""What pgbench takes for a variable of its own, within quotes, too."""
 CHOICES_OF_CLIENTS_MAX = 1000
 """They stand in the statement's text, of which the server reads every letter."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -13,15 +12,13 @@ from clusterbench.spec.loading import located
 from clusterbench.workloads.declared import answer_files, sql_text
 from clusterbench.workloads.declared.folder import Folder, read, uses
 from clusterbench.workloads.declared.model import DeclaredFactor, DeclaredStatement, Parameter, factor_in
-from clusterbench.workloads.declared.parameters import names_of
+from clusterbench.workloads.declared.parameters import VARIABLE, names_of
 
 OF_CLIENTS = ("next_after", "newest_of")
 RESERVED = {"clients", "client_id", "first_client", "scale", "random_seed", "default_seed", "ids", "seed"}
 """Names that pgbench and the SELECTs of rows have for themselves."""
 MEASURED = {"all", "latency", "throughput", "retries", "response", "response_time", "statement_time", "driver_cpu"}
 """Statements of these names would have measurements that drivers have already; ``all`` are all of them."""
-VARIABLE = re.compile(r"(?<!:):[A-Za-z_]\w*")
-"""What pgbench takes for a variable, wherever it stands."""
 
 
 def check_names(folder: Folder) -> None:
