@@ -33,6 +33,17 @@ sample() {
       'pgpgin '* | 'pgpgout '* | 'pswpin '* | 'pswpout '* | 'pgfault '* | 'pgmajfault '* | 'oom_kill '*) out+=" $line" ;;
     esac
   done
+  name='' lines=()
+  { mapfile -t lines <"$proc/net/snmp"; } 2>/dev/null || true
+  for line in ${lines[@]+"${lines[@]}"}; do
+    # shellcheck disable=SC2206  # into words, on purpose; follow has no patterns expanded
+    words=($line)
+    case $name$line in  # a line of names, then one of numbers
+      Tcp:Tcp:*) out+=$'\t'"tcp sent ${words[11]} resent ${words[12]}" ;;
+      Udp:Udp:*) out+=$'\t'"udp received ${words[1]} lost ${words[3]} sent ${words[4]}" ;;
+    esac
+    name=${line%% *}
+  done
   out+=$'\tpressure'
   for name in cpu io memory; do
     { mapfile -t lines <"$proc/pressure/$name"; } 2>/dev/null || continue  # a kernel need not have it

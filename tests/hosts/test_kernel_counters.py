@@ -213,6 +213,27 @@ def test_whole_disks_are_collected_and_their_partitions_are_not(tmp_path: Path) 
     (counted,) = kernel_counters.samples([f"{time.time()} {line.split()[0]} 4096\n", f"{line}\n"])
     assert counted.counters()["disk.cciss/c0d0.16"] == 7
     assert "cpu.steal" in counted.counters()
+    assert not [name for name in counted.counters() if name.startswith(("udp", "tcp"))], "a kernel without them"
+
+
+def test_what_networks_lose_is_what_the_kernel_counts_of_udp_and_tcp(tmp_path: Path) -> None:
+    proc = tmp_path / "proc"
+    _a_hosts_proc(proc)
+    (proc / "diskstats").write_text("")
+    rows = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines()]
+    sample = script("hosts/telemetry_sample", proc=str(proc), sys=str(tmp_path))
+    said = []
+    for resent, received, lost in ((0, 0, 0), (30, 5000, 40)):
+        for titles, numbers in zip(rows[::2], rows[1::2], strict=True):
+            for title, more in (("RetransSegs", resent), ("InDatagrams", received), ("InErrors", lost)):
+                if title in titles and titles[0] in ("Tcp:", "Udp:"):
+                    numbers[titles.index(title)] = str(int(numbers[titles.index(title)]) + more)
+        (proc / "net" / "snmp").write_text("".join(f"{' '.join(row)}\n" for row in rows))
+        command = f"set -euf -o pipefail\n{sample}declare -A is_disk\nsample"
+        said += subprocess.run(["bash", "-c", command], text=True, check=True, capture_output=True).stdout.splitlines()
+    found = one_second(*(f"{line}\n" for line in said))
+    assert found["segments_resent_per_s"] == pytest.approx(30.0)
+    assert (found["datagrams_per_s"], found["datagrams_lost_per_s"]) == (pytest.approx(5000.0), pytest.approx(40.0))
 
 
 def _a_hosts_proc(folder: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clusterbench.base import database_work
 from clusterbench.base.measurements import Phase
 from clusterbench.hosts import resource_use
 
@@ -56,9 +57,8 @@ def test_a_workload_without_throughput_has_none_for_a_processor() -> None:
 
 def test_every_number_that_can_be_had_has_a_unit_and_a_title() -> None:
     everything = dict.fromkeys([*resource_use.SUMS, *resource_use.DISK, *resource_use.SWAP], 1.0)
-    assert set(resource_use.measure({"a": host("one", 80.0, 2, **everything)}, ["a"], 1.0)) == set(
-        resource_use.MEASUREMENTS
-    )
+    found = resource_use.measure({"a": host("one", 80.0, 2, **everything)}, ["a"], 1.0)
+    assert set(found) == {*resource_use.MEASUREMENTS, *database_work.NETWORK}
 
 
 def test_sizes_are_of_all_reads_and_writes_and_not_means_of_hosts() -> None:

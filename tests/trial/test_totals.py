@@ -28,6 +28,16 @@ class Server:
         return dict.fromkeys(numbers, f"PREPARE clusterbench_planned AS {sql}")
 
 
+def test_the_segment_that_did_most_is_told_beside_all() -> None:
+    before = {"0": {"temporary_bytes": 0, "read_bytes": 8}, "1": {"temporary_bytes": 5_000_000, "read_bytes": 8}}
+    after = {"0": {"temporary_bytes": 1_000_000, "read_bytes": 8}, "1": {"temporary_bytes": 8_000_000, "read_bytes": 8}}
+    assert totals.uneven(before, after) == {"temporary_mb": {"mb": 4.0, "segments": 2, "segment": 1, "most_mb": 3.0}}, (
+        "nothing was read"
+    )
+    reset = {"1": {"temporary_bytes": 0, "read_bytes": 0}, "2": {"temporary_bytes": 7, "read_bytes": 7}}
+    assert totals.uneven(before, reset) == {}, "counted anew, or for the first time"
+
+
 def test_a_statement_is_told_without_all_that_it_draws_from() -> None:
     server = cast("Engine", Server())
     (said,) = totals.after(server, totals.before(server))["statements"]

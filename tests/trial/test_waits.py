@@ -14,8 +14,8 @@ from clusterbench.trial import waits
 WINDOW = Reading({}, window_start_s=100.0, window_end_s=101.0)
 
 
-def look(time_s: float, *lines: tuple[str, str, str, int]) -> str:
-    rows = [*lines, ("look", "-", "-", 0)]
+def look(time_s: float, *lines: tuple[str, str, str, int], told: str = "-") -> str:
+    rows = [*lines, ("look", told, "-", 0)]
     return "".join(f"{time_s:.3f}\t{kind}\t{event}\t{statement}\t{count}\n" for kind, event, statement, count in rows)
 
 
@@ -65,6 +65,39 @@ def test_sessions_over_time_are_means_of_each_second_s_looks(tmp_path: Path) -> 
         "second": [0.5, 2.5],
         "sessions_on_cpu": [3.0, 0.0],
         "sessions_waiting_for_others": [1.0, 2.0],
+    }
+
+
+def test_greenplum_6_tells_work_from_locks_and_what_else_it_waited_for_is_not_known(tmp_path: Path) -> None:
+    told = "Work,Lock,Replication,Resgroup"
+    files = [("0 Sort", 30_000_000), ("3 Sort", 90_000_000)]
+    of_query_7 = [("workfiles", event, "query 7", size) for event, size in files]
+    folder = noted(
+        tmp_path,
+        look(
+            100.1,
+            ("Work", "on segments", "query 7", 2),
+            *of_query_7,
+            ("workfiles", "3 HashJoin", "-", 5_000_000),
+            told=told,
+        ),
+        look(100.6, ("Lock", "on segments", "query 7", 1), ("Resgroup", "-", "query 9", 1), *of_query_7[1:], told=told),
+    )
+    found, measured = waits.read(folder, WINDOW)
+    assert measured == {"sessions_at_work": 1.0, "sessions_waiting_for_locks": 0.5, "sessions_waiting_for_others": 0.5}
+    assert [(one["type"], one["event"]) for one in found["waits"]] == [
+        ("Work", "on segments"),
+        ("Lock", "on segments"),
+        ("Resgroup", "-"),
+    ]
+    assert found["work_files"] == {
+        "peak_mb": 125.0,
+        "largest": {"segment": 3, "peak_mb": 95.0},
+        "segments": 2,
+        "operations": [
+            {"operation": "Sort", "statement": "query 7", "mean_mb": 105.0},
+            {"operation": "HashJoin", "statement": "-", "mean_mb": 2.5},
+        ],
     }
 
 

@@ -14,9 +14,10 @@ WAITS: Mapping[str, str] = {
     "LWLock": "sessions_waiting_for_latches",
     "IO": "sessions_waiting_for_io",
     "Client": "sessions_waiting_for_clients",
+    "Work": "sessions_at_work",
     "": "sessions_waiting_for_others",
 }
-"""PostgreSQL's type of a wait -> the measurement that counts it; "": all other types."""
+"""PostgreSQL's type of a wait -> the measurement that counts it; "": all other types. "Work" is Greenplum 6's."""
 TOTALS: Mapping[str, MeasurementKind] = {
     "temporary_mb": MeasurementKind("MB", "Written to temporary files", "neither"),
     "read_mb": MeasurementKind("MB", "Read from outside of the database's cache", "neither"),
@@ -30,9 +31,16 @@ SESSIONS: Mapping[str, MeasurementKind] = {
     "sessions_waiting_for_latches": MeasurementKind("1", "Sessions that waited for latches of the server", "neither"),
     "sessions_waiting_for_io": MeasurementKind("1", "Sessions that waited for disks", "neither"),
     "sessions_waiting_for_clients": MeasurementKind("1", "Sessions that waited for their clients", "neither"),
+    "sessions_at_work": MeasurementKind("1", "Sessions whose statement worked, or waited for no lock", "neither"),
     "sessions_waiting_for_others": MeasurementKind("1", "Sessions that waited for something else", "neither"),
 }
-MEASUREMENTS: Mapping[str, MeasurementKind] = {**TOTALS, **SESSIONS}
+NETWORK: Mapping[str, MeasurementKind] = {
+    "datagrams_per_s": MeasurementKind("1/s", "UDP datagrams received", "neither"),
+    "datagrams_lost_per_s": MeasurementKind("1/s", "UDP datagrams lost by the receiver", "neither"),
+    "segments_resent_per_s": MeasurementKind("1/s", "TCP segments sent again", "neither"),
+}
+"""Of the database's hosts, which their kernels count: Greenplum's interconnect sends UDP, or TCP where told to."""
+MEASUREMENTS: Mapping[str, MeasurementKind] = {**TOTALS, **SESSIONS, **NETWORK}
 """From just before the driver until just after it, so with the checking of answers. An engine tells those that it
 counts: Greenplum those of its segments, without log and checkpoints. Sessions are means over the measured window, where
 they were looked at (``trial/waits.py``)."""
@@ -41,6 +49,7 @@ CHANGED_MIN = 1.5
 """Times as much, or a part as little, from which on it is told as a change."""
 FLOORS = {"temporary_mb": 1.0, "read_mb": 10.0, "wal_mb": 10.0, "checkpoints": 1.0, "deadlocks": 1.0}
 FLOORS |= dict.fromkeys(WAITS.values(), 0.2)
+FLOORS |= {"datagrams_per_s": 1000.0, "datagrams_lost_per_s": 10.0, "segments_resent_per_s": 10.0}
 """Differences that are smaller are none: statistics and checks of our own cost as much."""
 
 

@@ -105,6 +105,7 @@ class Watch:
     query: str
     where: Sequence[str]
     secrets: Mapping[str, str] = field(repr=False)
+    every_s: float = 0.1
 
 
 class Engine(Protocol):
@@ -282,8 +283,11 @@ class Database(Engine, Protocol):
         ``before`` runs first, in the same session.
         """
 
-    def watch(self) -> Watch | None:
-        """How to look at the drivers' sessions from the driver's host; None where it cannot be."""
+    def watch(self) -> Watch:
+        """How to look at the drivers' sessions from the driver's host."""
+
+    def segment_totals(self) -> dict[str, dict[str, int]]:
+        """Of each segment's number what ``counters`` says of all together; empty where there is one instance."""
 
     def statement_totals(self) -> dict[str, Totals]:
         """Running totals of each statement of the drivers, by a number; empty where the server counts none."""

@@ -27,6 +27,12 @@ READS, SECTORS_READ, WRITES, SECTORS_WRITTEN, DISCARDS = 0, 2, 4, 6, 11
 """Of ``/proc/diskstats``, after the name."""
 BYTES_IN, PACKETS_IN, BYTES_OUT, PACKETS_OUT = 0, 1, 8, 9
 """Of ``/proc/net/dev``, after the name."""
+NETWORK = {
+    "udp.received": "datagrams_per_s",
+    "udp.lost": "datagrams_lost_per_s",
+    "tcp.resent": "segments_resent_per_s",
+}
+"""Of ``/proc/net/snmp``; lost are those that the host had no room for, or whose checksum was wrong."""
 GAUGES = ("memory_used_mb", "memory_used_percent", "load_1_min", "runnable_tasks")
 NOT_USED = ("MemFree", "Buffers", "Cached", "Slab")
 """What of ``MemTotal`` does not count as used: the caches that the kernel gives back, as sysstat counts it."""
@@ -52,7 +58,7 @@ class Noted:
                 found |= {f"{name}.{words[0]}.{n}": float(word) for n, word in enumerate(words[1:])}
             elif name == "cpu":
                 found |= {f"cpu.{kind}": float(word) for kind, word in zip(CPU, words, strict=False)}
-            elif name in ("vm", "pressure"):
+            elif name in ("vm", "pressure", "tcp", "udp"):
                 found |= {f"{name}.{kind}": float(n) for kind, n in zip(words[::2], words[1::2], strict=True)}
             else:
                 found[name] = float(words[0])
@@ -115,6 +121,9 @@ def figures(before: Counters, after: Counters, seconds: float) -> dict[str, floa
         "swap_out_mb_per_s": grown["swap.out_bytes"] / seconds / 1e6,
         **{name: grown[name] / seconds for name in GAUGES},
     }
+    for counter, figure in NETWORK.items():
+        if counter in grown:
+            found[figure] = grown[counter] / seconds
     for resource, short in (("cpu", "cpu"), ("io", "io"), ("memory", "mem")):
         if (waited_us := grown.get(f"pressure.{resource}_some")) is not None:
             found[f"pressure_{short}_percent"] = waited_us / seconds / 1e4

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from clusterbench.base import database_work
 from clusterbench.base.measurements import MeasurementKind, Phase
 
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
@@ -39,7 +40,7 @@ DISK = ("disk_read_mb_per_s", "disk_write_mb_per_s")
 SWAP = ("swap_in_mb_per_s", "swap_out_mb_per_s")
 ACCESSES = ("disk_reads_percent", "disk_read_kb_mean", "disk_write_kb_mean")
 OTHERS = ("cpu_percent", "transactions_per_cpu_s", "load_1_min", *ACCESSES)
-SUMS = tuple(name for name in MEASUREMENTS if name not in OTHERS)
+SUMS = (*(name for name in MEASUREMENTS if name not in OTHERS), *database_work.NETWORK)
 PHASE_SUMS = ("disk_read", "disk_write", "network_sent")
 BUSY = "cpus_busy"
 Means = Mapping[str, float]

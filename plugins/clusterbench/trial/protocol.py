@@ -276,11 +276,11 @@ def _measured(
 
 
 def _shortened(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Before or after, with the instances summed up and without running totals of statements.
+    """Before or after, with the instances summed up and without running totals of statements and segments.
 
     All of it is in ``before.json`` and ``after.json``.
     """
-    kept = {name: said for name, said in look.items() if name != totals.STATEMENTS}
+    kept = {name: said for name, said in look.items() if name not in (totals.STATEMENTS, totals.SEGMENTS)}
     return {**kept, **({"cluster": summary(look["cluster"])} if "cluster" in look else {})}
 
 

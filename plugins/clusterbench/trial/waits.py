@@ -2,6 +2,7 @@
 
 A look is the database's own view of its sessions (``pg_stat_activity``): one that is active and waits for nothing is on
 a processor, or in line for one. Shares are means over all looks in the window, so they hold however long a wait is.
+Greenplum 6 is looked at once a second, and tells work from waiting for locks alone; with its work files.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from clusterbench.base.scripts import script
 from clusterbench.engines import Engine
 from clusterbench.hosts.telemetry import spans_of_window
 from clusterbench.spec import Platform
+from clusterbench.trial.workfiles import WorkFiles
 
 FILE = "telemetry.watch.gz"
 ERRORS = "telemetry.watch_errors"
-EVERY_S = 0.1
 LONGER_S = 600
 """It ends by itself so much later than the driver may take, if the worker is lost."""
-LOOK, HELD = "look", "held"
+LOOK, HELD, WORK_FILES = "look", "held", "workfiles"
+NOT_TOLD = "-"
+"""In the line of a look, where it can tell every type of ``WAITS`` but ``WORK``; else the types are named there."""
+WORK = "Work"
 NAMED_MAX = 20
 """Waits that a record keeps: those of the most sessions."""
 DIGITS = 4
@@ -35,16 +39,16 @@ DIGITS = 4
 
 def watching(engine: Engine, platform: Platform, trial: Trial) -> str:
     """Bash for the driver's host, after the collector was started; empty where the platform's file wants none of it."""
-    watch = engine.watch() if platform.watch_sessions and hasattr(engine, "watch") else None
-    if watch is None:
+    if not (platform.watch_sessions and hasattr(engine, "watch")):
         return ""
+    watch = engine.watch()
     return script("drivers/programs") + script(
         "hosts/watch_start",
         names=list(watch.secrets),
         contents=list(watch.secrets.values()),
         where=watch.where,
         query=watch.query,
-        every_s=EVERY_S,
+        every_s=watch.every_s,
         limit_s=trial.timeout_s + LONGER_S,
     )
 
@@ -55,36 +59,66 @@ def read(telemetry: Path, reading: Reading, *, ahead_s: float = 0.0) -> tuple[di
     Both are empty where nothing was looked at; then evidence says why, if anybody knows.
     ``ahead_s``: the server's clock less that of the driver's host, which tells the window.
     """
-    looks, by_event, held = 0, Counter[tuple[str, str, str]](), Counter[tuple[str, str]]()
     start_s, end_s = reading.window_start_s, reading.window_end_s
-    course = _Course.of_window(start_s or 0.0, end_s or 0.0)
-    if start_s is not None and end_s is not None:
-        for path in telemetry.glob(f"*/{FILE}"):
-            for time_s, kind, event, statement, sessions in _lines(path):
-                if start_s <= time_s - ahead_s <= end_s:
-                    looks += kind == LOOK
-                    if kind == HELD:
-                        held[event, statement] += sessions
-                    else:
-                        by_event[kind, event, statement] += sessions
-                        course.add(time_s - ahead_s, kind, sessions)
-    if not looks:
+    if start_s is None or end_s is None:
         return _why_none(telemetry), {}
-    by_event = Counter({key: count for key, count in by_event.items() if count})
-    waits = [
-        {"type": kind, "event": event, "statement": statement, "sessions": round(count / looks, DIGITS)}
-        for (kind, event, statement), count in by_event.most_common(NAMED_MAX)
-    ]
-    by_type: Counter[str] = Counter()
-    for (kind, *_), count in by_event.items():
-        by_type[WAITS.get(kind, WAITS[""])] += count
-    measured = {name: by_type[name] / looks for name in dict.fromkeys(WAITS.values())}
-    holders = [
-        {"application": application, "statement": statement, "looks": seen}
-        for (application, statement), seen in held.most_common(NAMED_MAX)
-    ]
-    said = {"looks": looks, "waits": waits, **({"held_by": holders} if holders else {})}
-    return said | {"course": course.means()}, measured
+    seen = _Seen(_Course.of_window(start_s, end_s))
+    for path in telemetry.glob(f"*/{FILE}"):
+        for time_s, kind, event, statement, n in _lines(path):
+            if start_s <= time_s - ahead_s <= end_s:
+                seen.add(time_s - ahead_s, kind, event, statement, n)
+    return (seen.evidence(), seen.measured()) if seen.looks else (_why_none(telemetry), {})
+
+
+@dataclass
+class _Seen:
+    """What all looks in the window have found; numbers are sums over them."""
+
+    course: _Course
+    looks: int = 0
+    types: str = NOT_TOLD
+    sessions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Type, event and statement -> sessions."""
+    held: Counter[tuple[str, str]] = field(default_factory=Counter)
+    files: WorkFiles = field(default_factory=WorkFiles)
+
+    def add(self, time_s: float, kind: str, event: str, statement: str, n: int) -> None:
+        if kind == LOOK:
+            self.looks, self.types = self.looks + 1, event
+            self.course.look(time_s)
+        elif kind == HELD:
+            self.held[event, statement] += n
+        elif kind == WORK_FILES:
+            self.files.add(time_s, event, statement, n)
+        else:
+            self.sessions[kind, event, statement] += n
+            self.course.add(time_s, kind, n)
+
+    def evidence(self) -> dict[str, Any]:
+        waits = [
+            {"type": kind, "event": event, "statement": statement, "sessions": round(count / self.looks, DIGITS)}
+            for (kind, event, statement), count in self.sessions.most_common(NAMED_MAX)
+        ]
+        holders = [
+            {"application": application, "statement": statement, "looks": seen}
+            for (application, statement), seen in self.held.most_common(NAMED_MAX)
+        ]
+        on_disk = self.files.told(self.looks)
+        return {
+            "looks": self.looks,
+            "waits": waits,
+            **({"held_by": holders} if holders else {}),
+            **({"work_files": on_disk} if on_disk else {}),
+            "course": self.course.means(),
+        }
+
+    def measured(self) -> dict[str, float]:
+        told = [kind for kind in WAITS if kind != WORK] if self.types == NOT_TOLD else self.types.split(",")
+        found = dict.fromkeys((WAITS.get(kind, WAITS[""]) for kind in told), 0.0)
+        for (kind, *_), count in self.sessions.items():
+            name = WAITS.get(kind, WAITS[""])
+            found[name] = found.get(name, 0.0) + count / self.looks
+        return found
 
 
 @dataclass(frozen=True)
@@ -99,12 +133,14 @@ class _Course:
     def of_window(cls, start_s: float, end_s: float) -> _Course:
         return cls(spans_of_window(start_s, end_s))
 
+    def look(self, time_s: float) -> None:
+        self.looks[self._span(time_s)] += 1
+
     def add(self, time_s: float, kind: str, sessions: int) -> None:
-        span = min(bisect_right(self.times_s, time_s), len(self.times_s) - 1) - 1
-        if kind == LOOK:
-            self.looks[span] += 1
-        else:
-            self.sessions[WAITS.get(kind, WAITS[""]), span] += sessions
+        self.sessions[WAITS.get(kind, WAITS[""]), self._span(time_s)] += sessions
+
+    def _span(self, time_s: float) -> int:
+        return min(bisect_right(self.times_s, time_s), len(self.times_s) - 1) - 1
 
     def means(self) -> dict[str, list[float]]:
         """The ``second`` of each span's middle, and by measurement its mean of sessions; only spans with looks."""

@@ -25,6 +25,7 @@ from clusterbench.engines.greenplum import (
     skew,
     tables,
     utilities,
+    watch,
 )
 from clusterbench.engines.instances import Instance
 from clusterbench.engines.postgres import extensions, pooler, settings
@@ -167,16 +168,14 @@ class Greenplum(Postgres):
     def logged_since(self, name: str) -> dict[str, int]:
         return logs.counted_since(self, name)
 
-    def watch(self) -> Watch | None:
-        """Greenplum 6 is of PostgreSQL 9.4, which does not say what a session waits for."""
-        return super().watch() if self._tells_waits() else None
-
-    def _tells_waits(self) -> bool:
-        query = "SELECT count(*) AS n FROM pg_attribute WHERE attrelid = 'pg_stat_activity'::regclass AND attname = "
-        return bool(self.ask(f"{query}'wait_event_type'")[0]["n"])
+    def watch(self) -> Watch:
+        return watch.watch(self)
 
     def counters(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.ask(statement("greenplum", "counters"))[0].items()}
+
+    def segment_totals(self) -> dict[str, dict[str, int]]:
+        return {str(row.pop("segment")): row for row in self.ask(statement("greenplum", "segment_totals"))}
 
 
 ENGINE = Greenplum

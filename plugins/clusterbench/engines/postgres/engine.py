@@ -210,8 +210,11 @@ class Postgres(Server):
     def explain(self, queries: Mapping[str, str | Prepared], *, before: str = "") -> dict[str, str]:
         return sessions.explain(self, queries, before)
 
-    def watch(self) -> Watch | None:
+    def watch(self) -> Watch:
         return sessions.watch(self)
+
+    def segment_totals(self) -> dict[str, dict[str, int]]:
+        return {}
 
     def start_pooler(self, mode: str, size: int) -> None:
         pooler.start(self, mode, size)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from clusterbench.base.database_work import MEASUREMENTS
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import number, without_sweep
+from clusterbench.report.run import segments
+from clusterbench.report.run.segments import SegmentRow
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered
 from clusterbench.results.lock_holders import held_by
@@ -50,6 +52,7 @@ class DatabaseTable:
     rows: list[DatabaseRow]
     problem: str = ""
     statements: list[StatementRow] = field(default_factory=list)
+    segments: list[SegmentRow] = field(default_factory=list)
 
     @property
     def has_waits(self) -> bool:
@@ -65,6 +68,10 @@ def database_table(run: Gathered, view: SweepView) -> DatabaseTable | None:
     for record in run.trials:
         of_cell.setdefault((record.trial.platform, record.trial.cell), []).append(record)
     kinds = [MEASUREMENTS[name] for name in names]
+    cells = [
+        (without_sweep(result.label), result.platform, of_cell.get((result.platform, result.cell), []))
+        for result in view.results
+    ]
     return DatabaseTable(
         [kind.title + ("" if kind.unit == "1" else f", {kind.unit}") for kind in kinds],
         [
@@ -78,13 +85,8 @@ def database_table(run: Gathered, view: SweepView) -> DatabaseTable | None:
             if result.measurements
         ],
         next(filter(None, (_told(record).get("problem", "") for record in run.trials)), ""),
-        [
-            row
-            for result in view.results
-            for row in _statements(
-                without_sweep(result.label), result.platform, of_cell.get((result.platform, result.cell), [])
-            )
-        ],
+        [row for cell in cells for row in _statements(*cell)],
+        [row for cell in cells if (row := segments.row_of(*cell))],
     )
 
 
