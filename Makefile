@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types clean
+.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -25,7 +25,10 @@ setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
 
 lock:  ## write requirements.lock anew from pyproject.toml; versions stay where they can
-	$(bin)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
+	$(bin)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
+
+wheel: setup  ## a release in dist/: the package with all that it needs, for an Airflow that is there already
+	$(bin)/uv build --quiet --wheel --no-build-isolation --out-dir dist
 
 up: setup  ## bring the lab up: hosts, PostgreSQL, S3, Airflow, all on this machine
 	@$(bin)/clusterbench lab up

@@ -12,9 +12,8 @@ from datetime import datetime
 from airflow.sdk import DAG, TaskGroup, get_parsing_context
 
 from clusterbench.airflow import tasks
-from clusterbench.base.paths import project_root
 from clusterbench.spec import Experiment, Platform
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.platform import pool_of
 
 
@@ -69,7 +68,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
     return dag
 
 
-catalog = Catalog(project_root())
+catalog = project_catalog()
 needed = get_parsing_context().dag_id  # the DAG of the task that this process runs; None where all are asked for
 for declared, measurable in catalog.experiments(needed):  # those with a mistake are left out; problems.py raises it
     globals()[declared.experiment] = benchmark(declared, measurable)

@@ -6,8 +6,7 @@ They are not raised in ``benchmarks.py``, because there one broken file would ta
 from __future__ import annotations
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import project_root
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
-if problems := Catalog(project_root()).lint():
+if problems := project_catalog().lint():
     raise SpecError(problems)

@@ -11,15 +11,15 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from airflow.sdk import DAG, CronTriggerTimetable, TaskGroup
+from airflow.sdk import DAG, TaskGroup
 
 from clusterbench.airflow import tasks, weekly_tasks
-from clusterbench.base.paths import project_root
-from clusterbench.spec.catalog import Catalog
+from clusterbench.airflow.versions import CronTriggerTimetable
+from clusterbench.spec.catalog import project_catalog
 
 SATURDAY_EVENING = "0 20 * * 6"
 
-experiments = Catalog(project_root()).experiments()  # those with a mistake are left out; problems.py raises it
+experiments = project_catalog().experiments()  # those with a mistake are left out; problems.py raises it
 names = [experiment.experiment for experiment, _ in experiments]
 
 with DAG(

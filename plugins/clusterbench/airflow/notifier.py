@@ -15,8 +15,8 @@ from typing import Any, cast
 from airflow.providers.http.hooks.http import HttpHook
 from airflow.providers.smtp.hooks.smtp import SmtpHook
 from airflow.sdk import BaseHook, BaseNotifier, Context
-from airflow.sdk.exceptions import AirflowNotFoundException
 
+from clusterbench.airflow.versions import AirflowNotFoundException
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.run.weekly_mail import Message
 

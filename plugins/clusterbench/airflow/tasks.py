@@ -16,10 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from clusterbench.airflow.gone_runs import installation, put_back
 from clusterbench.airflow.standing import WAITING
+from clusterbench.airflow.versions import (
+    TWICE_AS_LONG,
+    AirflowException,
+    AirflowFailException,
+    AirflowSkipException,
+)
 from clusterbench.base.connections import Connection, from_airflow, why_no_history
 from clusterbench.base.errors import (
     ArchiveError,
@@ -51,7 +56,7 @@ RETRY_DELAY_S = float(os.environ.get("CLUSTERBENCH_RETRY_DELAY_S", "10"))
 DEFAULTS: dict[str, Any] = {
     "retries": 16,
     "retry_delay": timedelta(seconds=RETRY_DELAY_S),
-    "retry_exponential_backoff": 2.0,
+    "retry_exponential_backoff": TWICE_AS_LONG,
     "max_retry_delay": timedelta(minutes=5),
 }
 """Of every task. A try is gone each time that its worker dies, cannot write its log, is unheard of for too long, or

@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import Context, Param, get_current_context, task
-from airflow.sdk.configuration import conf
-from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from clusterbench.airflow.gone_runs import installation
 from clusterbench.airflow.standing import WAITING, Unmoved
 from clusterbench.airflow.tasks import WORDS, current_run, run_step, skip_without_history, words_form
+from clusterbench.airflow.versions import (
+    HAS_DEADLINES,
+    KNOWS_PAUSED,
+    AirflowFailException,
+    AirflowSkipException,
+    SyncCallback,
+    conf,
+)
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
-from clusterbench.base.paths import project_root
 from clusterbench.base.patience import Outage
 from clusterbench.base.run_ids import WEEKLY, run_started_by
 from clusterbench.report import addresses
 from clusterbench.spec import EXTENTS, SCALES
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.run.run import Run
@@ -50,7 +54,7 @@ class StartExperiment(TriggerDagRunOperator):
     """Presses the experiment's button with the week's choices; once, however often it is tried."""
 
     def __init__(self, *, experiment: str, **kwargs: Any) -> None:
-        super().__init__(trigger_dag_id=experiment, fail_when_dag_is_paused=True, **kwargs)
+        super().__init__(trigger_dag_id=experiment, fail_when_dag_is_paused=KNOWS_PAUSED, **kwargs)
         self.experiment = experiment
 
     def execute(self, context: Context) -> None:
@@ -159,7 +163,7 @@ def _asked(experiment: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     if experiment not in params["experiments"]:
         return {}, "was not chosen"
     words = {name: params.get(name) for name in WORDS}
-    chosen = choices_of(Catalog(project_root()).experiment(experiment), params["scale"], params["extent"], words)
+    chosen = choices_of(project_catalog().experiment(experiment), params["scale"], params["extent"], words)
     return chosen or {}, "" if chosen else "declares no part"
 
 
@@ -267,7 +271,7 @@ class MeasureAgain(TriggerDagRunOperator):
     """Some cells of an experiment on a platform in a run of their own, and waits for it; one such run at a time."""
 
     def __init__(self, *, place: int, number: int, said: str, **kwargs: Any) -> None:
-        super().__init__(trigger_dag_id="weekly", fail_when_dag_is_paused=True, wait_for_completion=True,
+        super().__init__(trigger_dag_id="weekly", fail_when_dag_is_paused=KNOWS_PAUSED, wait_for_completion=True,
                          poke_interval=10, **kwargs)  # fmt: skip
         self.place, self.number, self.said = place, number, said
 
@@ -417,13 +421,13 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
 
 
 def deadline() -> DeadlineAlert | None:
-    """After so many hours somebody is told that the run is not finished; 0 for never."""
+    """After so many hours somebody is told that the run is not finished; 0 for never, and Airflow 3.1 cannot."""
     given = os.environ.get(DEADLINE_HOURS, "36")
     try:
         hours = float(given)
     except ValueError:
         raise SpecError([f"{DEADLINE_HOURS}: must be a number of hours, 0 for no deadline, found {given!r}"]) from None
-    if not hours:
+    if not hours or not HAS_DEADLINES:
         return None
     # On an executor, as tasks: workers are given the connections, the triggerer need not be.
     told = SyncCallback(deadline_passed, {"hours": hours})

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from clusterbench.base.errors import ClusterbenchError, suggest
+from clusterbench.base.paths import PROJECT_FILE, project_root
 
+FILE = "connections.json"
 HISTORY = "clusterbench_history"
 """Of the history database; what is only derived, so that an installation may do without."""
 
@@ -104,7 +106,7 @@ def from_file(path: Path) -> Connections:
         known: dict[str, dict[str, Any]] = json.loads(path.read_text())
     except FileNotFoundError:
         raise ClusterbenchError(
-            f"{path}: no such file, so no connections are known here; start the lab with 'make up', or set "
+            f"{path}: no such file, so no connections are known here; write it, start the lab with 'make up', or set "
             "CLUSTERBENCH_CONNECTIONS to the connections file of your Airflow"
         ) from None
     except PermissionError:
@@ -131,6 +133,9 @@ def from_file(path: Path) -> Connections:
 
 
 def local_connections(lab_dir: Path) -> Connections:
-    """The connections of the command line: CLUSTERBENCH_CONNECTIONS, else those of the lab."""
-    configured = os.environ.get("CLUSTERBENCH_CONNECTIONS")
-    return from_file(Path(configured) if configured else lab_dir / "connections.json")
+    """The connections of the command line: CLUSTERBENCH_CONNECTIONS, else the own project's, else those of the lab."""
+    if configured := os.environ.get("CLUSTERBENCH_CONNECTIONS"):
+        return from_file(Path(configured))
+    own = project_root()
+    is_own = (own / PROJECT_FILE).is_file() and not (lab_dir / FILE).exists()
+    return from_file((own if is_own else lab_dir) / FILE)

@@ -1,9 +1,15 @@
-"""Where the project's own files are."""
+"""Where files are: those of one's own project stand before those that come with clusterbench."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+ROOT = "CLUSTERBENCH_ROOT"
+PROJECT_FILE = "clusterbench.yaml"
+"""Whose folder is a project of one's own: ``clusterbench init`` makes one."""
+BUILT_IN = Path(__file__).resolve().parents[1] / "built_in"
+"""In an installed package; in a clone its files are the clone's own."""
 
 
 def lab_dir() -> Path:
@@ -12,6 +18,30 @@ def lab_dir() -> Path:
 
 
 def project_root() -> Path:
-    """The folder that holds ``dags`` and ``include``; CLUSTERBENCH_ROOT where the package is installed elsewhere."""
-    configured = os.environ.get("CLUSTERBENCH_ROOT")
-    return Path(configured) if configured else Path(__file__).resolve().parents[3]
+    """The folder of the own project: CLUSTERBENCH_ROOT, or the next one upwards that has a ``clusterbench.yaml``.
+
+    Where there is none, that of what is built in.
+    """
+    if configured := os.environ.get(ROOT):
+        return Path(configured)
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), built_in_root())
+
+
+def built_in_root() -> Path:
+    """The folder with ``dags``, ``include`` and ``expectations`` as they come with clusterbench."""
+    return BUILT_IN if BUILT_IN.is_dir() else Path(__file__).resolve().parents[3]
+
+
+def own_or_built_in(path: str) -> Path:
+    """A file or folder, such as ``include/sql/tables/comments.sql``: the project's own, or else what is built in."""
+    own = project_root() / path
+    return own if own.exists() else built_in_root() / path
+
+
+def all_files(folder: str, pattern: str) -> list[Path]:
+    """The files of a folder, by their paths below it: a file of one's own hides what is built in by the same."""
+    by_path: dict[Path, Path] = {}
+    for root in dict.fromkeys((built_in_root(), project_root())):
+        by_path |= {file.relative_to(root / folder): file for file in (root / folder).glob(pattern)}
+    return [by_path[path] for path in sorted(by_path)]

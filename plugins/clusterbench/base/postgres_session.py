@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterbench.base import libpq
@@ -41,25 +42,30 @@ def connect(
     """
     import psycopg  # noqa: PLC0415  this module is imported where DAGs are parsed
 
+    with parameters(connection, dbname, options=options, local_port=local_port) as found:
+        return psycopg.connect(autocommit=autocommit, row_factory=rows, **found)
+
+
+@contextmanager
+def parameters(
+    connection: Connection, dbname: str, *, options: str = "", local_port: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Libpq's, of a session as ``connect`` opens it; files with certificates are there for as long as the block."""
     with libpq.with_files(connection) as found:
-        return psycopg.connect(
-            host=connection.host,
-            port=local_port or connection.port or PORT,
-            user=connection.login,
-            password=connection.password,
-            dbname=dbname,
-            application_name=OWN,
-            connect_timeout=CONNECT_S,
-            autocommit=autocommit,
-            row_factory=rows,
-            **{
-                "tcp_user_timeout": CUT_OFF_MS,
-                **KEEPALIVES,
-                **found,
-                "options": f"{found.get('options', '')} {options}".strip(),
-                **({"hostaddr": "127.0.0.1"} if local_port else {}),
-            },
-        )
+        yield {
+            "host": connection.host,
+            "port": local_port or connection.port or PORT,
+            "user": connection.login,
+            "password": connection.password,
+            "dbname": dbname,
+            "application_name": OWN,
+            "connect_timeout": CONNECT_S,
+            "tcp_user_timeout": CUT_OFF_MS,
+            **KEEPALIVES,
+            **found,
+            "options": f"{found.get('options', '')} {options}".strip(),
+            **({"hostaddr": "127.0.0.1"} if local_port else {}),
+        }
 
 
 def is_up(connection: Connection, *, local_port: int | None = None) -> bool:

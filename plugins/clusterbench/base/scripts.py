@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from shlex import quote
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 
 Value = str | int | float | Sequence[str]
 """A text or number becomes a variable, a sequence an array."""
@@ -25,4 +25,4 @@ def _word(value: Value) -> str:
 
 @cache
 def _text(name: str) -> str:
-    return (project_root() / "include" / f"{name}.sh").read_text(encoding="utf-8")
+    return own_or_built_in(f"include/{name}.sh").read_text(encoding="utf-8")

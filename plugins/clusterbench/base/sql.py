@@ -9,7 +9,7 @@ from typing import Literal
 
 from psycopg import sql  # ids and literals are quoted by the library that talks to the server
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 
 Value = int | str | sql.Composable
 Dialect = Literal["postgres", "greenplum"]
@@ -46,7 +46,7 @@ def raw(text: str) -> sql.Composable:
 
 @cache
 def _template(folder: str, name: str) -> str:
-    text = (project_root() / "include" / "sql" / folder / f"{name}.sql").read_text(encoding="utf-8")
+    text = own_or_built_in(f"include/sql/{folder}/{name}.sql").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("--")]
     return "\n".join(lines).strip()
 

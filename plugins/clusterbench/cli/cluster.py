@@ -15,11 +15,11 @@ from rich.table import Table
 
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import EngineError
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.base.words import number
 from clusterbench.cli.common import FAILED, OK, wide_console
 from clusterbench.spec import Platform
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.hosts.conformance import Folded
@@ -114,7 +114,7 @@ def _will(platform: Platform, each: Folded) -> str:
 def _sudoers(options: argparse.Namespace) -> int:
     from clusterbench.hosts.sudoers import sudoers  # noqa: PLC0415
 
-    platform = Catalog(project_root()).platform(options.platform)
+    platform = project_catalog().platform(options.platform)
     logins = ["LOGIN"]
     if not platform.template:
         connections = local_connections(lab_dir())
@@ -154,7 +154,7 @@ def _hosts(options: argparse.Namespace) -> int:
     if options.measure:
         with run.testbed(options.platform) as testbed, held(testbed, run.holder):
             host_speeds.measure_now(run.archive.store, testbed, testbed.engine.facts(), run.run_id)
-    platform = Catalog(project_root()).platform(options.platform)
+    platform = project_catalog().platform(options.platform)
     known = host_speeds.earlier(run.archive.store, options.platform)
     if not known:
         print(f"{options.platform}: its hosts were never measured; --measure does it now")
@@ -205,7 +205,7 @@ def _release(options: argparse.Namespace) -> int:
     from clusterbench.hosts.fleet import Fleet  # noqa: PLC0415
     from clusterbench.run import steps  # noqa: PLC0415
 
-    platform = Catalog(project_root()).platform(options.platform)
+    platform = project_catalog().platform(options.platform)
     with Fleet.of(platform, local_connections(lab_dir())) as fleet:
         held = lease.holder_of(fleet, platform)
         if held is None:

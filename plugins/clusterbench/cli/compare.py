@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, suggest
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.cli.common import OK, SHOWN, archive_of, wide_console
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.rehearsal import notice
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _published(archive: RunArchive, run: OneRun, options: argparse.Namespace, sh
     from clusterbench.results.compare_published import compare_published  # noqa: PLC0415
     from clusterbench.results.gather import published_beside  # noqa: PLC0415
 
-    paper = published_beside(archive, Catalog(project_root()))
+    paper = published_beside(archive, project_catalog())
     if said := notice(run.choices):
         raise ArchiveError(f"run {run.name}: {said}")
     if paper is None:

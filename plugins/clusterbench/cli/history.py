@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import CONNECTION_ID, Store, find_run
 from clusterbench.base.connections import local_connections
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.cli.common import FAILED, OK, RUN_HELP
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.history import load
@@ -37,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _load(options: argparse.Namespace) -> int:
     from clusterbench.history import database, load  # noqa: PLC0415
 
-    connections, catalog = local_connections(lab_dir()), Catalog(project_root())
+    connections, catalog = local_connections(lab_dir()), project_catalog()
     store = Store.of(connections(CONNECTION_ID))
     with database.for_loading(connections(database.CONNECTION_ID)) as db:
         if options.run is None:
@@ -54,7 +54,7 @@ def _rebuild(_options: argparse.Namespace) -> int:
 
     connections = local_connections(lab_dir())
     store = Store.of(connections(CONNECTION_ID))
-    return _told(rebuild.rebuild(connections(database.CONNECTION_ID), store, Catalog(project_root()), print))
+    return _told(rebuild.rebuild(connections(database.CONNECTION_ID), store, project_catalog(), print))
 
 
 def _told(counted: load.Counted) -> int:

@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from clusterbench.base.paths import project_root
 from clusterbench.cli.common import FAILED, OK
 from clusterbench.spec.by_name import workload_folders
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import Catalog, is_offered, project_catalog
 from clusterbench.spec.placed import memory_bytes
+from clusterbench.spec.project import hiding
 from clusterbench.trial.plan import make_plan, read_choices
 
 
@@ -27,7 +27,8 @@ def _notes(catalog: Catalog) -> Iterator[str]:
     for experiment in map(catalog.read_experiment, catalog.experiment_files):
         engines = catalog.engines_of(experiment)
         for platform in map(catalog.read_platform, catalog.platform_files):
-            if platform.template or platform.engine not in engines or not memory_bytes(platform):
+            is_of_it = is_offered(platform.platform) and platform.engine in engines
+            if platform.template or not is_of_it or not memory_bytes(platform):
                 continue
             if platform.is_for(experiment.experiment):
                 name = platform.platform
@@ -41,11 +42,13 @@ def _notes(catalog: Catalog) -> Iterator[str]:
 
 
 def _lint(_options: argparse.Namespace) -> int:
-    catalog = Catalog(project_root())
+    catalog = project_catalog()
     problems = catalog.lint()
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:
+        for path in hiding():
+            print(f"note: {path} stands before the built-in file of that name")
         for note in _notes(catalog):
             print(note)
     files = len(catalog.experiment_files) + len(catalog.platform_files) + len(catalog.published_files)

@@ -11,12 +11,11 @@ from rich.table import Table
 
 from clusterbench.base.archive import Store, experiments_in, runs_in
 from clusterbench.base.errors import ArchiveError, suggest
-from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.base.words import ABSENT
 from clusterbench.cli.common import OK, store, wide_console
 from clusterbench.results.run_list import ListedRun, newest_runs
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 LIMIT = 20
 NOTE_CHARACTERS = 60
@@ -59,7 +58,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _check_experiment(archive: Store, name: str) -> None:
     """Known is what has runs, also where its declaration is gone, and what is declared and has none yet."""
-    known = {*experiments_in(archive), *(path.stem for path in Catalog(project_root()).experiment_files), WEEKLY}
+    known = {*experiments_in(archive), *(path.stem for path in project_catalog().experiment_files), WEEKLY}
     if name not in known:
         raise ArchiveError(f"list: unknown experiment {name!r}{suggest(name, known)}")
 

@@ -17,6 +17,7 @@ from clusterbench.cli import (
     discover,
     doctor,
     history,
+    init,
     lab,
     lint,
     list_runs,
@@ -39,7 +40,7 @@ from clusterbench.cli.common import FAILED
 
 COMMANDS = (
     *(lint, plan, run, resume, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
-    *(workload, discover, doctor, cluster, history, lite, pools, lab),
+    *(init, workload, discover, doctor, cluster, history, lite, pools, lab),
 )
 """In the order of ``--help``."""
 

@@ -9,13 +9,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
-from clusterbench.base.paths import project_root
 from clusterbench.cli import plan_tables, rehearsal
 from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, store
 from clusterbench.results.measured import read_measured
 from clusterbench.results.plan_compared import compare_plan
 from clusterbench.spec import Platform
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import Catalog, project_catalog
 from clusterbench.spec.placement_rules import described
 from clusterbench.trial.estimate import estimate
 from clusterbench.trial.measured import Measured
@@ -42,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _plan(options: argparse.Namespace) -> int:
     """Exits with 1 where something is refused."""
-    catalog = Catalog(project_root())
+    catalog = project_catalog()
     experiment = catalog.experiment(options.experiment)
     if options.compare_with:
         return _compare(options, catalog)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.cli.common import OK
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import Catalog, project_catalog
 from clusterbench.spec.platform import pool_of
 
 
@@ -19,7 +19,7 @@ def make_pools() -> int:
     """Make those that are not there, and say which."""
     from clusterbench.airflow.api import AirflowApi  # noqa: PLC0415
 
-    names = pool_names(Catalog(project_root()))
+    names = pool_names(project_catalog())
     made = AirflowApi.from_environment(lab_dir()).ensure_pools(names)
     print(f"pools: {', '.join(names)}; made now: {', '.join(made) or 'none'}")
     return OK

@@ -13,12 +13,12 @@ from rich.table import Table
 
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import HistoryError
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.cli.common import FAILED, OK, wide_console
 from clusterbench.history.changes import WORSE
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec import SCALES
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.history.series_changes import SeriesChange
@@ -46,7 +46,7 @@ def _regressions(options: argparse.Namespace) -> int:
         series_changes,
     )
 
-    catalog = Catalog(project_root())
+    catalog = project_catalog()
     with database.opened(local_connections(lab_dir())(database.CONNECTION_ID)) as db:
         latest = read.latest(db, [options.experiment] if options.experiment else None)
         runs = [run for run in latest if options.scale in (None, run.scale)]

@@ -15,11 +15,11 @@ from rich.table import Table
 from clusterbench.base import remark_store, remarks
 from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.base.words import ABSENT
 from clusterbench.cli.common import OK, RUN_HELP, archive_of, store, wide_console
 from clusterbench.report.compare_shown import escaped
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.experiment import TAG
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _event(options: argparse.Namespace) -> int:
     from clusterbench.run.remarks import event  # noqa: PLC0415
 
     place = {"platform": options.platform, "experiment": options.experiment}
-    return _keep(event(Catalog(project_root()), options.text, _by(), options.at, **place))
+    return _keep(event(project_catalog(), options.text, _by(), options.at, **place))
 
 
 def _keep(remark: Remark) -> int:
@@ -133,7 +133,7 @@ def _below(of: str | None) -> str:
     """The folder of a run's, of an experiment's, or of all remarks."""
     if not of:
         return remarks.FOLDER
-    known = [path.stem for path in Catalog(project_root()).experiment_files]
+    known = [path.stem for path in project_catalog().experiment_files]
     if of in known:
         return f"{remarks.FOLDER}{of}/"
     if "/" not in of and not re.match(r"\d{8}T", of):

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from clusterbench.base.connections import local_connections
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.cli.common import OK, add_run, archive_of
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +23,7 @@ def _report(options: argparse.Namespace) -> int:
     from clusterbench.report.run.page import render_report  # noqa: PLC0415
     from clusterbench.report.week.page import render_week, week_of  # noqa: PLC0415
 
-    archive, catalog = archive_of(options.run), Catalog(project_root())
+    archive, catalog = archive_of(options.run), project_catalog()
     if archive.experiment == WEEKLY:
         page = render_week(week_of(local_connections(lab_dir()), catalog, archive))
     else:

@@ -6,12 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import AirflowUnknownError, ArchiveError
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.cli.common import OK, add_run, archive_of
 from clusterbench.cli.pools import pool_names
 from clusterbench.cli.run import show_end
 from clusterbench.report import addresses
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.airflow.api import AirflowApi
@@ -38,7 +38,7 @@ def _resume(options: argparse.Namespace) -> int:
         raise ArchiveError(f"{archive.url}: this run is finished and sealed; start a new run instead")
     api = AirflowApi.from_environment(lab_dir())
     dag_id, dag_run_id = _stopped(archive, api)
-    api.ensure_pools(pool_names(Catalog(project_root())))
+    api.ensure_pools(pool_names(project_catalog()))
     api.clear(dag_id, dag_run_id)
     print(f"resumed {archive.name}: {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
     if options.no_wait:

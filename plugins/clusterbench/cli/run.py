@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.archive import RunArchive
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY, run_id_from
 from clusterbench.cli import weekly
 from clusterbench.cli.common import FAILED, OK, add_choices, archive_of, chosen
 from clusterbench.cli.pools import pool_names
 from clusterbench.cli.results import print_results
 from clusterbench.report import addresses
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.plan import make_plan, read_choices
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
     from clusterbench.airflow.api import AirflowApi  # noqa: PLC0415
     from clusterbench.airflow.watch import follow  # noqa: PLC0415
 
-    catalog = Catalog(project_root())
+    catalog = project_catalog()
     of_week = weekly.chosen(options)
     if options.experiment == WEEKLY:
         api = AirflowApi.from_environment(lab_dir())

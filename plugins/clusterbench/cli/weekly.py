@@ -12,14 +12,14 @@ from clusterbench.airflow.api import AirflowApi
 from clusterbench.airflow.watch import Tasks, follow
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
 from clusterbench.base.words import plural
 from clusterbench.cli.common import FAILED, OK, store
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 NOT_OF_A_WEEK = (
     *("platform", "sweep", "cell", "in_turns", "levels", "generate_only"),
@@ -60,7 +60,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
         if getattr(options, name) is not None:
             said = "set" if name == "levels" else name.replace("_", "-")
             raise SpecError([f"--{said} is a choice of one experiment; a weekly run has --scale, --part and --only"])
-    known = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
+    known = [experiment.experiment for experiment, _ in project_catalog().experiments()]
     for name in options.only or []:
         if name not in known:
             raise SpecError([f"--only: unknown experiment {name!r}{suggest(name, known)}"])

@@ -15,7 +15,7 @@ from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom
 from clusterbench.cli.common import FAILED, OK
 from clusterbench.spec.by_name import workload_names
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import Catalog, project_catalog
 
 if TYPE_CHECKING:
     from clusterbench.engines import Database
@@ -156,7 +156,7 @@ def _refused(name: str, engine: Database) -> list[str]:
     from clusterbench.trial.plan import make_plan, read_choices  # noqa: PLC0415
     from clusterbench.workloads import Planned, load_workload  # noqa: PLC0415
 
-    catalog = Catalog(project_root())
+    catalog = project_catalog()
     experiment = catalog.experiment(name)
     (trials,) = make_plan(experiment, read_choices(experiment, {"scale": "smoke"}), catalog).trials.values()
     workload = load_workload(name)

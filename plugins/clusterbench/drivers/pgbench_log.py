@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import script
 
 log = logging.getLogger(__name__)
@@ -30,8 +30,8 @@ PROGRAMS = ("first", "reduce", "merge")
 
 def files() -> dict[str, str]:
     """What a job needs beside it for ``functions``."""
-    folder = project_root() / "include" / "drivers"
-    return {f"{name}.awk": (folder / f"pgbench_log_{name}.awk").read_text(encoding="utf-8") for name in PROGRAMS}
+    files = {name: own_or_built_in(f"include/drivers/pgbench_log_{name}.awk") for name in PROGRAMS}
+    return {f"{name}.awk": file.read_text(encoding="utf-8") for name, file in files.items()}
 
 
 def functions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ from psycopg.rows import tuple_row
 from clusterbench.base import postgres_session
 from clusterbench.base.connections import HISTORY, Connection
 from clusterbench.base.errors import HistoryError
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.postgres_session import PORT, first_line
 
 CONNECTION_ID = HISTORY
@@ -37,7 +38,7 @@ def connect(connection: Connection, schema: str = SCHEMA, *, autocommit: bool = 
             connection.schema or "history",
             tuple_row,
             autocommit=autocommit,
-            options=f"-c search_path={schema} -c timezone=UTC -c client_min_messages=warning",
+            options=_options(schema),
         )
     except psycopg.OperationalError as error:
         raise HistoryError(
@@ -97,10 +98,11 @@ def migrate(connection: Connection, schema: str = SCHEMA) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
+    is_older = sqlalchemy.__version__.startswith("1.")  # as Airflow 3.1 wants it; it does not know psycopg 3
     engine = sqlalchemy.create_engine(
-        "postgresql+psycopg://",
-        creator=lambda: connect(connection, schema, autocommit=False),
-        poolclass=sqlalchemy.NullPool,
+        "postgresql+psycopg2://" if is_older else "postgresql+psycopg://",
+        creator=partial(_by_psycopg2 if is_older else _in_transactions, connection, schema),
+        poolclass=sqlalchemy.pool.NullPool,
     )
     with in_plain_words(connection):
         try:
@@ -110,12 +112,30 @@ def migrate(connection: Connection, schema: str = SCHEMA) -> None:
                 config.attributes["connection"] = transaction
                 command.upgrade(config, "head")
         except sqlalchemy.exc.DBAPIError as error:
+            if is_older:
+                raise HistoryError(f"{where(connection)}: {first_line(error.orig or error)}") from None
             raise error.orig or error from None
         except util.CommandError as error:
             raise HistoryError(
                 f"{where(connection)}: was made by another version of clusterbench ({error}); install that one, or "
                 "make it again: drop its schema and run 'clusterbench history rebuild'"
             ) from None
+
+
+def _options(schema: str) -> str:
+    return f"-c search_path={schema} -c timezone=UTC -c client_min_messages=warning"
+
+
+def _in_transactions(connection: Connection, schema: str) -> Database:
+    return connect(connection, schema, autocommit=False)
+
+
+def _by_psycopg2(connection: Connection, schema: str) -> Any:
+    """It comes with Airflow's provider for PostgreSQL."""
+    import psycopg2  # type: ignore[import-untyped]  # noqa: PLC0415  only where there is no newer SQLAlchemy
+
+    with postgres_session.parameters(connection, connection.schema or "history", options=_options(schema)) as found:
+        return psycopg2.connect(**found)
 
 
 def version(db: Database) -> str | None:
@@ -136,5 +156,6 @@ def writing(db: Database) -> Iterator[None]:
 
 def run_file(db: Any, name: str) -> None:
     """The statements of ``include/sql/history/<name>.sql``; ``db`` as SQLAlchemy hands it on."""
-    text = (project_root() / "include" / "sql" / "history" / f"{name}.sql").read_text(encoding="utf-8")
-    db.execute(text)
+    text = own_or_built_in(f"include/sql/history/{name}.sql").read_text(encoding="utf-8")
+    with db.cursor() as cursor:
+        cursor.execute(text)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clusterbench.base import words
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import built_in_root, project_root
+
+
+def folders(*names: str) -> list[Path]:
+    """Where templates of these folders of ``include`` are looked for; those of the own project first."""
+    roots = dict.fromkeys((project_root(), built_in_root()))
+    return [root / "include" / name for root in roots for name in names]
 
 
 def environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(project_root() / "include" / "report"),
+        loader=FileSystemLoader(folders("report")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -14,12 +14,11 @@ from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.clock import now_iso
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, Awaited, ClusterbenchError
-from clusterbench.base.paths import project_root
 from clusterbench.base.patience import NONE, Outage, Patience
 from clusterbench.engines import Engine, engine_class
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec import Platform
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.plan import Plan
 from clusterbench.trial.testbed import Testbed
 
@@ -38,7 +37,7 @@ class Run:
 
     def __init__(self, experiment: str, run_id: str, connections: Connections) -> None:
         self.experiment, self.run_id, self.connections = experiment, run_id, connections
-        self.catalog = Catalog(project_root())
+        self.catalog = project_catalog()
         self.archive = RunArchive(Store.of(connections(CONNECTION_ID)), experiment, run_id)
         self.patience = NONE
 

@@ -29,7 +29,7 @@ from clusterbench.base.errors import (
     HostAwayError,
     NotYetError,
 )
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.patience import CLUSTER
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import whose
@@ -87,9 +87,9 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
 
 def _note_texts(run: Run, plan: Plan) -> None:
     """What experiment, platforms and workloads say. Raises ArchiveError where the run was begun with other texts."""
-    texts = {"experiment.yaml": (project_root() / "dags/experiments" / f"{run.experiment}.yaml").read_bytes()}
+    texts = {"experiment.yaml": own_or_built_in(f"dags/experiments/{run.experiment}.yaml").read_bytes()}
     for name in plan.trials:
-        texts[f"platforms/{name}/platform.yaml"] = (project_root() / "include/platforms" / f"{name}.yaml").read_bytes()
+        texts[f"platforms/{name}/platform.yaml"] = own_or_built_in(f"include/platforms/{name}.yaml").read_bytes()
     for workload in {trial.workload for trials in plan.trials.values() for trial in trials}:
         if folder := declared_text(workload):
             texts[f"workloads/{workload}.json"] = as_json(folder)

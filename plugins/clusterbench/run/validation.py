@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.records import FINDINGS, TrialRecord
 from clusterbench.hosts import conformance
 from clusterbench.hosts.resource_use import SWAP
@@ -68,8 +68,8 @@ def suite_of_fact(suite: str, fact: str) -> str:
 
 def _file(suite_name: str) -> Path:
     if suite_name.startswith(BESIDE_SQL):
-        return project_root() / "include" / suite_name
-    return project_root() / "expectations" / f"{suite_name}.json"
+        return own_or_built_in(f"include/{suite_name}")
+    return own_or_built_in(f"expectations/{suite_name}.json")
 
 
 def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:

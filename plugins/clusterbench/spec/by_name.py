@@ -18,7 +18,7 @@ from clusterbench.base.engine_declaration import EngineDeclaration
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import Factor
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import all_files
 
 PACKAGE = Path(__file__).parents[1]
 OF_FOLDERS = "clusterbench.workloads.declared.by_folder"
@@ -57,8 +57,7 @@ def workload_names() -> list[str]:
 
 def workload_folders() -> dict[str, Path]:
     """Name -> ``workload.yaml``, of the folders below ``include/sql`` that have one."""
-    files = sorted((project_root() / "include" / "sql").glob("*/workload.yaml"))
-    return {file.parent.name: file for file in files}
+    return {file.parent.name: file for file in all_files("include/sql", "*/workload.yaml")}
 
 
 def workload_state() -> tuple[tuple[str, int], ...]:

@@ -4,42 +4,50 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
 from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
+from clusterbench.base.paths import built_in_root, project_root
 from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
 from clusterbench.spec.loading import load, located
 from clusterbench.spec.placed import contradictions
 from clusterbench.spec.platform import Platform
+from clusterbench.spec.project import matches, project_of
 from clusterbench.spec.published import Published
 
+PLATFORMS, EXPERIMENTS, PUBLISHED = "include/platforms", "dags/experiments", "include/published"
 OFFERED = "CLUSTERBENCH_PLATFORMS"
 """Which platforms an installation measures: names or patterns, with commas between; ``!`` before one excludes."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The experiments, platforms and published results below ``root``."""
+    """The experiments, platforms and published results below ``root``, and of ``beside`` unless it hides them."""
 
     root: Path
+    beside: Path | None = None
     _read: dict[Path, Platform] = field(default_factory=dict, repr=False, compare=False)
     """A platform's file is read once: many experiments ask for it, and DAGs are parsed often."""
 
     @cached_property
     def experiment_files(self) -> list[Path]:
-        return sorted((self.root / "dags" / "experiments").glob("*.yaml"))
+        return self._files_of(EXPERIMENTS)
 
     @cached_property
     def platform_files(self) -> list[Path]:
-        return sorted((self.root / "include" / "platforms").glob("*.yaml"))
+        return self._files_of(PLATFORMS)
 
     @cached_property
     def published_files(self) -> list[Path]:
-        return sorted((self.root / "include" / "published").glob("*.yaml"))
+        return self._files_of(PUBLISHED)
+
+    def _files_of(self, folder: str) -> list[Path]:
+        roots = [*([self.beside] if self.beside else []), self.root]
+        by_name = {file.name: file for root in roots for file in (root / folder).glob("*.yaml")}
+        return [by_name[name] for name in sorted(by_name)]
 
     def experiment(self, name: str) -> Experiment:
         return self.read_experiment(self._file(self.experiment_files, "experiment", name))
@@ -66,11 +74,13 @@ class Catalog:
     def experiments(self, name: str | None = None) -> list[tuple[Experiment, list[Platform]]]:
         """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``.
 
-        With a name, that one alone. One without a platform that is offered here is left out.
+        With a name, that one alone. One without a platform that is offered here is left out, and so is one that the
+        project's file does not name.
         """
         found = []
+        project = project_of(self.root)
         for file in self.experiment_files:
-            if name not in (None, file.stem):
+            if name not in (None, file.stem) or not matches(file.stem, project.experiments if project else ()):
                 continue
             try:
                 experiment = self.read_experiment(file)
@@ -132,6 +142,10 @@ class Catalog:
     def lint(self) -> list[str]:
         """Every problem in every file, one line each; empty when all is well."""
         problems: list[str] = []
+        try:
+            project_of(self.root)
+        except SpecError as error:
+            return error.problems
         for files, read in (
             (self.experiment_files, self.read_experiment),
             (self.platform_files, self.read_platform),
@@ -185,12 +199,23 @@ class Catalog:
         raise SpecError([f"unknown {kind} {name!r}{suggest(name, names)}"])
 
 
+def project_catalog() -> Catalog:
+    """Of the own project, whose files stand before those that are built in."""
+    own, built_in = project_root(), built_in_root()
+    return Catalog(own, None if own == built_in else built_in)
+
+
 def is_offered(name: str) -> bool:
-    """Whether this installation measures the platform, as ``CLUSTERBENCH_PLATFORMS`` says; all where that is unset."""
-    patterns = [pattern.strip() for pattern in os.environ.get(OFFERED, "").split(",") if pattern.strip()]
-    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
-    excluded = (fnmatchcase(name, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
-    return (not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)) and not any(excluded)
+    """Whether this installation measures the platform, as ``CLUSTERBENCH_PLATFORMS`` says.
+
+    Without it a project of one's own offers those that its file names, or those that it has; else all are offered.
+    """
+    if patterns := os.environ.get(OFFERED, "").strip():
+        return matches(name, patterns.split(","))
+    own = project_of(root := project_root())
+    if own is None or own.platforms:
+        return matches(name, own.platforms if own else ())
+    return (root / PLATFORMS / f"{name}.yaml").is_file()
 
 
 def _named_as_its_file(path: Path, key: str, name: str) -> None:

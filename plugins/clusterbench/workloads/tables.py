@@ -12,7 +12,7 @@ from psycopg.sql import Composable
 
 from clusterbench.base.datasets import OURS, Layout
 from clusterbench.base.errors import DatasetError
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.sql import identifier, quoted, raw, statement
 from clusterbench.spec.loading import LOADER
 
@@ -99,7 +99,7 @@ def create_index(name: str, table: str, columns: Sequence[str]) -> str:
 
 def read(folder: str, name: str = "tables") -> dict[str, dict[str, Any]]:
     """What ``include/sql/<folder>/<name>.yaml`` says, by table."""
-    text = (project_root() / "include/sql" / folder / f"{name}.yaml").read_text(encoding="utf-8")
+    text = own_or_built_in(f"include/sql/{folder}/{name}.yaml").read_text(encoding="utf-8")
     return dict(yaml.load(text, LOADER))  # noqa: S506  a safe one
 
 

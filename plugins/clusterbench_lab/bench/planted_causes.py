@@ -42,7 +42,7 @@ from clusterbench.report.week.week import SeriesVerdict, Week
 from clusterbench.report.week.why import why
 from clusterbench.run.remarks import keep, remark_of_run
 from clusterbench.run.weekly import find
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench_lab.cgroups import PERIOD_US, Limits, disk_of
 from clusterbench_lab.chaos.faults import part, processes
 from clusterbench_lab.lab import Lab
@@ -305,9 +305,9 @@ class Found:
 
 def main(names: Sequence[str], *, twice: bool) -> int:
     lab, connections = Lab(lab_dir()), local_connections(lab_dir())
-    place = Place(lab, connections(Catalog(project_root()).platform(PLATFORM).database or ""))
+    place = Place(lab, connections(project_catalog().platform(PLATFORM).database or ""))
     api = AirflowApi.from_environment(lab_dir())
-    api.ensure_pools(pool_names(Catalog(project_root())))
+    api.ensure_pools(pool_names(project_catalog()))
     found = []
     with _watched(project_root() / "include" / "platforms" / f"{PLATFORM}.yaml"):
         for name in names:
@@ -342,7 +342,7 @@ def _planted(api: AirflowApi, place: Place, cause: Cause, *, twice: bool) -> Fou
     archive = RunArchive(store(), WEEKLY, run_id_from(asked_at, dag_run_id))
     if archive.get_json("changes.json") is None:
         return Found(cause, None, f"no verdicts: {archive.url}")
-    return Found(cause, gather_week(None, Catalog(project_root()), archive))
+    return Found(cause, gather_week(None, project_catalog(), archive))
 
 
 def _withdraw(dag_run_id: str, cause: Cause) -> None:

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from clusterbench.airflow.api import AirflowApi
 from clusterbench.base.errors import ClusterbenchError
-from clusterbench.base.paths import project_root
 from clusterbench.cli.pools import pool_names
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench_lab.chaos.disks import small_disks
 from clusterbench_lab.chaos.faults import prepare_cuts
 from clusterbench_lab.chaos.runs import LOST, Chaos, Told
@@ -76,7 +75,7 @@ def _all(wanted: Sequence[Scenario], patience_minutes: float, seed: int) -> Iter
     }
     with temporary_lab(BLOCK, airflow=True, environment=environment, prepared=small_disks) as lab:
         chaos = Chaos(lab, 60 * patience_minutes)
-        AirflowApi(lab.airflow_url(), *lab.airflow_login()).ensure_pools(pool_names(Catalog(project_root())))
+        AirflowApi(lab.airflow_url(), *lab.airflow_login()).ensure_pools(pool_names(project_catalog()))
         for number, scenario in enumerate(wanted):
             try:
                 told = chaos.measure(scenario, seed + 2 * number)

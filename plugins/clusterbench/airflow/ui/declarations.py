@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from clusterbench.base.paths import project_root
 from clusterbench.history.change_test import Policy
 from clusterbench.history.model import Series
 from clusterbench.spec import Experiment
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.workloads import measurement_title
 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """As their files were when this process asked first."""
-    return {one.experiment: one for one, _ in Catalog(project_root()).experiments()}
+    return {one.experiment: one for one, _ in project_catalog().experiments()}
 
 
 def title_of(series: Series) -> str:

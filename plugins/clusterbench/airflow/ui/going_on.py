@@ -10,9 +10,8 @@ from typing import Any
 
 from clusterbench.airflow.liveness import Liveness
 from clusterbench.airflow.standing import Standstill
-from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY, run_id_from
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 
 ENDED_STATES = ("success", "failed", "skipped", "upstream_failed", "removed")
 TRIALS = "trials"
@@ -82,7 +81,7 @@ class GoingOn:
 
 def dag_ids() -> list[str]:
     """The DAGs whose runs are benchmarks."""
-    return [*(file.stem for file in Catalog(project_root()).experiment_files), WEEKLY]
+    return [*(file.stem for file in project_catalog().experiment_files), WEEKLY]
 
 
 def gather(now: AirflowNow, readable: Callable[[Iterable[str]], Collection[str]]) -> GoingOn:

@@ -11,7 +11,6 @@ from statistics import median
 from clusterbench.airflow.ui.page_request import NotShown, PageRequest
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.base.paths import project_root
 from clusterbench.history import host_speeds, read
 from clusterbench.history.database import Database
 from clusterbench.history.host_speeds import Measured
@@ -20,7 +19,7 @@ from clusterbench.hosts.speed_kinds import KINDS
 from clusterbench.report.time_series import Figure, history_figure, line_figure
 from clusterbench.results import stragglers
 from clusterbench.results.stragglers import Straggler
-from clusterbench.spec.catalog import Catalog
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.platform import HostSpeed
 
 TIMES_MAX = 104
@@ -93,7 +92,7 @@ def _in_order(host: str) -> list[tuple[int, str]]:
 def _slower_percent(platform: str) -> float:
     """As its file says today; as usual where it is gone, or cannot be read."""
     try:
-        declared = Catalog(project_root()).platform(platform).host_speed
+        declared = project_catalog().platform(platform).host_speed
     except ClusterbenchError:
         declared = None
     return (declared or HostSpeed()).slower_percent

@@ -1,6 +1,7 @@
 """The Airflow plugin that shows the pages of results inside Airflow's own UI.
 
-Every component of Airflow loads this module, by way of ``plugins/clusterbench_ui.py``. Only the API server needs the
+Every component of Airflow loads this module, by way of ``plugins/clusterbench_ui.py`` or of the installed package's
+entry point. Only the API server needs the
 pages, and they take seconds to import. So they are imported when somebody asks for one, or in the API server a little
 after its start.
 """
@@ -8,15 +9,21 @@ after its start.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from airflow.configuration import conf
 from airflow.plugins_manager import AirflowPlugin
+
+from clusterbench.airflow.versions import HAS_TEAMS
+from clusterbench.base.paths import PROJECT_FILE
+from clusterbench.base.paths import ROOT as ROOT_VARIABLE
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -54,11 +61,13 @@ def may_read(user: Any, dag_ids: Collection[str]) -> set[str]:
     from airflow.api_fastapi.app import get_auth_manager  # noqa: PLC0415
     from airflow.models.dag import DagModel  # noqa: PLC0415
 
+    manager = get_auth_manager()
+    if not HAS_TEAMS:  # there are no teams
+        return manager.filter_authorized_dag_ids(dag_ids=set(dag_ids), user=user, method="GET")
     teams = DagModel.get_dag_id_to_team_name_mapping(list(dag_ids))
     by_team: dict[str | None, set[str]] = {}
     for dag_id in dag_ids:
         by_team.setdefault(teams.get(dag_id), set()).add(dag_id)
-    manager = get_auth_manager()
     allowed = (
         manager.filter_authorized_dag_ids(dag_ids=ids, user=user, method="GET", team_name=team)
         for team, ids in by_team.items()
@@ -89,7 +98,16 @@ def warm() -> None:
         app.warm()
 
 
+def know_the_project() -> None:
+    """The API server reads no DAG file, so it finds the project of one's own by Airflow's folder of DAGs."""
+    dags = Path(conf.get("core", "dags_folder")).resolve()
+    root = next((folder for folder in (dags, *dags.parents) if (folder / PROJECT_FILE).is_file()), None)
+    if root is not None:
+        os.environ.setdefault(ROOT_VARIABLE, str(root))
+
+
 if "api-server" in sys.argv:
+    know_the_project()
     starter = threading.Timer(WARM_AFTER_S, warm)
     starter.daemon = True
     starter.start()

@@ -10,7 +10,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from clusterbench.base import words
-from clusterbench.base.paths import project_root
 from clusterbench.report import addresses, template
 
 STYLE, SCRIPT = "ui.css.j2", "ui.js"
@@ -19,8 +18,7 @@ STYLE, SCRIPT = "ui.css.j2", "ui.js"
 @cache
 def environment() -> Environment:
     made = template.environment()
-    folders = [project_root() / "include" / name for name in ("ui", "report")]
-    made.loader = FileSystemLoader(folders)
+    made.loader = FileSystemLoader(template.folders("ui", "report"))
     made.filters |= {"day": day, "minute": minute, "plural": words.plural, "count": words.count}
     made.filters |= {"sentence": sentence, "digits": digits, "percent": partial(words.percent, is_signed=True)}
     made.globals["to"] = addresses

@@ -16,11 +16,12 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
 from clusterbench.base.errors import EngineError
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import script
 from clusterbench.spec.placed import slots
 from clusterbench.spec.platform import Hadoop, Platform
 
+TEMPLATES = "include/hadoop"
 SITES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 PREFIXES = {
     "dfs.": "hdfs-site.xml",
@@ -134,7 +135,7 @@ class Configuration:
         """Every file of the host's configuration folder."""
         made = {site: _xml(settings) for site, settings in self.sites(host).items()}
         made["topology.sh"] = self.topology_script()
-        made["log4j.properties"] = (_templates() / "log4j.properties").read_text()
+        made["log4j.properties"] = own_or_built_in(f"{TEMPLATES}/log4j.properties").read_text()
         return made
 
     def sites(self, host: str) -> dict[str, dict[str, str]]:
@@ -234,13 +235,9 @@ def _placeholders(value: str) -> set[str]:
     return set(PLACEHOLDER.findall(value))
 
 
-def _templates() -> Path:
-    return project_root() / "include" / "hadoop"
-
-
 def _properties(site: str) -> Sequence[tuple[str, str]]:
     """(name, value with its placeholders) of a template, in its order."""
-    return _read(_templates() / site)
+    return _read(own_or_built_in(f"{TEMPLATES}/{site}"))
 
 
 @cache

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from clusterbench.base.datasets import Dataset, Storage
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -65,4 +65,4 @@ def choices(said: Mapping[str, object], lists: Mapping[str, Sequence[str]] | Non
 
 
 def program(name: str) -> str:
-    return (project_root() / "include" / "microbenchmarks" / f"{name}.sh").read_text()
+    return own_or_built_in(f"include/microbenchmarks/{name}.sh").read_text()

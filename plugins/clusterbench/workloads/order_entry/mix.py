@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from string import Template
 from zlib import crc32
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 
 TRANSACTIONS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 ROLLED_BACK = "rolled_back"
@@ -45,8 +45,8 @@ C: Mapping[str, int] = {"c_name": 88, "c_customer": 259, "c_item": 7911}
 
 def scripts() -> dict[str, str]:
     """Name -> text, in the order of the log's numbers. A rolled back New-Order draws and calls as another."""
-    folder = project_root() / "include" / "sql" / "order_entry" / "pgbench"
-    texts = {name: (folder / f"{name}.sql").read_text(encoding="utf-8") for name in WEIGHTS}
+    files = {name: own_or_built_in(f"include/sql/order_entry/pgbench/{name}.sql") for name in WEIGHTS}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     drawn, select, call = texts["new_order"].partition("SELECT ")
     parts = {"drawn": drawn.strip(), "call": (select + call).strip()}
     return texts | {ROLLED_BACK: Template(texts[ROLLED_BACK]).substitute(parts)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbench.base.datasets import Dataset
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import all_files
 from clusterbench.base.sql import quoted
 
 if TYPE_CHECKING:
@@ -14,6 +14,5 @@ if TYPE_CHECKING:
 
 def install(dataset: Dataset, engine: Database) -> None:
     """All at once, over those of an earlier version. They find their tables by the session's ``search_path``."""
-    folder = project_root() / "include" / "sql" / "order_entry" / "functions"
-    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.sql"))]
+    texts = [path.read_text(encoding="utf-8") for path in all_files("include/sql/order_entry/functions", "*.sql")]
     engine.execute(f"SET search_path = {quoted(dataset.table)};\n" + "\n".join(texts))

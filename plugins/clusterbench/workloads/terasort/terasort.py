@@ -16,7 +16,7 @@ from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.engines.hadoop import daemons
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
@@ -250,7 +250,7 @@ class TeraSort:
         }
         lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
         lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
-        programs = {name: (project_root() / "include" / "hadoop" / name).read_text() for name in PROGRAMS}
+        programs = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in PROGRAMS}
         files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
         return Job(files, {}, ". ./suite.sh\n")
 

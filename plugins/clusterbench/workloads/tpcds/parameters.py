@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import cache
 from random import Random
 
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.workloads.tpcds.parameter_file import Day, Declared, Parameter, Value, read
 
 TRIES = 20
@@ -47,7 +47,7 @@ def order(queries: Iterable[int], stream: int, seed: int) -> list[int]:
 
 @cache
 def _declared() -> Declared:
-    return read(project_root() / "include" / "sql" / "tpcds" / "parameters.yaml")
+    return read(own_or_built_in("include/sql/tpcds/parameters.yaml"))
 
 
 def _parameters(number: int) -> Mapping[str, Parameter]:

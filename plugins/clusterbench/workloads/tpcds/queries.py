@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.sql import filled
 from clusterbench.spec.loading import Strict, load
 
@@ -85,10 +85,10 @@ def changed(written: str, change: Change, number: int) -> str:
 
 @cache
 def changes() -> tuple[Change, ...]:
-    return tuple(load(project_root() / "include" / "sql" / "tpcds" / "changes.yaml", Changes).changes)
+    return tuple(load(own_or_built_in("include/sql/tpcds/changes.yaml"), Changes).changes)
 
 
 def _file(number: int) -> str:
     """Without comments: one would swallow the rest of a statement that is put on one line."""
-    path = project_root() / "include" / "sql" / "tpcds" / "queries" / f"q{number:02}.sql"
+    path = own_or_built_in(f"include/sql/tpcds/queries/q{number:02}.sql")
     return re.sub(r"\s*--.*", "", path.read_text(encoding="utf-8")).strip()

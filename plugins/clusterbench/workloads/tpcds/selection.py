@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import project_root
+from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.records import TrialRecord
 from clusterbench.spec.loading import Strict, load
 from clusterbench.workloads.tpcds.queries import QUERIES
@@ -45,7 +45,7 @@ class Selection(Strict):
 
 @cache
 def lite() -> Selection:
-    return load(project_root() / FILE, Selection)
+    return load(own_or_built_in(FILE), Selection)
 
 
 def queries_of(test: str) -> list[int]:

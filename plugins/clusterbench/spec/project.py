@@ -1,0 +1,55 @@
+"""A project of one's own, beside clusterbench: ``clusterbench.yaml`` in its folder. ``clusterbench init`` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from clusterbench.base.paths import PROJECT_FILE, built_in_root, project_root
+from clusterbench.spec.loading import Strict, load
+
+OWN = ("dags/experiments/*.yaml", "include/**/*", "expectations/**/*.json")
+"""What may stand before a built-in file of the same path."""
+Pattern = Annotated[str, Field(min_length=1)]
+
+
+class Project(Strict):
+    """``project``: what it is called. ``platforms`` and ``experiments``: names or patterns of those that are offered;
+    ``!`` before one excludes. Without ``platforms`` the project's own are, without ``experiments`` all."""
+
+    project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    platforms: list[Pattern] = []
+    experiments: list[Pattern] = []
+
+
+def project_of(root: Path) -> Project | None:
+    """None where the folder is no project of one's own. Raises SpecError with what is wrong in its file."""
+    file = root / PROJECT_FILE
+    return _read(file, file.stat().st_mtime_ns) if file.is_file() else None
+
+
+@lru_cache(maxsize=8)
+def _read(file: Path, _changed_ns: int) -> Project:
+    return load(file, Project)
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of them fits, or all that there are exclude others."""
+    listed = [pattern.strip() for pattern in patterns if pattern.strip()]
+    wanted = [pattern for pattern in listed if not pattern.startswith("!")]
+    excluded = (fnmatchcase(name, pattern[1:]) for pattern in listed if pattern.startswith("!"))
+    return (not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)) and not any(excluded)
+
+
+def hiding() -> list[str]:
+    """The project's files that stand before a built-in one of the same path."""
+    own, built_in = project_root(), built_in_root()
+    if own == built_in:
+        return []
+    found = (file.relative_to(own) for pattern in OWN for file in own.glob(pattern) if file.is_file())
+    return sorted(str(path) for path in found if (built_in / path).is_file())

@@ -1,0 +1,61 @@
+"""``clusterbench init``: a project that is in order as it is made, in an empty folder and in one that is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clusterbench import __version__
+from clusterbench.cli.main import main
+from tests.spec.test_project import LAB
+
+
+def test_its_own_test_passes_and_finds_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its DAG files as Airflow reads them, by its own test, in a process that knows nothing of this one."""
+    folder = tmp_path / "Our Benchmarks"
+    assert main(["init", str(folder)]) == 0
+    assert "project 'our_benchmarks'" in capsys.readouterr().out
+    ours = LAB.read_text().replace("platform: lab_db1", "platform: ours")
+    (folder / "include/platforms/ours.yaml").write_text(ours)
+    assert _own_test(folder).returncode == 0
+    (folder / "include/platforms/ours.yaml").write_text(ours.replace("engine: postgres", "engine: postgrse"))
+    done = _own_test(folder)
+    assert done.returncode == 1 and "unknown engine 'postgrse'; did you mean 'postgres'" in done.stdout
+
+
+def _own_test(folder: Path) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "CLUSTERBENCH_"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False)
+
+
+def test_nothing_that_is_there_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("README.md", "requirements.txt"):
+        (tmp_path / name).write_text("ours\n")
+    assert main(["init", str(tmp_path), "--project", "ours"]) == 0
+    said = capsys.readouterr().out
+    assert (tmp_path / "README.md").read_text() == (tmp_path / "requirements.txt").read_text() == "ours\n"
+    assert "kept  README.md, which was there" in said and "made  dags/benchmarks.py" in said
+    assert main(["init", str(tmp_path), "--project", "ours"]) == 1
+    assert "this folder is a project" in capsys.readouterr().err
+
+
+def test_it_depends_on_the_version_that_made_it(tmp_path: Path) -> None:
+    main(["init", str(tmp_path), "--project", "ours"])
+    assert f"clusterbench[all]=={__version__}" in (tmp_path / "requirements.txt").read_text()
+    composed = yaml.safe_load((tmp_path / "docker-compose.yaml").read_text())
+    backend = composed["services"]["airflow"]["environment"]["AIRFLOW__SECRETS__BACKEND_KWARGS"]
+    assert json.loads(backend)["connections_file_path"] == "/run/connections.json"
+    assert "FROM ${AIRFLOW_IMAGE}" in (tmp_path / "Dockerfile").read_text()
+    assert "/connections.json" in (tmp_path / ".gitignore").read_text()
+
+
+def test_a_folder_whose_name_is_none_asks_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", str(tmp_path / "2026")]) == 1
+    assert "'2026' is no name" in capsys.readouterr().err and not (tmp_path / "2026").exists()

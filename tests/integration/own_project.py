@@ -1,0 +1,184 @@
+"""A user of a released clusterbench: an empty folder, a virtual environment, and an Airflow started as it says itself.
+
+Nothing of this looks into the clone, but that the wheel is built from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterbench_lab import Lab
+from clusterbench_lab.layout import PROJECT_DIR
+
+UV = Path(sys.executable).parent / "uv"
+OLDEST = Path(__file__).parent / "airflow_3_1.txt"
+"""What Airflow 3.1 was released with, of all that either of the two needs: its own constraints, in short."""
+NEWEST = Path(__file__).parent / "airflow_newest.txt"
+"""What keeps the newest Airflow from what no release of boto3 works with, as its own constraints do."""
+EXTRAS = "worker,ui,generators"
+PLATFORM = """\
+platform: ours
+title: Our database
+engine: postgres
+cluster: ours
+may: [restart, evict, session_settings]
+database: ours_postgres
+hosts:
+  client: {ssh: ours_client, roles: [client]}
+  db: {ssh: ours_db, roles: [coordinator]}
+page_cache: evict_files
+"""
+CONNECTIONS = {
+    "ours_client": "lab_client",
+    "ours_db": "lab_db1",
+    "ours_postgres": "lab_db1_postgres",
+    "clusterbench_archive": "clusterbench_archive",
+    "clusterbench_history": "clusterbench_history",
+}
+"""The user's -> the lab's, whose servers are the user's own."""
+
+
+def wheel(into: Path) -> Path:
+    command = [str(UV), "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", str(into), str(PROJECT_DIR)]
+    environment = {**os.environ, "PATH": f"{UV.parent}:{os.environ['PATH']}", "VIRTUAL_ENV": str(UV.parent.parent)}
+    subprocess.run(command, check=True, env=environment)
+    (made,) = into.glob("*.whl")
+    return made
+
+
+@dataclass(frozen=True)
+class User:
+    """``folder`` holds a virtual environment, Airflow's home, and the project ``bench``."""
+
+    folder: Path
+    port: int
+    logs: int
+    """The first of two ports on which Airflow's parts show their logs."""
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "bench"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def passwords(self) -> dict[str, str]:
+        file = self.folder / "airflow" / "simple_auth_manager_passwords.json.generated"
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
+    def environment(self) -> dict[str, str]:
+        """None of the caller's own, so that nothing leads into the clone."""
+        kept = {name: os.environ[name] for name in ("HOME", "LANG", "SSL_CERT_FILE", "no_proxy") if name in os.environ}
+        kept |= {name: value for name, value in os.environ.items() if name.startswith(("UV_", "PIP_"))}
+        return {
+            **kept,
+            "PATH": f"{self.folder}/venv/bin:/usr/local/bin:/usr/bin:/bin",
+            "AIRFLOW_HOME": str(self.folder / "airflow"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
+            "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__API__HOST": "127.0.0.1",
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__BASE_URL": self.url,
+            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(self.logs),
+            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(self.logs + 1),
+            "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
+            "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
+                {"connections_file_path": str(self.project / "connections.json")}
+            ),
+            "CLUSTERBENCH_AIRFLOW_URL": self.url,
+            "CLUSTERBENCH_AIRFLOW_USER": "admin",
+            "CLUSTERBENCH_AIRFLOW_PASSWORD": self.passwords.get("admin", ""),
+            "GX_ANALYTICS_ENABLED": "false",
+        }
+
+    def run(self, *command: object, timeout_s: float = 600) -> str:
+        """What it prints. Fails with all of it."""
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=self.project if self.project.exists() else self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+        )
+        assert done.returncode == 0, f"{command}:\n{done.stdout[-6000:]}"
+        return done.stdout
+
+    def packages(self) -> dict[str, str]:
+        listed = json.loads(self.run(UV, "pip", "list", "--python", "venv/bin/python", "--format", "json", "--quiet"))
+        return {one["name"]: one["version"] for one in listed}
+
+    def install(self, *packages: object, constraints: Path) -> None:
+        self.run(UV, "pip", "install", "-q", "--python", "venv/bin/python", "-c", constraints, *packages)
+
+
+def airflow_installed(user: User, version: str, constraints: Path) -> dict[str, str]:
+    """As Airflow's documentation has it: the packages by name, before clusterbench is one of them."""
+    user.run(UV, "venv", "-q", "--python", sys.executable, "venv")
+    user.install(f"apache-airflow[postgres,ssh]{version}", constraints=constraints)
+    return user.packages()
+
+
+def clusterbench_installed(user: User, made: Path, airflow: Mapping[str, str]) -> None:
+    """Beside what is there, of which nothing may change."""
+    frozen = user.folder / "frozen.txt"
+    frozen.write_text("".join(f"{name}=={version}\n" for name, version in airflow.items()))
+    user.install(f"clusterbench[{EXTRAS}] @ {made.as_uri()}", constraints=frozen)
+
+
+def declared(user: User, lab: Lab) -> None:
+    """The user's platform, and its connections."""
+    (user.project / "include/platforms/ours.yaml").write_text(PLATFORM)
+    known = json.loads((lab.lab_dir / "connections.json").read_text())
+    ours = {name: known[of_lab] for name, of_lab in CONNECTIONS.items()}
+    history = f"history_{user.port}"  # empty: the tables are made by the user's first run
+    lab.parts.metadata.make_database_of(history, "of-the-user")
+    ours["clusterbench_history"] |= {"login": history, "password": "of-the-user", "schema": history}
+    (user.project / "connections.json").touch(mode=0o600)
+    (user.project / "connections.json").write_text(json.dumps(ours))
+
+
+@contextmanager
+def standalone(user: User) -> Iterator[None]:
+    """``airflow standalone``, with all that it starts; ended with its group."""
+    log = user.folder / "standalone.log"
+    with log.open("w") as output:
+        started = subprocess.Popen(
+            ["airflow", "standalone"],
+            env=user.environment(),
+            cwd=user.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        for kind in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(started.pid, kind)
+                started.wait(30)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
