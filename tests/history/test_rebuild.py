@@ -126,6 +126,28 @@ def test_the_tables_of_the_version_before_are_upgraded(whole: History) -> None:
             db.execute(f"DROP SCHEMA {schema} CASCADE".encode())
 
 
+def test_tables_go_back_for_an_older_version_and_forth_again_with_every_result(lab: Lab) -> None:
+    """What only newer tables had comes back from the archive."""
+    there = made(lab, "history_back")
+    assert there.loaded(there.put_sealed("retail", RETAIL, "retail/l1"))
+    with there.connect() as db:
+        (columns,) = db.execute("SELECT array_agg(column_name::text) FROM information_schema.columns "
+                                "WHERE table_schema = 'history' AND table_name = 'results'").fetchall()  # fmt: skip
+        counted = db.execute("SELECT count(*), sum(series), min(label) FROM results").fetchone()
+        for version in (*reversed(database.VERSIONS[:-1]), *database.VERSIONS[1:]):
+            database.migrate(there.connection, to=version)
+            assert database.version(db) == version
+            assert db.execute("SELECT count(*), sum(series), min(label) FROM results").fetchone() == counted
+        (again,) = db.execute("SELECT array_agg(column_name::text) FROM information_schema.columns "
+                              "WHERE table_schema = 'history' AND table_name = 'results'").fetchall()  # fmt: skip
+        assert sorted(again[0]) == sorted(columns[0])
+        with pytest.raises(HistoryError, match=r"version '9999': there is none; allowed are 0001, 0002"):
+            database.migrate(there.connection, to="9999")
+        db.execute("UPDATE alembic_version SET version_num = '0099'")
+        with pytest.raises(HistoryError, match=r"was made by another version.*'clusterbench history migrate --to"):
+            database.migrate(there.connection)
+
+
 def test_a_week_and_what_was_accepted_in_it_are_told(whole: History) -> None:
     with database.for_loading(whole.connection) as db:
         load.catch_up(db, whole.store, whole.catalog)

@@ -30,7 +30,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     status = actions.add_parser("status", help="what it has, and which finished runs it lacks; changes nothing")
     status.set_defaults(command=_status)
 
-    migrate = actions.add_parser("migrate", help="bring its tables up to date, as every load does")
+    migrate = actions.add_parser("migrate", help="bring its tables up to date, as every load does; or back")
+    migrate.add_argument("--to", metavar="VERSION", help="an older version of its tables, before an older clusterbench")
     migrate.set_defaults(command=_migrate)
 
 
@@ -85,10 +86,10 @@ def _status(_options: argparse.Namespace) -> int:
     return OK
 
 
-def _migrate(_options: argparse.Namespace) -> int:
+def _migrate(options: argparse.Namespace) -> int:
     from clusterbench.history import database  # noqa: PLC0415
 
     connection = local_connections(lab_dir())(database.CONNECTION_ID)
-    database.migrate(connection)
-    print(f"{database.where(connection)}: tables of version {database.NEWEST}")
+    database.migrate(connection, to=options.to or database.NEWEST)
+    print(f"{database.where(connection)}: tables of version {options.to or database.NEWEST}")
     return OK

@@ -22,8 +22,9 @@ CONNECTION_ID = HISTORY
 SCHEMA = "history"
 """Where readers look. A rebuild makes another beside it, and the two change names when it is whole."""
 SCRIPTS = Path(__file__).parent / "migrations"
-NEWEST = max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+VERSIONS = sorted(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 """Files are named by their revision."""
+NEWEST = VERSIONS[-1]
 WRITERS = 4_270_881
 """Key of PostgreSQL's advisory lock that whoever writes holds: loads are short, and none waits for another's half."""
 
@@ -87,10 +88,16 @@ def where(connection: Connection) -> str:
     return f"history database {connection.schema or 'history'!r} at {connection.host}:{connection.port or PORT}"
 
 
-def migrate(connection: Connection, schema: str = SCHEMA) -> None:
-    """Bring the tables up to date; quick where they are. Two at once: the second waits, then finds it done."""
+def migrate(connection: Connection, schema: str = SCHEMA, to: str = NEWEST) -> None:
+    """Bring the tables up to date; quick where they are. Two at once: the second waits, then finds it done.
+
+    ``to`` an older version, for an older clusterbench: what newer tables had is only derived, and archives keep it.
+    """
+    if to not in VERSIONS:
+        raise HistoryError(f"version {to!r}: there is none; allowed are {', '.join(VERSIONS)}")
     with opened(connection, schema) as db:
-        if version(db) == NEWEST:
+        there = version(db)
+        if there == to:
             return
     import sqlalchemy  # noqa: PLC0415  a second or more to import, mostly for nothing
     from alembic import command, util  # noqa: PLC0415
@@ -110,15 +117,17 @@ def migrate(connection: Connection, schema: str = SCHEMA) -> None:
                 transaction.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITERS})")
                 transaction.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
                 config.attributes["connection"] = transaction
-                command.upgrade(config, "head")
+                move = command.downgrade if there and there > to else command.upgrade
+                move(config, to)
         except sqlalchemy.exc.DBAPIError as error:
             if is_older:
                 raise HistoryError(f"{where(connection)}: {first_line(error.orig or error)}") from None
             raise error.orig or error from None
         except util.CommandError as error:
             raise HistoryError(
-                f"{where(connection)}: was made by another version of clusterbench ({error}); install that one, or "
-                "make it again: drop its schema and run 'clusterbench history rebuild'"
+                f"{where(connection)}: was made by another version of clusterbench ({error}); install that one and "
+                f"run 'clusterbench history migrate --to {NEWEST}', or make it again: drop its schema and run "
+                "'clusterbench history rebuild'"
             ) from None
 
 

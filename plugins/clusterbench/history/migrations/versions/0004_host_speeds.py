@@ -10,3 +10,7 @@ down_revision = "0003"
 
 def upgrade() -> None:
     run_file(op.get_bind().connection.driver_connection, "0004_host_speeds")
+
+
+def downgrade() -> None:
+    run_file(op.get_bind().connection.driver_connection, "0004_down")

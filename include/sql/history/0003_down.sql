@@ -1,0 +1,2 @@
+DROP VIEW withdrawn_results, withdrawals;
+DROP TABLE remarks;
