@@ -22,6 +22,7 @@ from clusterbench.spec import (
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
+from clusterbench.spec.project import Project
 from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
 from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
 from clusterbench.workloads import load_workload
@@ -41,6 +42,7 @@ REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 MODELS = [
     *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
+    Project,
     *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),
 ]
 

@@ -141,6 +141,11 @@ def clusterbench_installed(user: User, made: Path, airflow: Mapping[str, str]) -
     user.install(f"clusterbench[{EXTRAS}] @ {made.as_uri()}", constraints=frozen)
 
 
+def otava_installed(user: User) -> None:
+    """As the documentation has it, where Airflow's constraints are kept."""
+    user.run(UV, "pip", "install", "-q", "--python", "venv/bin/python", "--no-deps", "apache-otava")
+
+
 def declared(user: User, lab: Lab) -> None:
     """The user's platform, and its connections."""
     (user.project / "include/platforms/ours.yaml").write_text(PLATFORM)

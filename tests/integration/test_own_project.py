@@ -16,7 +16,7 @@ import pytest
 from clusterbench.airflow.api import AirflowApi
 from clusterbench_lab import Lab
 from tests.integration import own_project
-from tests.integration.browsing import log_in
+from tests.integration.browsing import links, log_in
 from tests.integration.helpers import wait_for
 from tests.integration.own_project import NEWEST, OLDEST, User
 
@@ -32,6 +32,7 @@ def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> It
     before = own_project.airflow_installed(made, version, constraints)
     wheel = own_project.wheel(tmp_path_factory.mktemp("dist"))
     own_project.clusterbench_installed(made, wheel, before)
+    own_project.otava_installed(made)
     assert {name: version for name, version in made.packages().items() if name in before} == before
     made.run("clusterbench", "init", "bench", "--project", "ours")
     own_project.declared(made, lab)
@@ -86,4 +87,7 @@ def test_the_button_makes_a_valid_run_of_the_users_own_platform(user: User, visi
 def test_pages_are_in_the_ui(user: User, visitor: Any, tmp_path: Path) -> None:
     answer = visitor.goto("/bench/")
     assert answer.ok and "Smoke test of the pipeline" in visitor.content()
+    assert visitor.goto("/bench/experiments/smoke").ok
+    series = next(link for link in links(visitor.content(), "/bench/series/"))
+    assert visitor.goto(series).ok and "Mean latency" in visitor.content(), "it needs Otava"
     visitor.screenshot(path=tmp_path / "latest.png", full_page=True)

@@ -35,6 +35,7 @@ from clusterbench.base.errors import (
     NotYetError,
     SpecError,
     StoppedError,
+    lacking,
     suggest,
 )
 from clusterbench.base.factors import say_count
@@ -126,7 +127,8 @@ def run_step(
     except AirflowException:
         raise
     except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
-        said = f"{type(fault).__name__}: {fault}; the task's log has more"
+        said = lacking(fault) if isinstance(fault, ModuleNotFoundError) else f"{type(fault).__name__}: {fault}"
+        said += "; the task's log has more"
         run.note_error(name, ClusterbenchError(said), platform)
         if _is_of_worker(fault) or _may_try_again(context):
             raise

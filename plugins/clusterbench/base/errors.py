@@ -129,3 +129,11 @@ def suggest(found: str, allowed: Iterable[str]) -> str:
     close = difflib.get_close_matches(found, names, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ";"
     return f"{meant} Allowed: {', '.join(names)}" if names else f"{meant} nothing is allowed here"
+
+
+def lacking(error: ModuleNotFoundError) -> str:
+    """In words: a part of Airflow was installed without what it needs, which are extras of the package."""
+    return (
+        f"the Python package {error.name!r} is not installed here; 'clusterbench doctor --project' on this machine "
+        "says what is, and pip install 'clusterbench[all]' brings all of it"
+    )

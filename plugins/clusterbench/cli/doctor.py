@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from rich.markup import escape
 from rich.table import Table
 
-from clusterbench.base.connections import local_connections
-from clusterbench.base.errors import ArchiveError
-from clusterbench.base.paths import lab_dir
+from clusterbench.base.connections import local_connections, no_connections
+from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
+from clusterbench.base.paths import PROJECT_FILE, lab_dir, project_root
 from clusterbench.cli.common import FAILED, OK, store, wide_console
+from clusterbench.run.doctor.finding import Finding, folded
+from clusterbench.spec.project import project_of
 
 WORDS = {"good": "", "look": "LOOK", "bad": "BAD"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = commands.add_parser("doctor", help="before the first run: look at a platform's hosts, server and archive")
-    doctor.add_argument("platform")
+    doctor = commands.add_parser("doctor", help="before a first run or an upgrade: what would go wrong, and what to do")
+    whom = doctor.add_mutually_exclusive_group(required=True)
+    whom.add_argument("platform", nargs="?")
+    whom.add_argument("--project", action="store_true", help="this project's files against the version installed here")
     doctor.add_argument("--all", action="store_true", help="print also what is well")
     doctor.set_defaults(command=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.project:
+        return _told("the project", _of_project(), all_of_it=options.all)
+    return _told(options.platform, _of_platform(options.platform), all_of_it=options.all)
+
+
+def _of_project() -> list[Finding]:
+    from clusterbench.run.doctor import project  # noqa: PLC0415
+
+    root = project_root()
+    declared = project_of(root)
+    if declared is None:
+        raise SpecError(
+            [f"{root}: is no project of one's own: it has no {PROJECT_FILE}; 'clusterbench init' makes one"]
+        )
+    try:
+        connections = local_connections(lab_dir())
+    except ClusterbenchError:
+        connections = no_connections
+    return list(project.examine(root, declared, connections))
+
+
+def _of_platform(platform: str) -> list[Finding]:
     from clusterbench.run.doctor import hosts, server  # noqa: PLC0415
-    from clusterbench.run.doctor.finding import Finding, folded  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
 
     findings: list[Finding] = []
@@ -33,19 +59,23 @@ def _doctor(options: argparse.Namespace) -> int:
     except ArchiveError as error:
         findings.append(Finding("archive", "archive", str(error), "bad", "mend connection 'clusterbench_archive'"))
     run = Run("by_hand", "doctor", local_connections(lab_dir()))
-    with run.testbed(options.platform) as testbed:
+    with run.testbed(platform) as testbed:
         findings += hosts.examine(testbed.fleet, testbed.platform)
         findings += server.examine_leave(testbed.engine)
         for engine in testbed.engines.values():
             findings += server.examine(engine)
+    return findings
+
+
+def _told(what: str, findings: Iterable[Finding], *, all_of_it: bool) -> int:
     lines = folded(findings)
-    table = Table("", "what", "where", "found", "what to do", title=f"{options.platform}: before a run")
+    table = Table("", "what", "where", "found", "what to do", title=f"{what}: before a run")
     for one in lines:
-        if options.all or one.verdict != "good":
+        if all_of_it or one.verdict != "good":
             table.add_row(WORDS[one.verdict], *map(escape, (one.what, one.where, one.found, one.remedy)))
     if table.row_count:
         wide_console().print(table, highlight=False)
     bad = sum(one.verdict == "bad" for one in lines)
     good = sum(one.verdict == "good" for one in lines)
-    print(f"{bad or 'nothing'} to mend before a run; {good} things are well" + ("" if options.all else " (--all)"))
+    print(f"{bad or 'nothing'} to mend before a run; {good} things are well" + ("" if all_of_it else " (--all)"))
     return FAILED if bad else OK

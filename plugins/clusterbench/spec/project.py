@@ -20,11 +20,13 @@ Pattern = Annotated[str, Field(min_length=1)]
 
 class Project(Strict):
     """``project``: what it is called. ``platforms`` and ``experiments``: names or patterns of those that are offered;
-    ``!`` before one excludes. Without ``platforms`` the project's own are, without ``experiments`` all."""
+    ``!`` before one excludes. Without ``platforms`` the project's own are, without ``experiments`` all.
+    ``checked_with``: the version of clusterbench with which all of it was in order last."""
 
     project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     platforms: list[Pattern] = []
     experiments: list[Pattern] = []
+    checked_with: str = ""
 
 
 def project_of(root: Path) -> Project | None:

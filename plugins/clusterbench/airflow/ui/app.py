@@ -27,7 +27,7 @@ from clusterbench.airflow.ui import (
     weeks,
 )
 from clusterbench.airflow.ui.page_request import Airflow, NotShown, PageRequest, Stores
-from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.errors import ClusterbenchError, lacking
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history import read
 from clusterbench.report import addresses
@@ -246,6 +246,10 @@ async def _ours(request: Request, error: Exception) -> Response:
     return _not_shown(request, NotShown(503, "That cannot be had now", str(error)))
 
 
+async def _lacking(request: Request, error: ModuleNotFoundError) -> Response:
+    return _not_shown(request, NotShown(503, "That cannot be had here", f"On the API server {lacking(error)}."))
+
+
 async def _by_http(request: Request, error: AnyHTTPException) -> Response:
     """Whoever is not logged in is sent to the login, and back; a program that sent a token is told that it is bad."""
     if error.status_code in (401, 403) and "authorization" not in request.headers:
@@ -272,6 +276,7 @@ async def _broken(request: Request, _: Exception) -> Response:
 ANSWERS: dict[Any, Any] = {
     NotShown: _instead,
     ClusterbenchError: _ours,
+    ModuleNotFoundError: _lacking,
     AnyHTTPException: _by_http,
     RequestValidationError: _not_understood,
     Exception: _broken,
