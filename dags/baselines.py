@@ -10,9 +10,10 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from clusterbench.airflow import baseline_tasks, tasks
+from clusterbench.spec.project import dag_id
 
 with DAG(
-    "baselines",
+    dag_id("baselines"),
     dag_display_name="Questions about baselines",
     doc_md=__doc__,
     schedule=None,
@@ -20,7 +21,7 @@ with DAG(
     max_active_runs=16,  # questions stay open for days, and a weekly run by hand may ask others meanwhile
     params=baseline_tasks.form(),
     default_args=tasks.DEFAULTS,
-    tags=["benchmark"],
+    tags=tasks.tags(),
 ) as dag:
     baseline_tasks.AskForBaseline.partial(task_id="question", map_index_template="{{ task.subject }}").expand_kwargs(
         baseline_tasks.questions()

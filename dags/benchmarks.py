@@ -15,12 +15,13 @@ from clusterbench.airflow import tasks
 from clusterbench.spec import Experiment, Platform
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.platform import pool_of
+from clusterbench.spec.project import dag_id, name_of_dag
 
 
 def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
     """The sequence. Platforms are measured one after the other; those that were not chosen are skipped."""
     with DAG(
-        experiment.experiment,
+        dag_id(experiment.experiment),
         dag_display_name=experiment.title,
         description=experiment.description.strip(),
         doc_md=tasks.documentation(experiment),
@@ -31,7 +32,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         max_active_runs=1,
         render_template_as_native_obj=False,
         default_args=tasks.DEFAULTS,
-        tags=["benchmark"],
+        tags=tasks.tags(),
     ) as dag:
         opened = tasks.open_run()
         summary = tasks.summarise()
@@ -69,6 +70,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
 
 
 catalog = project_catalog()
-needed = get_parsing_context().dag_id  # the DAG of the task that this process runs; None where all are asked for
+asked = get_parsing_context().dag_id  # the DAG of the task that this process runs; None where all are asked for
+needed = asked and name_of_dag(asked)
 for declared, measurable in catalog.experiments(needed):  # those with a mistake are left out; problems.py raises it
     globals()[declared.experiment] = benchmark(declared, measurable)

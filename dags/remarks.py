@@ -10,9 +10,10 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from clusterbench.airflow import remark_tasks, tasks
+from clusterbench.spec.project import dag_id
 
 with DAG(
-    "remarks",
+    dag_id("remarks"),
     dag_display_name="Remarks on runs and days",
     doc_md=__doc__,
     schedule=None,
@@ -20,6 +21,6 @@ with DAG(
     max_active_runs=1,
     params=remark_tasks.form(),
     default_args=tasks.DEFAULTS,
-    tags=["benchmark"],
+    tags=tasks.tags(),
 ) as dag:
     remark_tasks.keep()

@@ -16,6 +16,7 @@ from airflow.sdk import DAG, TaskGroup
 from clusterbench.airflow import tasks, weekly_tasks
 from clusterbench.airflow.versions import CronTriggerTimetable
 from clusterbench.spec.catalog import project_catalog
+from clusterbench.spec.project import dag_id
 
 SATURDAY_EVENING = "0 20 * * 6"
 
@@ -23,7 +24,7 @@ experiments = project_catalog().experiments()  # those with a mistake are left o
 names = [experiment.experiment for experiment, _ in experiments]
 
 with DAG(
-    "weekly",
+    dag_id("weekly"),
     dag_display_name="Weekly run of all experiments",
     doc_md=__doc__,
     schedule=CronTriggerTimetable(
@@ -37,7 +38,7 @@ with DAG(
     params=weekly_tasks.form(names),
     default_args=tasks.DEFAULTS,
     deadline=weekly_tasks.deadline(),
-    tags=["benchmark"],
+    tags=tasks.tags(),
 ) as dag:
     previous = weekly_tasks.open_week()
 
@@ -62,7 +63,7 @@ with DAG(
     told = weekly_tasks.tell()
     asked = weekly_tasks.AskAboutBaselines(
         task_id="ask_about_baselines",
-        trigger_dag_id="baselines",
+        trigger_dag_id=dag_id("baselines"),
         skip_when_already_exists=True,
         trigger_rule="all_done",
     )

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,14 +37,14 @@ hosts:
   db: {ssh: ours_db, roles: [coordinator]}
 page_cache: evict_files
 """
-CONNECTIONS = {
-    "ours_client": "lab_client",
-    "ours_db": "lab_db1",
-    "ours_postgres": "lab_db1_postgres",
-    "clusterbench_archive": "clusterbench_archive",
-    "clusterbench_history": "clusterbench_history",
-}
+CONNECTIONS = {"ours_client": "lab_client", "ours_db": "lab_db1", "ours_postgres": "lab_db1_postgres"}
 """The user's -> the lab's, whose servers are the user's own."""
+ARCHIVE, HISTORY = "clusterbench_archive", "clusterbench_history"
+TEAM = """\
+dag_prefix: {team}_
+connections: {{clusterbench_archive: {team}_archive, clusterbench_history: {team}_history}}
+"""
+"""What a project's file has more, where another one is in the same Airflow."""
 
 
 def wheel(into: Path) -> Path:
@@ -57,16 +57,27 @@ def wheel(into: Path) -> Path:
 
 @dataclass(frozen=True)
 class User:
-    """``folder`` holds a virtual environment, Airflow's home, and the project ``bench``."""
+    """``folder`` holds a virtual environment, Airflow's home, and below ``projects`` a project for each team."""
 
     folder: Path
     port: int
     logs: int
     """The first of two ports on which Airflow's parts show their logs."""
+    teams: Sequence[str]
+
+    def project(self, team: str) -> Path:
+        return self.folder / "projects" / team
 
     @property
-    def project(self) -> Path:
-        return self.folder / "bench"
+    def dags(self) -> Path:
+        """That of the only project, or a folder with all of them."""
+        return self.folder / "projects" if len(self.teams) > 1 else self.project(*self.teams) / "dags"
+
+    def dag_id(self, team: str, name: str) -> str:
+        return f"{team}_{name}" if len(self.teams) > 1 else name
+
+    def pages(self, team: str) -> str:
+        return f"/bench/{team}/" if len(self.teams) > 1 else "/bench/"
 
     @property
     def url(self) -> str:
@@ -86,7 +97,7 @@ class User:
             "PATH": f"{self.folder}/venv/bin:/usr/local/bin:/usr/bin:/bin",
             "AIRFLOW_HOME": str(self.folder / "airflow"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
             "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__API__HOST": "127.0.0.1",
@@ -96,7 +107,7 @@ class User:
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(self.logs + 1),
             "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
-                {"connections_file_path": str(self.project / "connections.json")}
+                {"connections_file_path": str(self.folder / "connections.json")}
             ),
             "CLUSTERBENCH_AIRFLOW_URL": self.url,
             "CLUSTERBENCH_AIRFLOW_USER": "admin",
@@ -104,11 +115,11 @@ class User:
             "GX_ANALYTICS_ENABLED": "false",
         }
 
-    def run(self, *command: object, timeout_s: float = 600) -> str:
-        """What it prints. Fails with all of it."""
+    def run(self, *command: object, team: str = "", timeout_s: float = 600) -> str:
+        """What it prints, in the folder of the team's project. Fails with all of it."""
         done = subprocess.run(
             [str(word) for word in command],
-            cwd=self.project if self.project.exists() else self.folder,
+            cwd=self.project(team) if team else self.folder,
             env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -147,15 +158,25 @@ def otava_installed(user: User) -> None:
 
 
 def declared(user: User, lab: Lab) -> None:
-    """The user's platform, and its connections."""
-    (user.project / "include/platforms/ours.yaml").write_text(PLATFORM)
+    """Each team's platform, and all connections: for Airflow, and for the command line in each project."""
     known = json.loads((lab.lab_dir / "connections.json").read_text())
     ours = {name: known[of_lab] for name, of_lab in CONNECTIONS.items()}
-    history = f"history_{user.port}"  # empty: the tables are made by the user's first run
-    lab.parts.metadata.make_database_of(history, "of-the-user")
-    ours["clusterbench_history"] |= {"login": history, "password": "of-the-user", "schema": history}
-    (user.project / "connections.json").touch(mode=0o600)
-    (user.project / "connections.json").write_text(json.dumps(ours))
+    for team in user.teams:
+        project = user.project(team)
+        (project / "include/platforms/ours.yaml").write_text(PLATFORM)
+        is_alone = len(user.teams) == 1
+        if not is_alone:
+            with (project / "clusterbench.yaml").open("a") as file:
+                file.write(TEAM.format(team=team))
+        history = f"history_{user.port}_{team}"  # empty: the tables are made by the team's first run
+        lab.parts.metadata.make_database_of(history, "of-the-user")
+        own = {"login": history, "password": "of-the-user", "schema": history}
+        ours[HISTORY if is_alone else f"{team}_history"] = known[HISTORY] | own
+        extra = {**known[ARCHIVE]["extra"], "prefix": f"user_{user.port}/{team}/"}
+        ours[ARCHIVE if is_alone else f"{team}_archive"] = known[ARCHIVE] | {"extra": extra}
+    for folder in (user.folder, *map(user.project, user.teams)):
+        (folder / "connections.json").touch(mode=0o600)
+        (folder / "connections.json").write_text(json.dumps(ours))
 
 
 @contextmanager

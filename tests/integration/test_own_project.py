@@ -1,12 +1,12 @@
-"""The way of a new user who has an Airflow already: the wheel, ``clusterbench init``, a first run by the button.
+"""The way of new users who have an Airflow already: the wheel, ``clusterbench init``, a first run by the button.
 
-On the oldest Airflow that is supported, with what it was released with, and on the newest.
+One with the oldest Airflow that is supported, with what it was released with; two teams in one Airflow, the newest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,21 @@ from tests.integration.helpers import wait_for
 from tests.integration.own_project import NEWEST, OLDEST, User
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1500)]
-AIRFLOWS = {"oldest": ("==3.1.1", OLDEST), "newest": (">=3.3.2", NEWEST)}
+AIRFLOWS = {"oldest": ("==3.1.1", OLDEST, ["bench"]), "newest": (">=3.3.2", NEWEST, ["sales", "ops"])}
 
 
 @pytest.fixture(scope="module", params=AIRFLOWS)
 def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    """With a project of one's own, and an Airflow that shows it."""
-    made = User(tmp_path_factory.mktemp("user"), own_project.free_port(), own_project.free_port())
-    version, constraints = AIRFLOWS[request.param]
+    """With a project for each team, and an Airflow that shows them."""
+    version, constraints, teams = AIRFLOWS[request.param]
+    made = User(tmp_path_factory.mktemp("user"), own_project.free_port(), own_project.free_port(), teams)
     before = own_project.airflow_installed(made, version, constraints)
     wheel = own_project.wheel(tmp_path_factory.mktemp("dist"))
     own_project.clusterbench_installed(made, wheel, before)
     own_project.otava_installed(made)
     assert {name: version for name, version in made.packages().items() if name in before} == before
-    made.run("clusterbench", "init", "bench", "--project", "ours")
+    for team in teams:
+        made.run("clusterbench", "init", made.project(team))
     own_project.declared(made, lab)
     with own_project.standalone(made):
         wait_for(lambda: _is_up(made), "Airflow")
@@ -49,45 +50,71 @@ def _is_up(user: User) -> bool:
     return bool(user.passwords) and said["scheduler"]["status"] == "healthy"
 
 
-def _ended(user: User) -> Sequence[Mapping[str, Any]]:
-    api = AirflowApi(user.url, "admin", user.passwords["admin"])
-    runs = api.call("GET", "/dags/smoke/dagRuns")["dag_runs"]
-    return [run for run in runs if run["state"] in ("success", "failed")]
+@pytest.fixture(scope="module")
+def api(user: User) -> AirflowApi:
+    """By the names that Airflow has: this process is in no project."""
+    return AirflowApi(user.url, "admin", user.passwords["admin"])
 
 
 @pytest.fixture(scope="module")
 def visitor(user: User, browser: Any) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, base_url=user.url)
     context.set_default_timeout(60_000)
-    log_in(context, "/bench/", "admin", user.passwords["admin"])
+    log_in(context, user.pages(user.teams[0]), "admin", user.passwords["admin"])
     yield context.new_page()
     context.close()
 
 
-def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: User) -> None:
-    assert "no problems" in user.run("clusterbench", "lint")
-    assert "ours" in user.run("clusterbench", "plan", "smoke")
-    dags = {
-        dag["dag_id"] for dag in AirflowApi(user.url, "admin", user.passwords["admin"]).call("GET", "/dags")["dags"]
-    }
-    assert dags >= {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
-    assert "terasort" not in dags, "there is no Hadoop"
+def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: User, api: AirflowApi) -> None:
+    for team in user.teams:
+        assert "no problems" in user.run("clusterbench", "lint", team=team)
+        assert "ours" in user.run("clusterbench", "plan", "smoke", team=team)
+        assert "nothing to mend" in user.run("clusterbench", "doctor", "--project", team=team)
+        assert user.dag_id(team, "cluster_ours") in user.run("clusterbench", "pools", team=team)
+    expected = {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
+    wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
+    wait_for(lambda: wanted <= _dags(api), "the DAGs")
+    assert not any(name.endswith("terasort") for name in _dags(api)), "there is no Hadoop"
+    assert not api.call("GET", "/importErrors")["import_errors"]
 
 
-def test_the_button_makes_a_valid_run_of_the_users_own_platform(user: User, visitor: Any) -> None:
-    user.run("clusterbench", "pools")
-    visitor.goto("/dags/smoke")
-    visitor.get_by_role("button", name="Trigger").first.click()
-    visitor.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()
-    runs = wait_for(lambda: _ended(user), "the run")
-    assert [run["state"] for run in runs] == ["success"], user.run("clusterbench", "list", "smoke")
-    assert re.search(r"smoke/\S+ .*ours .*smoke .* valid ", user.run("clusterbench", "list", "smoke"))
+def _dags(api: AirflowApi) -> set[str]:
+    return {dag["dag_id"] for dag in api.call("GET", "/dags", params={"limit": 200})["dags"]}
 
 
-def test_pages_are_in_the_ui(user: User, visitor: Any, tmp_path: Path) -> None:
-    answer = visitor.goto("/bench/")
-    assert answer.ok and "Smoke test of the pipeline" in visitor.content()
-    assert visitor.goto("/bench/experiments/smoke").ok
-    series = next(link for link in links(visitor.content(), "/bench/series/"))
-    assert visitor.goto(series).ok and "Mean latency" in visitor.content(), "it needs Otava"
-    visitor.screenshot(path=tmp_path / "latest.png", full_page=True)
+def test_the_button_makes_a_valid_run_of_each_teams_platform_in_its_own_archive(
+    user: User, api: AirflowApi, visitor: Any
+) -> None:
+    """Both at once: their platforms are one cluster, so that one run waits for the other's end."""
+    for team in user.teams:
+        visitor.goto(f"/dags/{user.dag_id(team, 'smoke')}")
+        visitor.get_by_role("button", name="Trigger").first.click()
+        visitor.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()
+        visitor.wait_for_url("**/runs/**")
+    for team in user.teams:
+        (run,) = wait_for(lambda team=team: _ended(api, user.dag_id(team, "smoke")), f"the run of {team}")
+        listed = user.run("clusterbench", "list", "smoke", team=team)
+        assert run["state"] == "success", listed
+        assert len(re.findall(r"smoke/\S+ .*ours .*smoke .* valid ", listed)) == 1, listed
+
+
+def _ended(api: AirflowApi, dag_id: str) -> list[dict[str, Any]]:
+    runs = api.call("GET", f"/dags/{dag_id}/dagRuns")["dag_runs"]
+    return [run for run in runs if run["state"] in ("success", "failed")]
+
+
+def test_pages_are_in_the_ui_and_each_team_has_its_own(
+    user: User, api: AirflowApi, visitor: Any, tmp_path: Path
+) -> None:
+    for team in user.teams:
+        assert visitor.goto(user.pages(team)).ok and visitor.get_by_text("Smoke test of the pipeline").is_visible()
+        visitor.screenshot(path=tmp_path / f"{team}.png", full_page=True)
+        assert f"/dags/{user.dag_id(team, 'weekly')}" in visitor.content()
+        assert visitor.goto(f"{user.pages(team)}experiments/smoke").ok
+        series = next(link for link in links(visitor.content(), f"{user.pages(team)}series/"))
+        assert visitor.goto(series).ok and "Mean latency" in visitor.content(), "it needs Otava"
+        dag_id = user.dag_id(team, "smoke")
+        (run,) = _ended(api, dag_id)
+        answer = visitor.goto(f"/bench/now/{dag_id}/{run['dag_run_id']}")  # the tab in Airflow's page of a run
+        assert answer.ok and visitor.url.split("/now/")[0].endswith(user.pages(team).rstrip("/"))
+        assert f"/dags/{dag_id}/runs/" in visitor.content()

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import httpx
 
 from clusterbench.base.errors import AirflowApiError, AirflowAwayError, AirflowUnknownError
+from clusterbench.spec.project import dag_id
 
 TIMEOUT_S = 30
 DAG_WAIT_S = 120
@@ -31,7 +32,10 @@ _NO_DAG = (
 
 @dataclass
 class AirflowApi:
-    """One Airflow, by address, user and password."""
+    """One Airflow, by address, user and password.
+
+    ``name`` is that of an experiment, or ``weekly``, ``baselines`` or ``remarks``; Airflow's own has the prefix.
+    """
 
     url: str
     user: str
@@ -80,7 +84,7 @@ class AirflowApi:
                 made.append(name)
         return made
 
-    def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
+    def trigger(self, name: str, conf: Mapping[str, Any]) -> str:
         """Start a run. Returns Airflow's id of it. Raises AirflowApiError where Airflow refuses, or does not know the
         DAG within DAG_WAIT_S seconds."""
         body = {"logical_date": None, "conf": dict(conf)}
@@ -88,39 +92,39 @@ class AirflowApi:
         is_told = False
         while True:
             try:
-                return str(self.call("POST", f"/dags/{dag_id}/dagRuns", json=body)["dag_run_id"])
+                return str(self.call("POST", f"/dags/{dag_id(name)}/dagRuns", json=body)["dag_run_id"])
             except AirflowUnknownError:
                 if time.monotonic() >= until:
-                    raise self._no_dag(dag_id) from None
+                    raise self._no_dag(name) from None
             if not is_told:
-                print(f"waiting for Airflow to read its DAGs: it does not know {dag_id!r} yet", file=sys.stderr)
+                print(f"waiting for Airflow to read its DAGs: it does not know {dag_id(name)!r} yet", file=sys.stderr)
                 is_told = True
             time.sleep(1)
 
-    def clear(self, dag_id: str, dag_run_id: str) -> None:
+    def clear(self, name: str, dag_run_id: str) -> None:
         """All tasks of a run: it goes on, and each is done again, or finds that it was done."""
         asked = {"dry_run": False, "only_failed": False}
-        self.call("POST", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/clear", json=asked)
+        self.call("POST", f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}/clear", json=asked)
 
-    def dag_run(self, dag_id: str, dag_run_id: str) -> dict[str, Any]:
-        return dict(self.call("GET", f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}"))
+    def dag_run(self, name: str, dag_run_id: str) -> dict[str, Any]:
+        return dict(self.call("GET", f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}"))
 
-    def task_instances(self, dag_id: str, dag_run_id: str) -> list[dict[str, Any]]:
+    def task_instances(self, name: str, dag_run_id: str) -> list[dict[str, Any]]:
         """Every task instance of a run, mapped ones one by one."""
         found: list[dict[str, Any]] = []
         while True:
             page = self.call(
                 "GET",
-                f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances",
+                f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}/taskInstances",
                 params={"limit": 100, "offset": len(found), "order_by": "map_index"},
             )
             found += page["task_instances"]
             if not page["task_instances"] or len(found) >= page["total_entries"]:
                 return found
 
-    def log(self, dag_id: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
+    def log(self, name: str, dag_run_id: str, task: Mapping[str, Any]) -> str:
         """The last try's log of a task instance, as text."""
-        where = f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances/{task['task_id']}"
+        where = f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}/taskInstances/{task['task_id']}"
         page = self.call(
             "GET",
             f"{where}/logs/{max(1, task['try_number'])}",
@@ -131,9 +135,9 @@ class AirflowApi:
             str(line.get("event", line)) if isinstance(line, dict) else str(line) for line in page["content"]
         )
 
-    def xcoms(self, dag_id: str, dag_run_id: str, key: str) -> list[dict[str, Any]]:
+    def xcoms(self, name: str, dag_run_id: str, key: str) -> list[dict[str, Any]]:
         """What tasks of a run have told under ``key``: entries with their values."""
-        tasks = f"/dags/{dag_id}/dagRuns/{_path(dag_run_id)}/taskInstances"
+        tasks = f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}/taskInstances"
         found = self.call("GET", f"{tasks}/~/xcomEntries", params={"xcom_key": key, "limit": 100})["xcom_entries"]
         return [
             self.call("GET", f"{tasks}/{one['task_id']}/xcomEntries/{key}", params={"map_index": one["map_index"]})
@@ -152,13 +156,13 @@ class AirflowApi:
     def import_errors(self) -> list[str]:
         return [entry["stack_trace"] for entry in self.call("GET", "/importErrors")["import_errors"]]
 
-    def _no_dag(self, dag_id: str) -> AirflowApiError:
+    def _no_dag(self, name: str) -> AirflowApiError:
         errors = []
         with contextlib.suppress(AirflowApiError):  # who may start a run need not be allowed to read these
             errors = self.import_errors()
         why = f"A file of DAGs fails there: {errors[0].strip()}" if errors else _NO_DAG
         waited = f"{DAG_WAIT_S} s after the first try"
-        return AirflowApiError(f"Airflow at {self.url} has no DAG {dag_id!r}, {waited}. {why}")
+        return AirflowApiError(f"Airflow at {self.url} has no DAG {dag_id(name)!r}, {waited}. {why}")
 
     def _signed_in(self) -> httpx.Client:
         if self._client is None:

@@ -15,6 +15,7 @@ from airflow.sdk import DAG, get_parsing_context
 
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import PROJECT_FILE, ROOT, built_in_root
+from clusterbench.spec.project import name_of_dag
 
 OF_EXPERIMENTS = "benchmarks"
 
@@ -36,7 +37,8 @@ def dags_of(own_file: str, *names: str) -> dict[str, DAG]:
 
 def _needed(names: Sequence[str]) -> Sequence[str]:
     """Of a task's process the file of its DAG: each file but that of the experiments is called as the DAG in it."""
-    dag_id = get_parsing_context().dag_id
-    if dag_id is None:
+    asked = get_parsing_context().dag_id
+    if asked is None:
         return names
-    return [dag_id] if dag_id in names else [name for name in names if name == OF_EXPERIMENTS]
+    name = name_of_dag(asked)
+    return [name] if name in names else [one for one in names if one == OF_EXPERIMENTS]

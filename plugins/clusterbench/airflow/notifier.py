@@ -19,6 +19,7 @@ from airflow.sdk import BaseHook, BaseNotifier, Context
 from clusterbench.airflow.versions import AirflowNotFoundException
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.run.weekly_mail import Message
+from clusterbench.spec.project import connection_id
 
 SMTP, WEBHOOK = "clusterbench_smtp", "clusterbench_webhook"
 TIMEOUT_S = 30
@@ -79,7 +80,7 @@ def by_mail(connection: Any, message: Message) -> str:
     mail.set_content(message.text)
     if message.report:
         mail.add_attachment(message.report.decode(), subtype="html", filename="report.html")
-    with SmtpHook(SMTP) as hook:
+    with SmtpHook(connection_id(SMTP)) as hook:
         client = cast("smtplib.SMTP", hook._smtp_client)  # the hook's own method sends HTML only
         refused = client.send_message(mail)
     if refused:
@@ -90,14 +91,14 @@ def by_mail(connection: Any, message: Message) -> str:
 def by_webhook(connection: Any, message: Message) -> str:
     """The address is the connection's; its secret part, where it has one, is kept as the password."""
     secret_path = "" if connection.login else connection.password
-    hook = HttpHook("POST", WEBHOOK)
+    hook = HttpHook("POST", connection_id(WEBHOOK))
     hook.run(secret_path or None, json=dict(message.webhook), extra_options={"timeout": TIMEOUT_S})
     return f"told the webhook at {connection.host}"
 
 
 def _connection(conn_id: str) -> Any:
     try:
-        return BaseHook.get_connection(conn_id)
+        return BaseHook.get_connection(connection_id(conn_id))
     except AirflowNotFoundException:
         return None
 

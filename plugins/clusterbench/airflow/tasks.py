@@ -45,6 +45,7 @@ from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import TAG, Scale
+from clusterbench.spec.project import connection_id, here, name_of_dag
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 
 
 def airflow_connections(conn_id: str) -> Connection:
-    return from_airflow(conn_id, BaseHook.get_connection)
+    return from_airflow(connection_id(conn_id), BaseHook.get_connection)
 
 
 def current_run(context: Mapping[str, Any]) -> Run:
@@ -87,7 +88,9 @@ def current_run(context: Mapping[str, Any]) -> Run:
 
     _quiet_libraries()
     return Run(
-        context["dag"].dag_id, run_id_from(context["dag_run"].run_after, context["dag_run"].run_id), airflow_connections
+        name_of_dag(context["dag"].dag_id),
+        run_id_from(context["dag_run"].run_after, context["dag_run"].run_id),
+        airflow_connections,
     )
 
 
@@ -465,6 +468,12 @@ def words_form() -> dict[str, Param]:
             description="Words to find runs by, such as before_upgrade; one a line.",
         ),
     }
+
+
+def tags() -> list[str]:
+    """Of each DAG; by the project's name Airflow's list shows one team's."""
+    project = here()
+    return ["benchmark", *([project.project] if project else [])]
 
 
 def documentation(experiment: Experiment) -> str:

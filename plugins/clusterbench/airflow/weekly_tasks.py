@@ -30,6 +30,7 @@ from clusterbench.base.run_ids import WEEKLY, run_started_by
 from clusterbench.report import addresses
 from clusterbench.spec import EXTENTS, SCALES
 from clusterbench.spec.catalog import project_catalog
+from clusterbench.spec.project import dag_id
 
 if TYPE_CHECKING:
     from clusterbench.run.run import Run
@@ -54,7 +55,7 @@ class StartExperiment(TriggerDagRunOperator):
     """Presses the experiment's button with the week's choices; once, however often it is tried."""
 
     def __init__(self, *, experiment: str, **kwargs: Any) -> None:
-        super().__init__(trigger_dag_id=experiment, fail_when_dag_is_paused=KNOWS_PAUSED, **kwargs)
+        super().__init__(trigger_dag_id=dag_id(experiment), fail_when_dag_is_paused=KNOWS_PAUSED, **kwargs)
         self.experiment = experiment
 
     def execute(self, context: Context) -> None:
@@ -111,7 +112,7 @@ class _Standstill:
             return
         self.looked_s = now_s
         ti = self.context["ti"]
-        states = ti.get_task_states(self.experiment, run_ids=[self.run_id]).get(self.run_id) or {}
+        states = ti.get_task_states(dag_id(self.experiment), run_ids=[self.run_id]).get(self.run_id) or {}
         stood_s, why = self._waits_for(states)
         if not why:
             stood_s = self.unmoved.for_s({name: _word(state) for name, state in states.items()}, now_s)
@@ -126,7 +127,7 @@ class _Standstill:
             task_id, _, number = name.rpartition("_")
             is_mapped = number.isdigit() and task_id.endswith(".trials")
             told = self.context["ti"].xcom_pull(
-                dag_id=self.experiment,
+                dag_id=dag_id(self.experiment),
                 run_id=self.run_id,
                 task_ids=task_id if is_mapped else name,
                 map_indexes=int(number) if is_mapped else -1,
@@ -171,8 +172,8 @@ def _airflow() -> str:
     return str(conf.get("api", "base_url", fallback="http://localhost:8080")).rstrip("/")
 
 
-def _address(dag_id: str, dag_run_id: str) -> str:
-    return f"{_airflow()}{addresses.dag_run(dag_id, dag_run_id)}"
+def _address(name: str, dag_run_id: str) -> str:
+    return f"{_airflow()}{addresses.dag_run(name, dag_run_id)}"
 
 
 # The tasks around them, in the order of the sequence.
@@ -222,10 +223,10 @@ def note_week(experiments: Sequence[str]) -> None:
     run_step("note_week", note)
 
 
-def _state(ti: Any, dag_id: str, dag_run_id: str) -> str | None:
+def _state(ti: Any, experiment: str, dag_run_id: str) -> str | None:
     """Of a DAG run; None where there is none."""
-    there = ti.get_dr_count(dag_id, run_ids=[dag_run_id])
-    return _word(ti.get_dagrun_state(dag_id, dag_run_id)) if there else None
+    there = ti.get_dr_count(dag_id(experiment), run_ids=[dag_run_id])
+    return _word(ti.get_dagrun_state(dag_id(experiment), dag_run_id)) if there else None
 
 
 def _word(state: Any) -> str:
@@ -271,7 +272,7 @@ class MeasureAgain(TriggerDagRunOperator):
     """Some cells of an experiment on a platform in a run of their own, and waits for it; one such run at a time."""
 
     def __init__(self, *, place: int, number: int, said: str, **kwargs: Any) -> None:
-        super().__init__(trigger_dag_id="weekly", fail_when_dag_is_paused=KNOWS_PAUSED, wait_for_completion=True,
+        super().__init__(trigger_dag_id=dag_id(WEEKLY), fail_when_dag_is_paused=KNOWS_PAUSED, wait_for_completion=True,
                          poke_interval=10, **kwargs)  # fmt: skip
         self.place, self.number, self.said = place, number, said
 
@@ -287,7 +288,7 @@ class MeasureAgain(TriggerDagRunOperator):
             return
         if datetime.now(UTC) > datetime.fromisoformat(found.until):
             raise AirflowSkipException(f"the {found.hours:g} hours for measuring again are over")
-        self.trigger_dag_id, self.trigger_run_id = asked.experiment, run_id
+        self.trigger_dag_id, self.trigger_run_id = dag_id(asked.experiment), run_id
         self.conf = measure_again.choices_of(week, asked)
         super().execute(context)
 
@@ -371,7 +372,7 @@ class AskAboutBaselines(TriggerDagRunOperator):
 def conclude() -> None:
     """Fails when any task failed, with what is wrong; the state of the DAG run is this task's."""
     context = get_current_context()
-    states = context["ti"].get_task_states(WEEKLY, run_ids=[context["dag_run"].run_id])
+    states = context["ti"].get_task_states(dag_id(WEEKLY), run_ids=[context["dag_run"].run_id])
     failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if _word(state) in FAILED)
     if failed:
         said = f"{_message(context).subject}. Red: {', '.join(failed)}"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 ROOT = "CLUSTERBENCH_ROOT"
@@ -17,11 +20,26 @@ def lab_dir() -> Path:
     return Path(os.environ.get("CLUSTERBENCH_LAB_DIR") or project_root() / ".lab")
 
 
+_CHOSEN: ContextVar[Path | None] = ContextVar("project", default=None)
+
+
+@contextmanager
+def within(root: Path) -> Iterator[None]:
+    """That project, for a request: an API server shows those of all who share an Airflow."""
+    token = _CHOSEN.set(root)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
 def project_root() -> Path:
     """The folder of the own project: CLUSTERBENCH_ROOT, or the next one upwards that has a ``clusterbench.yaml``.
 
     Where there is none, that of what is built in.
     """
+    if chosen := _CHOSEN.get():
+        return chosen
     if configured := os.environ.get(ROOT):
         return Path(configured)
     here = Path.cwd()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from shlex import quote
 
 from clusterbench.base.paths import own_or_built_in
@@ -14,7 +15,9 @@ Value = str | int | float | Sequence[str]
 
 def script(name: str, /, **values: Value) -> str:
     """The text of ``include/<name>.sh``, after a line ``variable=value`` for each of ``values``, quoted."""
-    return "".join(f"{variable}={_word(value)}\n" for variable, value in values.items()) + _text(name)
+    return "".join(f"{variable}={_word(value)}\n" for variable, value in values.items()) + _text(
+        own_or_built_in(f"include/{name}.sh")
+    )
 
 
 def _word(value: Value) -> str:
@@ -24,5 +27,5 @@ def _word(value: Value) -> str:
 
 
 @cache
-def _text(name: str) -> str:
-    return own_or_built_in(f"include/{name}.sh").read_text(encoding="utf-8")
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from string import Template
 from typing import Literal
 
@@ -21,7 +22,7 @@ def statement(folder: str, name: str, **values: Value) -> str:
 
     A plain text becomes a literal, ``identifier(…)`` a quoted name, ``raw(…)`` SQL made by this function before.
     """
-    return filled(_template(folder, name), values)
+    return filled(_template(own_or_built_in(f"include/sql/{folder}/{name}.sql")), values)
 
 
 def filled(template: str, values: Mapping[str, Value]) -> str:
@@ -45,9 +46,8 @@ def raw(text: str) -> sql.Composable:
 
 
 @cache
-def _template(folder: str, name: str) -> str:
-    text = own_or_built_in(f"include/sql/{folder}/{name}.sql").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("--")]
+def _template(path: Path) -> str:
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("--")]
     return "\n".join(lines).strip()
 
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import EngineError
-from clusterbench.base.paths import lab_dir
 from clusterbench.base.words import number
-from clusterbench.cli.common import FAILED, OK, wide_console
+from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
 
@@ -64,7 +62,7 @@ def _setup(options: argparse.Namespace) -> int:
     from clusterbench.run import steps  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         if options.apply or options.undo:
             with held(testbed, run.holder):
@@ -117,7 +115,7 @@ def _sudoers(options: argparse.Namespace) -> int:
     platform = project_catalog().platform(options.platform)
     logins = ["LOGIN"]
     if not platform.template:
-        connections = local_connections(lab_dir())
+        connections = own_connections()
         logins = [connections(host.ssh).login for host in platform.every_host.values()]
     print(sudoers(platform, logins), end="")
     return OK
@@ -127,7 +125,7 @@ def _cluster(options: argparse.Namespace) -> int:
     """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
     from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         if options.action != "status":
             with held(testbed, run.holder):
@@ -150,7 +148,7 @@ def _hosts(options: argparse.Namespace) -> int:
     from clusterbench.run import host_speeds  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), own_connections())
     if options.measure:
         with run.testbed(options.platform) as testbed, held(testbed, run.holder):
             host_speeds.measure_now(run.archive.store, testbed, testbed.engine.facts(), run.run_id)
@@ -206,7 +204,7 @@ def _release(options: argparse.Namespace) -> int:
     from clusterbench.run import steps  # noqa: PLC0415
 
     platform = project_catalog().platform(options.platform)
-    with Fleet.of(platform, local_connections(lab_dir())) as fleet:
+    with Fleet.of(platform, own_connections()) as fleet:
         held = lease.holder_of(fleet, platform)
         if held is None:
             print(f"nothing to release: cluster {platform.cluster!r} is free")

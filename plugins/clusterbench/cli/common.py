@@ -9,11 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, find_run
-from clusterbench.base.connections import local_connections
+from clusterbench.base.connections import Connections, local_connections
 from clusterbench.base.errors import SpecError
 from clusterbench.base.factors import SERVER
 from clusterbench.base.paths import lab_dir
 from clusterbench.spec import SCALES
+from clusterbench.spec.project import connection_id
 
 OK, FAILED = 0, 1
 RUN_HELP = "EXPERIMENT/RUN_ID, or the run id alone"
@@ -26,9 +27,15 @@ SHOWN = (
 """Measurements that the command line prints, of those that a cell has."""
 
 
+def own_connections() -> Connections:
+    """Those of the command line, by the names that they have in every project."""
+    known = local_connections(lab_dir())
+    return lambda name: known(connection_id(name))
+
+
 def store() -> Store:
     """The archive that the connections of the command line lead to."""
-    return Store.of(local_connections(lab_dir())(CONNECTION_ID))
+    return Store.of(own_connections()(CONNECTION_ID))
 
 
 def archive_of(run: str) -> RunArchive:

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import RunArchive
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, suggest
-from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import OK, SHOWN, archive_of, wide_console
+from clusterbench.cli.common import OK, SHOWN, archive_of, own_connections, wide_console
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.rehearsal import notice
 
@@ -77,7 +75,7 @@ def _histories(runs: list[OneRun]) -> Histories:
     from clusterbench.history import database, read  # noqa: PLC0415
 
     try:
-        with database.opened(local_connections(lab_dir())(database.CONNECTION_ID)) as db:
+        with database.opened(own_connections()(database.CONNECTION_ID)) as db:
             return read.spreads_for(db, runs)
     except ClusterbenchError as error:
         print(f"compare: without the history of these results: {error}", file=sys.stderr)

@@ -6,10 +6,9 @@ import argparse
 import json
 from pathlib import Path
 
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import lab_dir, project_root
-from clusterbench.cli.common import OK
+from clusterbench.base.paths import project_root
+from clusterbench.cli.common import OK, own_connections
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +30,7 @@ def _discover(options: argparse.Namespace) -> int:
             [f"{there[0]}: is there already, and is not written over; choose another name, or move it away"]
         )
     if options.database:
-        found = discovery.of_database(options.name, local_connections(lab_dir())(options.database))
+        found = discovery.of_database(options.name, own_connections()(options.database))
     else:
         found = discovery.of_resourcemanager(options.name, options.resourcemanager)
     file.write_text(found.yaml)

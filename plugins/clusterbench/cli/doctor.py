@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from rich.markup import escape
 from rich.table import Table
 
-from clusterbench.base.connections import local_connections, no_connections
+from clusterbench.base.connections import no_connections
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
-from clusterbench.base.paths import PROJECT_FILE, lab_dir, project_root
-from clusterbench.cli.common import FAILED, OK, store, wide_console
+from clusterbench.base.paths import PROJECT_FILE, project_root
+from clusterbench.cli.common import FAILED, OK, own_connections, store, wide_console
 from clusterbench.run.doctor.finding import Finding, folded
 from clusterbench.spec.project import project_of
 
@@ -43,7 +43,7 @@ def _of_project() -> list[Finding]:
             [f"{root}: is no project of one's own: it has no {PROJECT_FILE}; 'clusterbench init' makes one"]
         )
     try:
-        connections = local_connections(lab_dir())
+        connections = own_connections()
     except ClusterbenchError:
         connections = no_connections
     return list(project.examine(root, declared, connections))
@@ -58,7 +58,7 @@ def _of_platform(platform: str) -> list[Finding]:
         findings += server.examine_archive(store())
     except ArchiveError as error:
         findings.append(Finding("archive", "archive", str(error), "bad", "mend connection 'clusterbench_archive'"))
-    run = Run("by_hand", "doctor", local_connections(lab_dir()))
+    run = Run("by_hand", "doctor", own_connections())
     with run.testbed(platform) as testbed:
         findings += hosts.examine(testbed.fleet, testbed.platform)
         findings += server.examine_leave(testbed.engine)

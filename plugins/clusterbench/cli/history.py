@@ -7,9 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import CONNECTION_ID, Store, find_run
-from clusterbench.base.connections import local_connections
-from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import FAILED, OK, RUN_HELP
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, own_connections
 from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _load(options: argparse.Namespace) -> int:
     from clusterbench.history import database, load  # noqa: PLC0415
 
-    connections, catalog = local_connections(lab_dir()), project_catalog()
+    connections, catalog = own_connections(), project_catalog()
     store = Store.of(connections(CONNECTION_ID))
     with database.for_loading(connections(database.CONNECTION_ID)) as db:
         if options.run is None:
@@ -53,7 +51,7 @@ def _load(options: argparse.Namespace) -> int:
 def _rebuild(_options: argparse.Namespace) -> int:
     from clusterbench.history import database, rebuild  # noqa: PLC0415
 
-    connections = local_connections(lab_dir())
+    connections = own_connections()
     store = Store.of(connections(CONNECTION_ID))
     return _told(rebuild.rebuild(connections(database.CONNECTION_ID), store, project_catalog(), print))
 
@@ -68,7 +66,7 @@ def _told(counted: load.Counted) -> int:
 def _status(_options: argparse.Namespace) -> int:
     from clusterbench.history import database, load  # noqa: PLC0415
 
-    connections = local_connections(lab_dir())
+    connections = own_connections()
     connection = connections(database.CONNECTION_ID)
     with database.opened(connection) as db:
         version = database.version(db)
@@ -89,7 +87,7 @@ def _status(_options: argparse.Namespace) -> int:
 def _migrate(options: argparse.Namespace) -> int:
     from clusterbench.history import database  # noqa: PLC0415
 
-    connection = local_connections(lab_dir())(database.CONNECTION_ID)
+    connection = own_connections()(database.CONNECTION_ID)
     database.migrate(connection, to=options.to or database.NEWEST)
     print(f"{database.where(connection)}: tables of version {options.to or database.NEWEST}")
     return OK

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench.base.connections import local_connections
-from clusterbench.base.paths import lab_dir
 from clusterbench.base.plans import normalised
 from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom, held
-from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, wide_console
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, own_connections, wide_console
 from clusterbench.report.compare_shown import escaped
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def _plans(options: argparse.Namespace) -> int:
     from clusterbench.trial.plan import make_plan, read_choices  # noqa: PLC0415
 
     beside = read_run(archive_of(options.beside)) if options.beside else None
-    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), own_connections())
     experiment = run.catalog.experiment(options.experiment)
     plan = make_plan(experiment, read_choices(experiment, chosen(options)), run.catalog)
     found: list[PlansOfCell] = []

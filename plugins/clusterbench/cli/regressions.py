@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import HistoryError
-from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import FAILED, OK, wide_console
+from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
 from clusterbench.history.changes import WORSE
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec import SCALES
@@ -47,7 +45,7 @@ def _regressions(options: argparse.Namespace) -> int:
     )
 
     catalog = project_catalog()
-    with database.opened(local_connections(lab_dir())(database.CONNECTION_ID)) as db:
+    with database.opened(own_connections()(database.CONNECTION_ID)) as db:
         latest = read.latest(db, [options.experiment] if options.experiment else None)
         runs = [run for run in latest if options.scale in (None, run.scale)]
         if not runs:

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from clusterbench.base import remark_store, remarks
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import SpecError, suggest
-from clusterbench.base.paths import lab_dir
 from clusterbench.base.words import ABSENT
-from clusterbench.cli.common import OK, RUN_HELP, archive_of, store, wide_console
+from clusterbench.cli.common import OK, RUN_HELP, archive_of, own_connections, store, wide_console
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.experiment import TAG
@@ -101,7 +99,7 @@ def _event(options: argparse.Namespace) -> int:
 def _keep(remark: Remark) -> int:
     from clusterbench.run.remarks import keep  # noqa: PLC0415
 
-    key = keep(local_connections(lab_dir()), remark)
+    key = keep(own_connections(), remark)
     print(f"{remark.kind.replace('_', ' ')}: {remark.where}: {remark.text}\nkept as {key}")
     return OK
 

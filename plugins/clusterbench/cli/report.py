@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clusterbench.base.connections import local_connections
-from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY
-from clusterbench.cli.common import OK, add_run, archive_of
+from clusterbench.cli.common import OK, add_run, archive_of, own_connections
 from clusterbench.spec.catalog import project_catalog
 
 
@@ -25,7 +23,7 @@ def _report(options: argparse.Namespace) -> int:
 
     archive, catalog = archive_of(options.run), project_catalog()
     if archive.experiment == WEEKLY:
-        page = render_week(week_of(local_connections(lab_dir()), catalog, archive))
+        page = render_week(week_of(own_connections(), catalog, archive))
     else:
         page = render_report(archive, catalog)
     options.output.write_text(page, encoding="utf-8")

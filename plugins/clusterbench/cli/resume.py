@@ -12,6 +12,7 @@ from clusterbench.cli.pools import pool_names
 from clusterbench.cli.run import show_end
 from clusterbench.report import addresses
 from clusterbench.spec.catalog import project_catalog
+from clusterbench.spec.project import name_of_dag
 
 if TYPE_CHECKING:
     from clusterbench.airflow.api import AirflowApi
@@ -37,13 +38,13 @@ def _resume(options: argparse.Namespace) -> int:
     if archive.sealed:
         raise ArchiveError(f"{archive.url}: this run is finished and sealed; start a new run instead")
     api = AirflowApi.from_environment(lab_dir())
-    dag_id, dag_run_id = _stopped(archive, api)
+    name, dag_run_id = _stopped(archive, api)
     api.ensure_pools(pool_names(project_catalog()))
-    api.clear(dag_id, dag_run_id)
-    print(f"resumed {archive.name}: {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
+    api.clear(name, dag_run_id)
+    print(f"resumed {archive.name}: {api.url}{addresses.dag_run(name, dag_run_id)}")
     if options.no_wait:
         return OK
-    return show_end(api, dag_id, dag_run_id, follow(api, dag_id, dag_run_id))
+    return show_end(api, name, dag_run_id, follow(api, name, dag_run_id))
 
 
 def _stopped(archive: RunArchive, api: AirflowApi) -> tuple[str, str]:
@@ -51,17 +52,17 @@ def _stopped(archive: RunArchive, api: AirflowApi) -> tuple[str, str]:
     started_by: dict[str, Any] = (archive.get_json("run.json") or {}).get("started_by") or {}
     if "dag_run_id" not in started_by:
         raise ArchiveError(f"{archive.url}: no Airflow has started this run, so none can resume it; start a new run")
-    dag_id, dag_run_id = started_by["dag_id"], started_by["dag_run_id"]
+    name, dag_run_id = name_of_dag(started_by["dag_id"]), started_by["dag_run_id"]
     try:
-        state = api.dag_run(dag_id, dag_run_id)["state"]
+        state = api.dag_run(name, dag_run_id)["state"]
     except AirflowUnknownError:
         raise ArchiveError(
-            f"{archive.url}: Airflow at {api.url} has no run {dag_run_id} of {dag_id}: it was deleted there, or "
+            f"{archive.url}: Airflow at {api.url} has no run {dag_run_id} of {name}: it was deleted there, or "
             "another Airflow has started it. What was measured stays in the archive; start a new run"
         ) from None
     if state in UNDER_WAY:
         raise ArchiveError(
             f"{archive.url}: this run is under way ({state}); to have its failed tasks tried again, clear them in "
-            f"Airflow: {api.url}{addresses.dag_run(dag_id, dag_run_id)}"
+            f"Airflow: {api.url}{addresses.dag_run(name, dag_run_id)}"
         )
-    return dag_id, dag_run_id
+    return name, dag_run_id

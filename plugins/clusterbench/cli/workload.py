@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from clusterbench.base.connections import local_connections
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import lab_dir, project_root
+from clusterbench.base.paths import project_root
 from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom
-from clusterbench.cli.common import FAILED, OK
+from clusterbench.cli.common import FAILED, OK, own_connections
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.catalog import Catalog, project_catalog
 
@@ -52,7 +51,7 @@ def _new(options: argparse.Namespace) -> int:
     root = project_root()
     folder, experiment = root / "include/sql" / options.name, root / "dags/experiments" / f"{options.name}.yaml"
     _check_name(options.name, folder, experiment)
-    run = Run("by_hand", by_whom(), local_connections(lab_dir()))
+    run = Run("by_hand", by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         engine = as_database(testbed.engine)
         usable, left_out = _statements(engine, options.log, options.statements)

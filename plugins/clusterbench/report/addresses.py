@@ -11,6 +11,7 @@ import json
 from urllib.parse import quote, urlencode
 
 from clusterbench.history.model import FailedTrial, RunRow, Series
+from clusterbench.spec.project import dag_id
 
 KEY_LENGTH = 10
 
@@ -54,14 +55,19 @@ def compare(a: RunRow, b: RunRow) -> str:
 # In Airflow.
 
 
-def dag_run(dag_id: str, dag_run_id: str) -> str:
-    return f"/dags/{quote(dag_id, safe='')}/runs/{quote(dag_run_id, safe='')}"
+def dag(name: str) -> str:
+    """``name``: an experiment, ``weekly``, ``baselines`` or ``remarks``, here and below."""
+    return f"/dags/{quote(dag_id(name), safe='')}"
 
 
-def task(dag_id: str, dag_run_id: str, task_id: str, map_index: int) -> str:
+def dag_run(name: str, dag_run_id: str) -> str:
+    return f"{dag(name)}/runs/{quote(dag_run_id, safe='')}"
+
+
+def task(name: str, dag_run_id: str, task_id: str, map_index: int) -> str:
     """Where its log is. ``map_index``: -1 of a task that is not mapped."""
     mapped = f"/mapped/{map_index}" if map_index >= 0 else ""
-    return f"{dag_run(dag_id, dag_run_id)}/tasks/{quote(task_id, safe='')}{mapped}"
+    return f"{dag_run(name, dag_run_id)}/tasks/{quote(task_id, safe='')}{mapped}"
 
 
 def task_log(of: RunRow, trial: FailedTrial) -> str:

@@ -12,6 +12,7 @@ from clusterbench.spec.experiment import Name
 from clusterbench.spec.leave import Leave
 from clusterbench.spec.loading import Strict
 from clusterbench.spec.placement import DiskSize, Placement
+from clusterbench.spec.project import dag_id
 from clusterbench.spec.roles import DRIVERS, Role
 from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
@@ -294,4 +295,4 @@ def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
 
 def pool_of(platform: Platform) -> str:
     """Airflow's pool of a platform's cluster: one slot, deferred tasks included. ``clusterbench pools`` makes it."""
-    return f"cluster_{platform.cluster}"
+    return dag_id(f"cluster_{platform.cluster}")

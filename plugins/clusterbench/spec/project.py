@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,14 +16,19 @@ from clusterbench.spec.loading import Strict, load
 OWN = ("dags/experiments/*.yaml", "include/**/*", "expectations/**/*.json")
 """What may stand before a built-in file of the same path."""
 Pattern = Annotated[str, Field(min_length=1)]
+OfProject = Literal["clusterbench_archive", "clusterbench_history", "clusterbench_smtp", "clusterbench_webhook"]
 
 
 class Project(Strict):
     """``project``: what it is called. ``platforms`` and ``experiments``: names or patterns of those that are offered;
     ``!`` before one excludes. Without ``platforms`` the project's own are, without ``experiments`` all.
+    ``dag_prefix``: before the name of each of its DAGs and pools, so that several projects share an Airflow.
+    ``connections``: what its archive, its history and who is told are called there, where they are not the only ones.
     ``checked_with``: the version of clusterbench with which all of it was in order last."""
 
     project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    dag_prefix: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,19}_)?$")] = ""
+    connections: dict[OfProject, Pattern] = {}
     platforms: list[Pattern] = []
     experiments: list[Pattern] = []
     checked_with: str = ""
@@ -40,6 +45,30 @@ def _read(file: Path, _changed_ns: int) -> Project:
     return load(file, Project)
 
 
+def here() -> Project | None:
+    """The project in which this process, or this request, is."""
+    return project_of(project_root())
+
+
+def dag_id(name: str) -> str:
+    """Of an experiment, of ``weekly``, ``baselines`` or ``remarks``: as Airflow knows it."""
+    project = here()
+    return f"{project.dag_prefix}{name}" if project else name
+
+
+def name_of_dag(of_airflow: str) -> str:
+    """The other way round. A DAG of another project keeps what it is called."""
+    project = here()
+    return of_airflow.removeprefix(project.dag_prefix) if project else of_airflow
+
+
+def connection_id(name: str) -> str:
+    """Of ``clusterbench_archive`` and the like, as Airflow knows it; any other is what it is called."""
+    project = here()
+    known: dict[str, str] = dict(project.connections) if project else {}  # type: ignore[arg-type]
+    return known.get(name, name)
+
+
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether one of them fits, or all that there are exclude others."""
     listed = [pattern.strip() for pattern in patterns if pattern.strip()]
@@ -51,7 +80,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 def hiding() -> list[str]:
     """The project's files that stand before a built-in one of the same path."""
     own, built_in = project_root(), built_in_root()
-    if own == built_in:
+    if own == built_in or project_of(own) is None:
         return []
     found = (file.relative_to(own) for pattern in OWN for file in own.glob(pattern) if file.is_file())
     return sorted(str(path) for path in found if (built_in / path).is_file())

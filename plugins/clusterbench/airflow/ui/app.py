@@ -31,6 +31,7 @@ from clusterbench.base.errors import ClusterbenchError, lacking
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.history import read
 from clusterbench.report import addresses
+from clusterbench.spec.project import name_of_dag
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -110,7 +111,8 @@ def show_going_on(visit: Here) -> Response:
 @pages.get("/now/{name}/{dag_run_id}")
 def show_run_going_on(visit: Here, name: str, dag_run_id: str) -> Response:
     """A tab of Airflow's own page of a DAG run; also of one that has ended."""
-    if name not in going_on.dag_ids():
+    name = name_of_dag(name)  # Airflow fills in its own
+    if name not in going_on.names():
         raise NotShown(404, "No benchmark", f"The DAG {name!r} is none of clusterbench's experiments.")
     visit.must_read(name)
     now = visit.going_on(name, dag_run_id)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
+from clusterbench.base.paths import project_root
 from clusterbench.history.change_test import Policy
 from clusterbench.history.model import Series
 from clusterbench.spec import Experiment
@@ -12,9 +14,13 @@ from clusterbench.spec.catalog import project_catalog
 from clusterbench.workloads import measurement_title
 
 
-@cache
 def experiments() -> Mapping[str, Experiment]:
     """As their files were when this process asked first."""
+    return _experiments(project_root())
+
+
+@cache
+def _experiments(_root: Path) -> Mapping[str, Experiment]:
     return {one.experiment: one for one, _ in project_catalog().experiments()}
 
 
@@ -22,9 +28,13 @@ def title_of(series: Series) -> str:
     return title(series.experiment, series.sweep, series.measurement)
 
 
-@cache
 def title(experiment: str, sweep: str, measurement: str) -> str:
     """Of a measurement in that sweep."""
+    return _title(project_root(), experiment, sweep, measurement)
+
+
+@cache
+def _title(_root: Path, experiment: str, sweep: str, measurement: str) -> str:
     return measurement_title(experiments().get(experiment), sweep, measurement)
 
 

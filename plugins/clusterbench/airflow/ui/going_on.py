@@ -79,8 +79,8 @@ class GoingOn:
         return bool(self.airflow) or any(shown.waits for shown in self.runs)
 
 
-def dag_ids() -> list[str]:
-    """The DAGs whose runs are benchmarks."""
+def names() -> list[str]:
+    """Of the DAGs whose runs are benchmarks."""
     return [*(file.stem for file in project_catalog().experiment_files), WEEKLY]
 
 

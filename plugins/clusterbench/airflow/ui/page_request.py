@@ -47,15 +47,16 @@ class Stores:
     """Object storage by its connection: a client takes a second to make, and may be shared."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Store] = {}
+        self._made: dict[str, tuple[str, Store]] = {}
+        """Connection id -> what it was like, and the client."""
         self._lock = Lock()
 
     def of(self, connection: Connection) -> Store:
         key = f"{connection!r} {connection.password} {sorted(connection.extra.items())}"
         with self._lock:
-            if key not in self._made:
-                self._made = {key: Store.of(connection)}  # a connection that was changed replaces the one before
-            return self._made[key]
+            if self._made.get(connection.id, ("", None))[0] != key:
+                self._made[connection.id] = key, Store.of(connection)
+            return self._made[connection.id][1]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class PageRequest:
 
     def going_on(self, dag_id: str | None = None, dag_run_id: str | None = None) -> GoingOn:
         """Of what the visitor may read: all runs that are going on, or that one run, in whatever state."""
-        readable = self.readable([dag_id] if dag_id else going_on.dag_ids())
+        readable = self.readable([dag_id] if dag_id else going_on.names())
         return going_on.gather(self.airflow.look(readable, dag_run_id), self.readable)
 
     def store(self) -> Store:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
 from clusterbench.base import words
+from clusterbench.base.paths import project_root
 from clusterbench.report import addresses, template
 
 STYLE, SCRIPT = "ui.css.j2", "ui.js"
 
 
-@cache
 def environment() -> Environment:
+    return _environment(project_root())
+
+
+@cache
+def _environment(_root: Path) -> Environment:
     made = template.environment()
     made.loader = FileSystemLoader(template.folders("ui", "report"))
     made.filters |= {"day": day, "minute": minute, "plural": words.plural, "count": words.count}
@@ -25,9 +31,13 @@ def environment() -> Environment:
     return made
 
 
-@cache
 def asset(name: str) -> tuple[str, str]:
     """Text of the style or the script, and a few letters that change with it."""
+    return _asset(project_root(), name)
+
+
+@cache
+def _asset(_root: Path, name: str) -> tuple[str, str]:
     text = environment().get_template(name).render()
     return text, hashlib.sha256(text.encode()).hexdigest()[:10]
 
