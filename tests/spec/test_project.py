@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import PROJECT_FILE, ROOT, built_in_root
+from clusterbench.base.paths import PROJECT_FILE, ROOT, built_in_root, within
+from clusterbench.report import addresses
 from clusterbench.spec.catalog import OFFERED, is_offered, project_catalog
-from clusterbench.spec.project import hiding, matches, project_of
+from clusterbench.spec.platform import pool_of
+from clusterbench.spec.project import connection_id, dag_id, hiding, matches, name_of_dag, project_of
 
 LAB = built_in_root() / "include/platforms/lab_db1.yaml"
 
@@ -83,3 +87,37 @@ def test_what_is_wrong_in_its_file_is_told_with_its_place(project: Path, text: s
 def test_patterns() -> None:
     assert matches("a", []) and matches("ab", ["a*"]) and not matches("ab", ["a*", "!ab"])
     assert matches("c", ["!ab"]) and not matches("c", ["a*", " "])
+
+
+# Several projects in one Airflow.
+
+
+def test_names_have_the_prefix_in_airflow_alone(project: Path) -> None:
+    assert (dag_id("smoke"), name_of_dag("smoke")) == ("smoke", "smoke")
+    _write(project, "dag_prefix: sales_\n")
+    assert (dag_id("smoke"), name_of_dag("sales_smoke"), name_of_dag("ops_smoke")) == (
+        "sales_smoke",
+        "smoke",
+        "ops_smoke",
+    )
+    assert pool_of(project_catalog().platform("ours")) == "sales_cluster_lab"
+    assert addresses.dag_run("smoke", "manual__1") == "/dags/sales_smoke/runs/manual__1"
+
+
+def test_connections_are_those_that_it_names(project: Path) -> None:
+    _write(project, "connections: {clusterbench_archive: sales_archive}\n")
+    assert connection_id("clusterbench_archive") == "sales_archive"
+    assert (connection_id("clusterbench_history"), connection_id("ours")) == ("clusterbench_history", "ours")
+    _write(project, "connections: {ours_postgres: other}\n")
+    with pytest.raises(SpecError, match=r"clusterbench.yaml:2: connections.*'ours_postgres' is not allowed"):
+        connection_id("ours_postgres")
+
+
+def test_a_request_is_in_the_project_that_it_is_for(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / PROJECT_FILE).write_text("project: other\ndag_prefix: other_\n")
+    with within(other):
+        assert dag_id("smoke") == "other_smoke"
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(copy_context().run, dag_id, "smoke").result() == "other_smoke"
+    assert dag_id("smoke") == "smoke"
