@@ -109,6 +109,7 @@ def test_pages_are_in_the_ui_and_each_team_has_its_own(
     for team in user.teams:
         assert visitor.goto(user.pages(team)).ok and visitor.get_by_text("Smoke test of the pipeline").is_visible()
         visitor.screenshot(path=tmp_path / f"{team}.png", full_page=True)
+        assert visitor.get_by_role("heading", name=f"Benchmark results of {team}").is_visible()
         assert f"/dags/{user.dag_id(team, 'weekly')}" in visitor.content()
         assert visitor.goto(f"{user.pages(team)}experiments/smoke").ok
         series = next(link for link in links(visitor.content(), f"{user.pages(team)}series/"))

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from clusterbench.base import words
 from clusterbench.base.paths import project_root
 from clusterbench.report import addresses, template
+from clusterbench.spec.project import here
 
 STYLE, SCRIPT = "ui.css.j2", "ui.js"
 
@@ -45,7 +46,11 @@ def _asset(_root: Path, name: str) -> tuple[str, str]:
 def render(name: str, root: str, airflow_root: str, **values: Any) -> str:
     """``root``: path of these pages; ``airflow_root``: that of Airflow itself."""
     assets = {"style": asset(STYLE)[1], "script": asset(SCRIPT)[1]}
-    return environment().get_template(name).render(root=root, airflow=airflow_root, assets=assets, **values)
+    project = here()
+    named = project.project if project else ""
+    return (
+        environment().get_template(name).render(root=root, airflow=airflow_root, assets=assets, project=named, **values)
+    )
 
 
 def sentence(text: str) -> str:
