@@ -37,13 +37,13 @@ Started = Callable[[Tasks], Iterable[tuple[str, str]]]
 
 
 def follow(
-    api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO = sys.stdout, started: Started = lambda _: ()
+    api: AirflowApi, name: str, dag_run_id: str, out: TextIO = sys.stdout, started: Started = lambda _: ()
 ) -> str:
     """Print each step as it ends, trials with their count, until the run ends. Returns its state.
 
     Raises AirflowApiError when Airflow has not answered for ten minutes; the run itself may go on.
     """
-    follower = _Follower(api, dag_id, dag_run_id, out, started)
+    follower = _Follower(api, name, dag_run_id, out, started)
     while True:
         state = follower.look()
         if state in ("success", "failed"):
@@ -54,8 +54,8 @@ def follow(
 class _Follower:
     """What was said so far of one run, so that nothing is said twice."""
 
-    def __init__(self, api: AirflowApi, dag_id: str, dag_run_id: str, out: TextIO, started: Started) -> None:
-        self.api, self.dag_id, self.dag_run_id, self.out, self.started = api, dag_id, dag_run_id, out, started
+    def __init__(self, api: AirflowApi, name: str, dag_run_id: str, out: TextIO, started: Started) -> None:
+        self.api, self.name, self.dag_run_id, self.out, self.started = api, name, dag_run_id, out, started
         self.begun = time.monotonic()
         self.seen: set[tuple[str, str, int, str]] = set()
         self.over: set[tuple[str, str]] = set()
@@ -68,8 +68,8 @@ class _Follower:
     def look(self) -> str:
         """Ask once, and say what is new. Returns the run's state; "" where Airflow did not answer."""
         try:
-            state = str(self.api.dag_run(self.dag_id, self.dag_run_id)["state"])
-            tasks = self.api.task_instances(self.dag_id, self.dag_run_id)
+            state = str(self.api.dag_run(self.name, self.dag_run_id)["state"])
+            tasks = self.api.task_instances(self.name, self.dag_run_id)
             within = [(*run, self.api.task_instances(*run)) for run in self.started(tasks) if run not in self.over]
         except AirflowApiError as error:
             self._is_away(error)
@@ -80,9 +80,9 @@ class _Follower:
         if is_due or self.liveness.is_any_dead:  # while one is dead always: its return is said before what it does
             self._say_liveness()
         if is_due:
-            for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
+            for name, run_id, found in [*within, (self.name, self.dag_run_id, tasks)]:
                 self._say_standstill(name, run_id, found)
-        for name, run_id, found in [*within, (self.dag_id, self.dag_run_id, tasks)]:
+        for name, run_id, found in [*within, (self.name, self.dag_run_id, tasks)]:
             self._say_steps(name, run_id, found)
         return state
 
@@ -91,7 +91,7 @@ class _Follower:
             key = (name, task["task_id"], task["map_index"], task["state"])
             if task["state"] in (*ENDED, *WAITING) and key not in self.seen and not _was_not_chosen(task):
                 self.seen.add(key)
-                prefix = "" if name == self.dag_id else f"{name}, "
+                prefix = "" if name == self.name else f"{name}, "
                 self._say(_line(task, found, prefix))
                 if task["state"] in ("failed", *WAITING):
                     log = addresses.task(name, run_id, task["task_id"], task["map_index"])
@@ -118,7 +118,7 @@ class _Follower:
         except AirflowApiError:
             return  # as above
         said = [*self.standstill.outages(entries), *self.standstill.queued(tasks, now)]
-        prefix = "" if name == self.dag_id else f"{name}: "
+        prefix = "" if name == self.name else f"{name}: "
         for line in [*said, *self.standstill.pools(tasks, holders, now)]:
             self._say(f" {prefix}{line}")
 

@@ -57,16 +57,16 @@ def _run(options: argparse.Namespace) -> int:
     return show_end(api, experiment.experiment, dag_run_id, state)
 
 
-def show_end(api: AirflowApi, dag_id: str, dag_run_id: str, state: str) -> int:
+def show_end(api: AirflowApi, experiment: str, dag_run_id: str, state: str) -> int:
     """Results, where the report is, and an exit status that is 0 only for a valid run."""
-    asked = api.dag_run(dag_id, dag_run_id)
+    asked = api.dag_run(experiment, dag_run_id)
     run_id = run_id_from(datetime.fromisoformat(asked["run_after"]), dag_run_id)
-    archive = archive_of(f"{dag_id}/{run_id}")
+    archive = archive_of(f"{experiment}/{run_id}")
     verdicts = archive.get_json("verdicts.json")
     weekly.show_run(archive, print_results)
-    print(f"airflow  {api.url}{addresses.dag_run(dag_id, dag_run_id)}")
+    print(f"airflow  {api.url}{addresses.dag_run(experiment, dag_run_id)}")
     valid = state == "success" and bool(verdicts and verdicts["valid"]) and archive.sealed
-    print(f"run {dag_id}/{run_id}: {'valid' if valid else 'NOT VALID'}")
+    print(f"run {experiment}/{run_id}: {'valid' if valid else 'NOT VALID'}")
     if not valid:
         _print_reasons(archive, verdicts)
     return OK if valid else FAILED

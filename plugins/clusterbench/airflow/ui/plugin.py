@@ -151,7 +151,7 @@ def _prefix(root: Path) -> str:
 
 if "api-server" in sys.argv:
     if len(projects()) == 1:  # the API server reads no DAG file, by which others know the project
-        os.environ.setdefault(ROOT_VARIABLE, str(*projects().values()))
+        os.environ.setdefault(ROOT_VARIABLE, str(next(iter(projects().values()))))
     starter = threading.Timer(WARM_AFTER_S, warm)
     starter.daemon = True
     starter.start()

@@ -139,8 +139,8 @@ class Week:
         """A page of results inside the Airflow UI, by its path of ``ui.addresses``."""
         return f"{self.airflow_url.rstrip('/')}{RESULTS}{path}" if self.airflow_url else ""
 
-    def link(self, dag_id: str, dag_run_id: str) -> str:
+    def link(self, name: str, dag_run_id: str) -> str:
         """A run's page in Airflow; nothing where nobody said where Airflow is."""
         if not (self.airflow_url and dag_run_id):
             return ""
-        return self.airflow_url.rstrip("/") + addresses.dag_run(dag_id, dag_run_id)
+        return self.airflow_url.rstrip("/") + addresses.dag_run(name, dag_run_id)
