@@ -70,15 +70,15 @@ async def lead_on(scope: Any, receive: Any, send: Any) -> None:
     """Where several projects share an Airflow: from the tab of a DAG run to the project whose DAG it is."""
     from starlette.responses import PlainTextResponse, RedirectResponse  # noqa: PLC0415
 
-    path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
-    _, word, dag_id, *_ = [*path.split("/"), "", ""]
-    of_dag = [name for name, root in projects().items() if dag_id.startswith(_prefix(root))] if word == "now" else []
     if scope["type"] != "http":
         return
-    if of_dag:
-        answer: Any = RedirectResponse(f"{ROOT}/{max(of_dag, key=lambda name: len(_prefix(projects()[name])))}{path}")
-    else:
-        answer = PlainTextResponse(f"There are projects {', '.join(projects())}: see Airflow's menu.", 404)
+    path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
+    _, word, of_airflow, *_ = [*path.split("/"), "", ""]
+    prefixes = {name: _prefix(root) for name, root in projects().items() if of_airflow.startswith(_prefix(root))}
+    answer: Any = PlainTextResponse(f"There are projects {', '.join(projects())}: see Airflow's menu.", 404)
+    if word == "now" and prefixes:
+        name = max(prefixes, key=lambda one: len(prefixes[one]))  # one team's may begin as another's does
+        answer = RedirectResponse(f"{ROOT}/{name}{path}")
     await answer(scope, receive, send)
 
 
