@@ -119,7 +119,7 @@ def test_what_is_archived_reads_the_same(db: database.Database, weeks: History) 
 def test_the_command_says_what_got_worse_and_fails(
     weeks: History, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(regressions, "local_connections", lambda _: lambda _: weeks.connection)
+    monkeypatch.setattr(regressions, "own_connections", lambda: lambda _: weeks.connection)
     assert main.main(["regressions", "key_value"]) == 1
     said = capsys.readouterr().out
     assert "got worse" in said

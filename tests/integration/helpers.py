@@ -25,10 +25,10 @@ SOON_S = 240
 """What is waited for comes long before, or never: a busy machine makes no test fail."""
 
 
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + SOON_S
+def wait_for(condition: Callable[[], Any], what: str, within_s: float = SOON_S) -> Any:
+    deadline = time.monotonic() + within_s
     while not (found := condition()):
-        assert time.monotonic() < deadline, f"{what}: not within {SOON_S} s"
+        assert time.monotonic() < deadline, f"{what}: not within {within_s} s"
         time.sleep(0.2)
     return found
 

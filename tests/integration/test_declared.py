@@ -252,7 +252,7 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
         + "BEGIN; UPDATE sales.orders SET total = 1 WHERE id = 1; COMMIT;\n"
         + "SELECT count(*) FROM sales.orders o JOIN sales.customers c ON c.id = o.customer_id WHERE c.region = 'x';\n"
     )
-    monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
+    monkeypatch.setattr("clusterbench.cli.workload.own_connections", lambda: connections)
     assert main(["workload", "new", "from_log", "--from", PLATFORM, "--log", str(log)]) == 0
     said = capsys.readouterr().out
     assert "(2 statements)" in said
@@ -468,7 +468,7 @@ def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_applicati
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = project_with(tmp_path, monkeypatch, "my_sales", FILES)
-    monkeypatch.setattr("clusterbench.cli.workload.local_connections", lambda _: connections)
+    monkeypatch.setattr("clusterbench.cli.workload.own_connections", lambda: connections)
     settings = {"shared_preload_libraries": "pg_stat_statements"}
     with on_testbed(new_run(connections), settings=settings, may=["restart", "engine_settings"]) as testbed:
         testbed.engine.facts()

@@ -21,6 +21,8 @@ from tests.integration.helpers import wait_for
 from tests.integration.own_project import NEWEST, OLDEST, User
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1500)]
+RUN_S = 900
+"""On a busy machine."""
 AIRFLOWS = {"oldest": ("==3.1.1", OLDEST, ["bench"]), "newest": (">=3.3.2", NEWEST, ["sales", "ops"])}
 
 
@@ -38,7 +40,7 @@ def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> It
         made.run("clusterbench", "init", made.project(team))
     own_project.declared(made, lab)
     with own_project.standalone(made):
-        wait_for(lambda: _is_up(made), "Airflow")
+        wait_for(lambda: _is_up(made), "Airflow", RUN_S)
         yield made
 
 
@@ -73,7 +75,7 @@ def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: 
         assert user.dag_id(team, "cluster_ours") in user.run("clusterbench", "pools", team=team)
     expected = {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
     wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
-    wait_for(lambda: wanted <= _dags(api), "the DAGs")
+    wait_for(lambda: wanted <= _dags(api), "the DAGs", RUN_S)
     assert not any(name.endswith("terasort") for name in _dags(api)), "there is no Hadoop"
     assert not api.call("GET", "/importErrors")["import_errors"]
 
@@ -92,7 +94,7 @@ def test_the_button_makes_a_valid_run_of_each_teams_platform_in_its_own_archive(
         visitor.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()
         visitor.wait_for_url("**/runs/**")
     for team in user.teams:
-        (run,) = wait_for(lambda team=team: _ended(api, user.dag_id(team, "smoke")), f"the run of {team}")
+        (run,) = wait_for(lambda team=team: _ended(api, user.dag_id(team, "smoke")), f"the run of {team}", RUN_S)
         listed = user.run("clusterbench", "list", "smoke", team=team)
         assert run["state"] == "success", listed
         assert len(re.findall(r"smoke/\S+ .*ours .*smoke .* valid ", listed)) == 1, listed
