@@ -42,6 +42,9 @@ def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> It
     with own_project.standalone(made):
         wait_for(lambda: _is_up(made), "Airflow", RUN_S)
         yield made
+    made.run(
+        "clusterbench", "release", "ours", "--force", team=teams[0]
+    )  # of a run that was cut off; it is others' lab
 
 
 def _is_up(user: User) -> bool:
