@@ -314,7 +314,7 @@ def test_a_run_is_measured_by_the_text_it_was_begun_with(
         (root / path).symlink_to(project_root() / path)
     file = root / "include/platforms/lab_db1.yaml"
     file.write_text(file.read_text() + "# another text\n")
-    monkeypatch.setattr(steps, "project_root", lambda: root)
+    monkeypatch.setattr(steps, "own_or_built_in", lambda path: root / path)
     with pytest.raises(ArchiveError, match=r"platforms/lab_db1/platform.yaml: this run was begun with another text"):
         steps.open_run(run, ONE_SWEEP, {})
 
