@@ -41,6 +41,8 @@ def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> It
     own_project.declared(made, lab)
     with own_project.standalone(made):
         wait_for(lambda: _is_up(made), "Airflow", RUN_S)
+        for team in teams:
+            assert made.dag_id(team, "cluster_ours") in made.run("clusterbench", "pools", team=team)
         yield made
     # Of a run that was cut off, as the lab is others', too. Where the cluster is free, there is nothing to release.
     made.run("bash", "-c", "clusterbench release ours --force || true", team=teams[0])
@@ -74,7 +76,6 @@ def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: 
         assert "no problems" in user.run("clusterbench", "lint", team=team)
         assert "ours" in user.run("clusterbench", "plan", "smoke", team=team)
         assert "nothing to mend" in user.run("clusterbench", "doctor", "--project", team=team)
-        assert user.dag_id(team, "cluster_ours") in user.run("clusterbench", "pools", team=team)
     expected = {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
     wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
     wait_for(lambda: wanted <= _dags(api), "the DAGs", RUN_S)
@@ -91,6 +92,7 @@ def test_the_button_makes_a_valid_run_of_each_teams_platform_in_its_own_archive(
 ) -> None:
     """Both at once: their platforms are one cluster, so that one run waits for the other's end."""
     for team in user.teams:
+        wait_for(lambda team=team: user.dag_id(team, "smoke") in _dags(api), "the DAG", RUN_S)
         visitor.goto(f"/dags/{user.dag_id(team, 'smoke')}")
         visitor.get_by_role("button", name="Trigger").first.click()
         visitor.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()
