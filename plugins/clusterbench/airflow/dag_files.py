@@ -14,7 +14,7 @@ from pathlib import Path
 from airflow.sdk import DAG, get_parsing_context
 
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import PROJECT_FILE, ROOT, built_in_root
+from clusterbench.base.paths import PROJECT_FILE, ROOT, built_in_root, project_around
 from clusterbench.spec.project import name_of_dag
 
 OF_EXPERIMENTS = "benchmarks"
@@ -27,7 +27,7 @@ def dags_of(own_file: str, *names: str) -> dict[str, DAG]:
     project alone. So several projects may lie in one ``dags`` folder. Raises SpecError where there is no project.
     """
     here = Path(own_file).resolve()
-    root = next((folder for folder in here.parents if (folder / PROJECT_FILE).is_file()), None)
+    root = project_around(here)
     if root is None:
         raise SpecError([f"{here}: there is no {PROJECT_FILE} in a folder above it; 'clusterbench init' makes one"])
     os.environ[ROOT] = str(root)

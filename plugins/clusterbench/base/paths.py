@@ -42,8 +42,12 @@ def project_root() -> Path:
         return chosen
     if configured := os.environ.get(ROOT):
         return Path(configured)
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), built_in_root())
+    return project_around(Path.cwd()) or built_in_root()
+
+
+def project_around(place: Path) -> Path | None:
+    """The own project that a folder is or lies in, or a file; the next one upwards."""
+    return next((folder for folder in (place, *place.parents) if (folder / PROJECT_FILE).is_file()), None)
 
 
 def built_in_root() -> Path:

@@ -24,7 +24,7 @@ from airflow.plugins_manager import AirflowPlugin
 
 from clusterbench.airflow.versions import HAS_TEAMS
 from clusterbench.base.errors import SpecError
-from clusterbench.base.paths import PROJECT_FILE, within
+from clusterbench.base.paths import PROJECT_FILE, project_around, within
 from clusterbench.base.paths import ROOT as ROOT_VARIABLE
 from clusterbench.spec.project import connection_id, dag_id, name_of_dag, project_of
 
@@ -135,9 +135,10 @@ def warm() -> None:
 def projects() -> Mapping[str, Path]:
     """Projects of one's own by name, of Airflow's folder of DAGs: the one that it is in, or those that are in it."""
     dags = Path(conf.get("core", "dags_folder")).resolve()
-    roots = [folder for folder in (dags, *dags.parents) if (folder / PROJECT_FILE).is_file()][:1]
+    around = project_around(dags)
     patterns = ["/".join(["*"] * depth) for depth in range(1, DEEP_MAX + 1)]
-    roots = roots or sorted(file.parent for one in patterns for file in dags.glob(f"{one}/{PROJECT_FILE}"))
+    within_it = (file.parent for one in patterns for file in dags.glob(f"{one}/{PROJECT_FILE}"))
+    roots = [around] if around else sorted(within_it)
     found = {}
     for root in roots:
         with contextlib.suppress(SpecError):  # its DAG files tell what is wrong
