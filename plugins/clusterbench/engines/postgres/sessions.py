@@ -125,9 +125,9 @@ def of_others(server: Server) -> Sequence[str]:
     return [f"{row['login']} ({row['sessions']} on {row['database']})" for row in rows]
 
 
-def watch(server: Server, query: str = "", *, every_s: float = 0.1) -> Watch:
+def watch(server: Server) -> Watch:
     at = endpoint(server, pooled=False, settings={})
-    return Watch(query or statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets, every_s)
+    return Watch(statement("postgres", "watch", driver=DRIVER), at.psql_options, at.secrets)
 
 
 DRAWN = re.compile(r"\('(?:[^']|'')*'::[^()\[\]]+\[\]\)\[\(1 \+ \$\d+\)\]")
