@@ -1,3 +1,3 @@
 """clusterbench: repeatable benchmarks of data clusters. See docs and README for the words used here."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -11,11 +11,15 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from clusterbench.base.archive import Store
+from clusterbench.base.connections import from_file
 from clusterbench_lab import Lab
 from clusterbench_lab.layout import PROJECT_DIR
 
@@ -24,6 +28,8 @@ OLDEST = Path(__file__).parent / "airflow_3_1.txt"
 """What Airflow 3.1 was released with, of all that either of the two needs: its own constraints, in short."""
 NEWEST = Path(__file__).parent / "airflow_newest.txt"
 """What keeps the newest Airflow from what no release of boto3 works with, as its own constraints do."""
+EARLIER = Path(__file__).parents[1] / "fixtures/releases/0.1.0.tar.gz"
+"""What a user of 0.1.0 had after a first run, by its wheel: the project, the archive, and a dump of the history."""
 EXTRAS = "worker,ui,generators"
 PLATFORM = """\
 platform: ours
@@ -64,6 +70,8 @@ class User:
     logs: int
     """The first of two ports on which Airflow's parts show their logs."""
     teams: Sequence[str]
+    earlier: Path | None = None
+    """What the only team has of an earlier release."""
 
     def project(self, team: str) -> Path:
         return self.folder / "projects" / team
@@ -155,6 +163,30 @@ def clusterbench_installed(user: User, made: Path, airflow: Mapping[str, str]) -
 def otava_installed(user: User) -> None:
     """As the documentation has it, where Airflow's constraints are kept."""
     user.run(UV, "pip", "install", "-q", "--python", "venv/bin/python", "--no-deps", "apache-otava")
+
+
+def files_of(release: Path, project: Path) -> None:
+    """The project as ``init`` of that release has made it, with the version that it was checked with."""
+    project.mkdir(parents=True)
+    with tarfile.open(release) as packed:
+        members = [each for each in packed if each.name.startswith("project/")]
+        for each in members:
+            each.name = each.name.removeprefix("project/")
+        packed.extractall(project, members, filter="data")
+
+
+def measured_by(release: Path, user: User) -> None:
+    """Archive and history as a run by that release has left them, of the only team."""
+    connections = from_file(user.folder / "connections.json")
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(release) as packed:
+        packed.extractall(folder, filter="data")
+        history = connections(HISTORY)
+        address = ["-h", history.host, "-p", str(history.port), "-U", history.login, history.schema]
+        command = ["psql", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", *address, "-f", f"{folder}/history.sql"]
+        subprocess.run(command, check=True, env={**os.environ, "PGPASSWORD": history.password})
+        store, archive = Store.of(connections(ARCHIVE)), Path(folder) / "archive"
+        for file in filter(Path.is_file, archive.rglob("*")):
+            store.put_new(str(file.relative_to(archive)), file.read_bytes(), "application/octet-stream")
 
 
 def declared(user: User, lab: Lab) -> None:

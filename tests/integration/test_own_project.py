@@ -1,6 +1,7 @@
 """The way of new users who have an Airflow already: the wheel, ``clusterbench init``, a first run by the button.
 
-One with the oldest Airflow that is supported, with what it was released with; two teams in one Airflow, the newest.
+One with the oldest Airflow that is supported, with what it was released with, who had clusterbench 0.1.0 before; two
+teams in one Airflow, the newest.
 """
 
 from __future__ import annotations
@@ -15,30 +16,42 @@ import pytest
 
 from clusterbench.airflow.api import AirflowApi
 from clusterbench_lab import Lab
+from clusterbench_lab.layout import PROJECT_DIR
 from tests.integration import own_project
 from tests.integration.browsing import links, log_in
 from tests.integration.helpers import wait_for
-from tests.integration.own_project import NEWEST, OLDEST, User
+from tests.integration.own_project import EARLIER, NEWEST, OLDEST, User
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1500)]
+OF_EARLIER = "smoke/20261126T191129Z-983c24"
+"""The run that the user of an earlier release has made by that, in archive and history."""
 RUN_S = 900
 """On a busy machine."""
-AIRFLOWS = {"oldest": ("==3.1.1", OLDEST, ["bench"]), "newest": (">=3.3.2", NEWEST, ["sales", "ops"])}
+NEW = re.search(r"^apache-airflow(==[\d.]+)", (PROJECT_DIR / "requirements.lock").read_text(), re.MULTILINE)
+"""Not whatever was released today, which must not fail a change that has nothing to do with it."""
+AIRFLOWS = {
+    "oldest": ("==3.1.1", OLDEST, ["bench"], EARLIER),
+    "newest": (NEW and NEW[1], NEWEST, ["sales", "ops"], None),
+}
 
 
 @pytest.fixture(scope="module", params=AIRFLOWS)
 def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """With a project for each team, and an Airflow that shows them."""
-    version, constraints, teams = AIRFLOWS[request.param]
-    made = User(tmp_path_factory.mktemp("user"), own_project.free_port(), own_project.free_port(), teams)
+    version, constraints, teams, earlier = AIRFLOWS[request.param]
+    made = User(tmp_path_factory.mktemp("user"), own_project.free_port(), own_project.free_port(), teams, earlier)
     before = own_project.airflow_installed(made, version, constraints)
     wheel = own_project.wheel(tmp_path_factory.mktemp("dist"))
     own_project.clusterbench_installed(made, wheel, before)
     own_project.otava_installed(made)
     assert {name: version for name, version in made.packages().items() if name in before} == before
+    if earlier:
+        own_project.files_of(earlier, made.project(*teams))
     for team in teams:
         made.run("clusterbench", "init", made.project(team))
     own_project.declared(made, lab)
+    if earlier:
+        own_project.measured_by(earlier, made)
     with own_project.standalone(made):
         wait_for(lambda: _is_up(made), "Airflow", RUN_S)
         for team in teams:
@@ -75,7 +88,9 @@ def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: 
     for team in user.teams:
         assert "no problems" in user.run("clusterbench", "lint", team=team)
         assert "ours" in user.run("clusterbench", "plan", "smoke", team=team)
-        assert "nothing to mend" in user.run("clusterbench", "doctor", "--project", team=team)
+        said = user.run("clusterbench", "doctor", "--project", team=team)
+        assert "nothing to mend" in said
+        assert ("it was in order with clusterbench 0.1.0" in said) is bool(user.earlier)
     expected = {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
     wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
     wait_for(lambda: wanted <= _dags(api), "the DAGs", RUN_S)
@@ -101,7 +116,9 @@ def test_the_button_makes_a_valid_run_of_each_teams_platform_in_its_own_archive(
         (run,) = wait_for(lambda team=team: _ended(api, user.dag_id(team, "smoke")), f"the run of {team}", RUN_S)
         listed = user.run("clusterbench", "list", "smoke", team=team)
         assert run["state"] == "success", listed
-        assert len(re.findall(r"smoke/\S+ .*ours .*smoke .* valid ", listed)) == 1, listed
+        earlier = [OF_EARLIER] if user.earlier else []
+        valid = re.findall(r"(smoke/\S+) .*ours .*smoke .* valid ", listed)
+        assert len(valid) == 1 + len(earlier) and set(earlier) <= set(valid), listed
 
 
 def _ended(api: AirflowApi, dag_id: str) -> list[dict[str, Any]]:
@@ -120,6 +137,7 @@ def test_pages_are_in_the_ui_and_each_team_has_its_own(
         assert visitor.goto(f"{user.pages(team)}experiments/smoke").ok
         series = next(link for link in links(visitor.content(), f"{user.pages(team)}series/"))
         assert visitor.goto(series).ok and "Mean latency" in visitor.content(), "it needs Otava"
+        assert not user.earlier or OF_EARLIER in visitor.content(), "what was measured before the upgrade"
         dag_id = user.dag_id(team, "smoke")
         (run,) = _ended(api, dag_id)
         answer = visitor.goto(f"/bench/now/{dag_id}/{run['dag_run_id']}")  # the tab in Airflow's page of a run
