@@ -14,7 +14,7 @@ workers ?= 3
 # Every process that is started would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 # `make lint` has them checked; a test knows whether any is missing here
-shell_scripts := .ci/run include/compose/clusterbench $(wildcard include/*/*.sh)
+shell_scripts := .ci/run include/compose/clusterbench $(wildcard include/*/*.sh include/*/*/*.sh)
 # Debian's program, or Docker's own plugin
 compose := $(if $(shell command -v docker-compose),docker-compose,docker compose)
 

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # TeraGen, TeraSort and TeraValidate, one after the other, each timed here, on the client host (paper 002).
-# environment.sh has `run CLASS …`; choices.sh says what to run, where, and for whom.
+# environment.sh has `run CLASS …` and `ask URL …`; choices.sh says what to run, and where.
 # shellcheck source=/dev/null  # both are written by the job
 . ./environment.sh
 # shellcheck source=/dev/null  # as above
 . ./choices.sh
-: "${namenode_url?}" "${history_url?}" "${user?}" "${tag?}" "${pause_s?}" "${rows?}" "${path?}"
+: "${history_url?}" "${tag?}" "${pause_s?}" "${rows?}" "${path?}"
 : "${history_dir?}"
 : "${teragen_options[@]?}" "${terasort_options[@]?}"
 
@@ -16,8 +16,21 @@ end_application() {
       run org.apache.hadoop.yarn.client.cli.ApplicationCLI application -kill "$id" >>kill.out 2>&1 || true
   }
 }
-trap 'status=$?; trap "" TERM; end_application; exit $status' EXIT
+trap 'status=$?; trap "" TERM; end_application; [ -z "${renewing:-}" ] || kill "$renewing"; exit $status' EXIT
 trap 'exit 143' TERM INT
+
+# A suite of days outlives a ticket of Kerberos, which may be renewed without the keytab.
+if [ -n "${KRB5CCNAME:-}" ]; then
+  (
+    trap 'kill $!; exit' TERM
+    while true; do
+      sleep 1800 &
+      wait $!
+      kinit -R 2>>renew.err || true
+    done
+  ) &
+  renewing=$!
+fi
 
 application() { sed -n 's/.*Submitted application \(application_[0-9_]*\).*/\1/p' "$1.err" | head -n 1; }
 
@@ -28,7 +41,7 @@ failed_attempts() {
   task=$(sed -n 's/.*Task failed \(task_[0-9a-z_]*\).*/\1/p' "$1.err" | head -n 1) || true
   [ -n "$task" ] || return 0
   for _ in $(seq 20); do
-    curl -sf --max-time 60 "$history_url/job_${job#application_}/tasks/$task/attempts" | cut -c 1-4000 && break
+    ask --max-time 60 "$history_url/job_${job#application_}/tasks/$task/attempts" | cut -c 1-4000 && break
     sleep 0.5
   done
 }
@@ -48,7 +61,7 @@ job() {
   echo "$name $begun $ended $status $(tr '\n' ' ' <"$name.cpu")" >>jobs.txt
   if [ "$status" != 0 ]; then
     failed_attempts "$name" >>"$name.err"
-    tail -n 40 "$name.err" | grep -v '^NOTE' | cut -c 1-600 >&2
+    tail -n 40 "$name.err" | grep -v -e '^NOTE' -e '^[[:space:]]at ' | cut -c 1-600 >&2
     return "$status"
   fi
 }
@@ -59,11 +72,11 @@ history() {
   id=$(application "$1") || true
   id=job_${id#application_}
   for _ in $(seq 100); do
-    curl -sf --max-time 60 "$history_url/$id" >"$1.job.json" && break
+    ask --silent --no-show-error --max-time 60 "$history_url/$id" >"$1.job.json" && break
     sleep 0.3
   done
-  curl -sf --max-time 60 "$history_url/$id/counters" >"$1.counters.json"
-  curl -sf --max-time 600 "$history_url/$id/tasks" | gzip >"$1.tasks.json.gz"
+  ask --max-time 60 "$history_url/$id/counters" >"$1.counters.json"
+  ask --max-time 600 "$history_url/$id/tasks" | gzip >"$1.tasks.json.gz"
 }
 
 # Which worker ran each task: the history server tells it for one task at a time only, the jobs' files on HDFS for all.
@@ -93,7 +106,7 @@ rest() {
 
 job teragen "${teragen_options[@]}" "$rows" "$path/input"
 history teragen
-curl -sS --fail --max-time 600 "$namenode_url/fsck?ugi=$user&path=$path/input&files=1&blocks=1&racks=1" | gzip >fsck.txt.gz
+{ run org.apache.hadoop.hdfs.tools.DFSck "$path/input" -files -blocks -racks 2>fsck.err || true; } | gzip >fsck.txt.gz
 rest
 
 job terasort "${terasort_options[@]}" "$path/input" "$path/output"
@@ -102,7 +115,7 @@ rest
 
 job teravalidate "$path/output" "$path/report"
 history teravalidate
-curl -sS --fail --location --max-time 60 "$namenode_url/webhdfs/v1$path/report/part-r-00000?op=OPEN&user.name=$user" >report.txt
+run org.apache.hadoop.fs.FsShell -cat "$path/report/part-r-00000" >report.txt 2>report.err
 echo "reading which worker ran each task" >doing
 attempts
 echo "done" >doing

@@ -31,7 +31,7 @@ def engine_of(world: Field, **changes: Any) -> Iterator[Any]:
     """``changes`` are made to the platform as declared. Its facts are known, as after set-up."""
     platform, connections = Platform.model_validate(world.platform | changes), world.connections()
     with Fleet.of(platform, connections) as fleet:
-        engine = engines.engine_class("postgres")(platform, fleet, connections("field_database"), None)
+        engine = engines.engine_class(platform)(platform, fleet, connections("field_database"), None)
         engine.facts()
         yield engine
 

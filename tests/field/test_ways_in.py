@@ -46,7 +46,7 @@ def refusal(world: Field, connections: Connections, host: str = "client") -> str
 
 def database_of(world: Field, fleet: Fleet, connections: Connections) -> Engine:
     platform = Platform.model_validate(world.platform)
-    return engines.engine_class("postgres")(platform, fleet, connections("field_database"), None)
+    return engines.engine_class(platform)(platform, fleet, connections("field_database"), None)
 
 
 def without(connections: Connections, conn_id: str, *keys: str) -> Connections:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clusterbench.base.errors import HostError
-from clusterbench.hosts.data_network import DataAddress, bracketed, chosen
+from clusterbench.hosts.address import bracketed
+from clusterbench.hosts.data_network import DataAddress, chosen
 
 SAID = "lo 127.0.0.1 -1 65536\neth0 192.168.1.11 1000 1500\nbond0 10.20.0.11 25000 9000\nbond0 fe80::1 25000 9000\n"
 

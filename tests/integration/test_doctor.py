@@ -139,7 +139,7 @@ def test_defects_of_the_server_are_found_by_name(connections: Connections) -> No
 def test_database_that_lets_nobody_in_is_told_with_its_connection(connections: Connections) -> None:
     wrong = changed(connections, "lab_db1_postgres", password="wrong")
     with Fleet.of(LAB_DB1, wrong) as fleet:
-        engine = engine_class("postgres")(LAB_DB1, fleet, wrong("lab_db1_postgres"))
+        engine = engine_class(LAB_DB1)(LAB_DB1, fleet, wrong("lab_db1_postgres"))
         ((_, found),) = bad(list(server.examine(engine)))["engine"]
     assert "password authentication failed" in found and "is connection 'lab_db1_postgres' right?" in found
 

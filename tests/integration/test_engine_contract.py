@@ -73,7 +73,7 @@ def platform() -> Platform:
 def bench_of(platform: Platform, connections: Connections) -> Iterator[Testbed]:
     assert platform.database is not None
     with Fleet.of(platform, connections) as fleet:
-        engine = engine_class(platform.engine)(platform, fleet, connections(platform.database))
+        engine = engine_class(platform)(platform, fleet, connections(platform.database))
         yield Testbed(platform, fleet, engine, new_run(connections).archive)
 
 
@@ -303,7 +303,7 @@ def test_another_worker_can_start_what_one_has_stopped(
     facts = engine.facts()
     engine.stop()
     with Fleet.of(platform, connections) as fleet:
-        other = engine_class(platform.engine)(platform, fleet, connections(str(platform.database)), facts)
+        other = engine_class(platform)(platform, fleet, connections(str(platform.database)), facts)
         other.start()
         assert other.query("SELECT 1 AS up") == [{"up": 1}]
 

@@ -47,7 +47,7 @@ def user(request: Any, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> It
     assert {name: version for name, version in made.packages().items() if name in before} == before
     if earlier:
         own_project.files_of(earlier, made.project(*teams))
-    for team in teams:
+    for team in teams if not earlier else ():
         made.run("clusterbench", "init", made.project(team))
     own_project.declared(made, lab)
     if earlier:
@@ -95,7 +95,10 @@ def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: 
     wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
     wait_for(lambda: wanted <= _dags(api), "the DAGs", RUN_S)
     assert not any(name.endswith("terasort") for name in _dags(api)), "there is no Hadoop"
-    assert not api.call("GET", "/importErrors")["import_errors"]
+    errors = [
+        f"{each['filename']}: {each['stack_trace']}" for each in api.call("GET", "/importErrors")["import_errors"]
+    ]
+    assert not errors, "\n".join(errors)
 
 
 def _dags(api: AirflowApi) -> set[str]:

@@ -30,7 +30,7 @@ DEALT = loading.dealt
 def empty_engine(connections: Connections) -> Iterator[Database]:
     platform = Catalog(project_root()).platform("lab_db1")
     with Fleet.of(platform, connections) as fleet:
-        yield as_database(engine_class("postgres")(platform, fleet, connections(str(platform.database))))
+        yield as_database(engine_class(platform)(platform, fleet, connections(str(platform.database))))
 
 
 @pytest.fixture

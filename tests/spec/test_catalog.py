@@ -19,7 +19,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.engines import Engine, engine_class
 from clusterbench.hosts.facts import vms
 from clusterbench.spec import SCALES
-from clusterbench.spec.by_name import engine_names, workload_names
+from clusterbench.spec.by_name import engine_module, engine_names, workload_names
 from clusterbench.spec.catalog import Catalog, is_offered
 from clusterbench.spec.placed import placed
 from clusterbench.trial.estimate import estimate
@@ -273,7 +273,7 @@ def test_levels_that_need_other_data_say_so(workload: Workload, defaults: dict[s
 def test_default_levels_can_be_had_on_every_platform_of_an_experiment(path: Path) -> None:
     experiment = CATALOG.read_experiment(path)
     for platform in CATALOG.platforms_for(experiment):
-        unavailable = engine_class(platform.engine).unavailable_on(platform, {})
+        unavailable = engine_class(platform).unavailable_on(platform, {})
         for name in {sweep.workload for sweep in experiment.sweeps.values()}:
             workload = load_workload(name)
             defaults = {factor: declared.default for factor, declared in workload.factors.items()}
@@ -293,7 +293,7 @@ def test_unknown_workload_is_refused_with_a_suggestion() -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_engine_has_everything_that_an_engine_has(name: str) -> None:
-    engine = engine_class(name)
+    engine = engine_module(name).ENGINE
     assert engine.title
     assert all(engine.unavailable_on(CATALOG.platform("lab_db1"), {}).values()) or name == "greenplum"
     for method in methods(Engine):

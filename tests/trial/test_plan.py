@@ -198,7 +198,7 @@ def test_levels_at_full_scale_are_those_of_the_platform_s_engine(
     for name, level in levels_expected.items():
         default = load_workload(found[0].workload).factors[name].default
         assert {trial.levels.get(name, default) for trial in found} == {level}, name
-    unavailable = engine_class(CATALOG.platform(platform).engine).unavailable_on(CATALOG.platform(platform), {})
+    unavailable = engine_class(CATALOG.platform(platform)).unavailable_on(CATALOG.platform(platform), {})
     assert not any(why_not(trial, unavailable) for trial in found)
 
 

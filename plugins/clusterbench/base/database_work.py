@@ -44,6 +44,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {**TOTALS, **SESSIONS, **NETWORK}
 """From just before the driver until just after it, so with the checking of answers. An engine tells those that it
 counts: Greenplum those of its segments, without log and checkpoints. Sessions are means over the measured window, where
 they were looked at (``trial/waits.py``)."""
+OTHERS_MB_S, ALL_MB_S = "others_mb_s", "yarn_mb_s"
+"""Running totals: memory that other people's applications have held, and that YARN has had, each times seconds."""
 BYTES_PER_MB = 1e6
 CHANGED_MIN = 1.5
 """Times as much, or a part as little, from which on it is told as a change."""
@@ -80,7 +82,15 @@ def of_trial(before: Mapping[str, float], after: Mapping[str, float]) -> dict[st
         if total in before and total in after and after[total] >= before[total]:
             difference = float(after[total] - before[total])
             found[name] = difference / BYTES_PER_MB if name.endswith("_mb") else difference
-    return found
+    return found | _of_others(before, after)
+
+
+def _of_others(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Of a managed Hadoop: the share of YARN's memory that other people's applications had."""
+    if not {OTHERS_MB_S, ALL_MB_S} <= before.keys() & after.keys():
+        return {}
+    had, all_of_it = (after[name] - before[name] for name in (OTHERS_MB_S, ALL_MB_S))
+    return {"others_memory_share": had / all_of_it} if had >= 0 and all_of_it > 0 else {}
 
 
 def changes(before: Mapping[str, float], after: Mapping[str, float]) -> list[WorkChange]:

@@ -62,7 +62,7 @@ def _memory(plan: Plan, experiment: Experiment, catalog: Catalog, name: str) -> 
 
 def _largest_bytes(plan: Plan, platform: Platform) -> int:
     """Of one dataset: trials are on one at a time."""
-    unavailable = engine_class(platform.engine).unavailable_on(platform, {})
+    unavailable = engine_class(platform).unavailable_on(platform, {})
     found = (dataset.bytes_expected for _, dataset in plan.workloads(platform.platform, unavailable))
     return max(found, default=0)
 

@@ -1,6 +1,7 @@
 """What an engine must be able to do. One folder per engine, found by its name; engine differences live nowhere else.
 
-A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine``, and
+A module ``engines/x/engine.py`` holds ``ENGINE``, a class with the attributes and methods of ``Engine`` (Hadoop's also
+``MANAGED``, for one that somebody else configures, starts and stops), and
 ``engines/x/declaration.py`` holds ``DECLARATION``, by which a platform's file is checked.
 """
 
@@ -193,6 +194,9 @@ class Engine(Protocol):
     def others(self) -> Sequence[str]:
         """Who else has sessions on the server, and how many: "ada (2 on sales)"."""
 
+    def disturbed(self, before: Mapping[str, float], after: Mapping[str, float]) -> str:
+        """Why a trial is not the deployment's own number: what others did between these ``counters``; empty: noise."""
+
     def end_driver(self) -> None:
         """End the sessions of drivers: a server works on for a client that is gone."""
 
@@ -323,6 +327,7 @@ def as_database(engine: Engine) -> Database:
     return cast(Database, engine)
 
 
-def engine_class(name: str) -> type[Engine]:
-    """The engine of that name; ``Catalog`` has checked that it exists."""
-    return cast(type[Engine], engine_module(name).ENGINE)
+def engine_class(platform: Platform) -> type[Engine]:
+    """That of the platform's engine, which ``Catalog`` has checked to exist, by whether somebody else runs it."""
+    module = engine_module(platform.engine)
+    return cast(type[Engine], module.MANAGED if platform.is_managed else module.ENGINE)

@@ -22,6 +22,11 @@ WORK_DIR = ".clusterbench"
 KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
+def bracketed(address: str) -> str:
+    """As a URL has it: an address of IPv6 in brackets."""
+    return f"[{address}]" if ":" in address else address
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a host is, how it is known, and with what to log in. What is secret stays out of ``repr``."""

@@ -42,11 +42,6 @@ def data_address(fleet: Fleet, platform: Platform, host: str) -> str:
     return data_addresses(fleet, platform, [host])[host].address
 
 
-def bracketed(address: str) -> str:
-    """As a URL has it: an address of IPv6 in brackets."""
-    return f"[{address}]" if ":" in address else address
-
-
 def chosen(said: Mapping[str, str], network: str) -> dict[str, DataAddress]:
     """From what hosts said of their addresses: of each the only one in the network. Raises HostError. Pure."""
     inside, found, wrong = ipaddress.ip_network(network), dict[str, DataAddress](), []

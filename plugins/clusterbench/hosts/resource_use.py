@@ -83,7 +83,7 @@ def measure_phases(
     machines = {str(one.get("boot_id") or host): one.get("phases") for host, one in zip(hosts, seen, strict=True)}
     known = [of_phases for of_phases in machines.values() if of_phases]
     found: dict[str, float] = {}
-    if len(known) < len(machines):
+    if not machines or len(known) < len(machines):
         return found
     for phase in phases:
         name = phase.name.lower().replace("-", "_")

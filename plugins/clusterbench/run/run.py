@@ -64,7 +64,7 @@ class Run:
     def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
         database = self.connections(platform.database) if platform.database else None
         driver = self.connections(platform.driver_database) if platform.driver_database else None
-        engine = engine_class(platform.engine)(platform, fleet, database, known, driver)
+        engine = engine_class(platform)(platform, fleet, database, known, driver)
         engine.connections = self.connections
         return engine
 

@@ -111,7 +111,7 @@ HARDWARE = ("cpus", "cpu_limit", "memory_limit_gib", "memory_gb", "memory_gib", 
 
 def check_platform(platform: Platform) -> list[str]:
     """What is accepted must be declared, what is to be changed within reach, and neighbours must be others."""
-    problems, declaration = _check_neighbours(platform), engine_declaration(platform.engine)
+    problems, declaration = _check_neighbours(platform) + _check_hadoop(platform), engine_declaration(platform.engine)
     from_templates = declaration.settings_from_templates
     if "engine_settings" in platform.may and not from_templates and not platform.database_hosts:
         problems.append(
@@ -129,6 +129,26 @@ def check_platform(platform: Platform) -> list[str]:
             problems.append(f"setup.accepted: unknown host {host!r}{suggest(host, platform.every_host)}")
         elif setting not in known:
             problems.append(f"setup.accepted: {setting!r} is declared nowhere{suggest(setting, known)}")
+    return problems
+
+
+def _check_hadoop(platform: Platform) -> list[str]:
+    """Of one that somebody else runs nothing is started or written, and only hosts that are named can be flushed."""
+    if not platform.is_managed:
+        return []
+    roles = {role for host in platform.hosts.values() for role in host.roles}
+    problems = [
+        f"may: {leave!r} is of a Hadoop that clusterbench starts, and this one is managed; take it out"
+        for leave in ("restart", "recover", "engine_settings")
+        if leave in platform.may
+    ]
+    if unknown := sorted(roles - {"client", "load", "worker"}):
+        problems.append(
+            f"hosts: of a managed Hadoop only the client host and, for their telemetry and page cache, workers are "
+            f"named; take out the role {unknown[0]!r}"
+        )
+    if platform.page_cache == "drop_caches" and "worker" not in roles:
+        problems.append("page_cache: no worker's host is named whose cache could be emptied; write page_cache: none")
     return problems
 
 

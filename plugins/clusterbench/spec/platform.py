@@ -63,6 +63,47 @@ class Worker(Strict):
     """Of each, for a plan; every trial looks at what is free."""
 
 
+class KerberosServices(Strict):
+    """What the daemons of our own Hadoop log in with. The files are on every host, put there by who runs the KDC."""
+
+    realm: Annotated[str, Field(min_length=1)]
+    keytab: Folder
+    """With ``hadoop/<address>@REALM`` and ``HTTP/<address>@REALM`` of that host."""
+    keystore: Folder
+    """Of the web servers, PKCS12 or JKS, with the host's certificate and key."""
+    truststore: Folder
+    """With the certificate of who has signed these."""
+
+
+class Kerberos(Strict):
+    """Who asks a Hadoop that wants to know."""
+
+    connection: ConnectionId
+    """Its login is the principal that benchmarks run as, its extra has the ``keytab``, in base64."""
+    krb5_conf: Folder | Literal[""] = ""
+    """On the hosts; empty: their own, /etc/krb5.conf."""
+    services: KerberosServices | None = None
+
+
+class OtherApplications(Strict):
+    """What of other people's applications is noise, and what a reason to wait."""
+
+    memory_share_max: Annotated[float, Field(ge=0, le=1)] = 0.02
+    """Of the memory of all workers, or of the queue where that has less. What takes more is waited for."""
+
+
+class ManagedHadoop(Strict):
+    """A Hadoop that somebody else runs: it is asked and given jobs, and nothing of it is set, started or stopped."""
+
+    configuration: Folder = "/etc/hadoop/conf"
+    """On the client host: the folder with core-site.xml and the others, as its owner hands it out to clients."""
+    path: Folder
+    """In HDFS: an empty folder of the login's own, or one that it may make. Trials have theirs below it."""
+    queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] | None = None
+    """Of YARN, in which jobs are submitted; None: YARN's own choice."""
+    others: OtherApplications = OtherApplications()
+
+
 class Hadoop(Strict):
     """Where Hadoop is on every host, and how much of it runs at once on a worker."""
 
@@ -76,6 +117,20 @@ class Hadoop(Strict):
     daemon_heap_mb: Annotated[int, Field(ge=64, le=1_000_000)] = 1300
     java_options: str = ""
     """Of every daemon and of the client."""
+    web_ca: Folder | None = None
+    """On the client host: the certificates (PEM) by which web servers with TLS are believed; None: the host's own."""
+    kerberos: Kerberos | None = None
+    managed: ManagedHadoop | None = None
+    """None: clusterbench configures, starts and stops it."""
+
+    @model_validator(mode="after")
+    def _services_are_our_own(self) -> Hadoop:
+        services = self.kerberos.services if self.kerberos else None
+        if self.managed and services:
+            raise ValueError("kerberos.services: are of a Hadoop that clusterbench starts; this one is managed")
+        if self.kerberos and not self.managed and not services:
+            raise ValueError("kerberos.services: are missing: realm, keytab, keystore and truststore of its daemons")
+        return self
 
     @model_validator(mode="after")
     def _slots_are_known(self) -> Hadoop:
@@ -210,6 +265,11 @@ class Platform(Strict):
             raise ValueError(f"independent_answers.host: no host is called {host!r}{suggest(host, list(self.hosts))}")
         return self
 
+    @property
+    def is_managed(self) -> bool:
+        """Whether it is a Hadoop that somebody else configures, starts and stops."""
+        return self.hadoop is not None and self.hadoop.managed is not None
+
     def is_for(self, experiment: str) -> bool:
         return not self.experiments or experiment in self.experiments
 
@@ -249,6 +309,8 @@ class Platform(Strict):
     @property
     def without_hosts(self) -> str | None:
         """What cannot be had because only the database connection is known, for plan and report."""
+        if self.is_managed and not self.hosts_with("worker"):
+            return "no worker's host is named: no telemetry of the workers, and their page cache stays as it is"
         if self.database_hosts or not self.database:
             return None
         return (

@@ -47,6 +47,7 @@ def examine(engine: Engine, before: Mapping[str, Any], name: str, driver: str, *
             after["log"] = engine.log_excerpt(after["faults"])
         if not after["faults"]:
             after |= totals.after(engine, before)
+            after["disturbed"] = engine.disturbed(before.get("counters") or {}, after["counters"])
         after["logged"] = engine.logged_since(name)
         after["clocks_ahead_s"] = telemetry.clocks_ahead(engine.fleet, driver)
     except (EngineError, HostError) as error:

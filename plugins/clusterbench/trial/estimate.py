@@ -93,7 +93,7 @@ def estimate(plan: Plan, catalog: Catalog, measured: Mapping[str, Measured] | No
 
 
 def _estimate(plan: Plan, platform: Platform, measured: Measured) -> Estimate:
-    name, engine = platform.platform, engine_class(platform.engine)
+    name, engine = platform.platform, engine_class(platform)
     facts = measured.facts.get("engine") or {}
     unavailable = engine.unavailable_on(platform, {})
     ground = ground_of(platform, engine.capacity_on(platform, facts), measured.facts)

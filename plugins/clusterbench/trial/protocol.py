@@ -230,7 +230,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     outcome, reason = outcomes.of_driver(state, reading, before, output)
     beside, problem = neighbours.check_under_load(output, reading)
     off = load.check(before.get("load"), observed, reading.measurements)
-    if problem and outcome == "completed":
+    if (problem := problem or after.get("disturbed", "")) and outcome == "completed":
         outcome, reason = "invalid", problem
     if off and outcome == "completed":  # as a state of the caches that cannot be had
         outcome, reason = "not_applicable", off

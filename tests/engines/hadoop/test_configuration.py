@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clusterbench.base.errors import EngineError
-from clusterbench.engines.hadoop.configuration import SITES, Configuration, container_mb, map_tasks
+from clusterbench.engines.hadoop.configuration import (
+    SITES,
+    Configuration,
+    Secrets,
+    container_mb,
+    map_tasks,
+    own_rule,
+)
 from clusterbench.spec import Platform
 from clusterbench.spec.placed import slots
 from clusterbench.spec.platform import Hadoop
@@ -453,3 +461,68 @@ def test_platform_that_says_nothing_of_hadoop_is_refused_with_what_to_write() ->
     )
     with pytest.raises(EngineError, match=said):
         configuration(hadoop=None).files("worker1")
+
+
+# Kerberos.
+
+SERVICES = {
+    "realm": "EXAMPLE.COM",
+    "keytab": "/etc/k/hadoop.keytab",
+    "keystore": "/etc/k/key.p12",
+    "truststore": "/etc/k/trust.jks",
+}
+KERBEROS = {"slots": 2, "kerberos": {"connection": "bench", "krb5_conf": "/etc/k/krb5.conf", "services": SERVICES}}
+
+
+def secure() -> Configuration:
+    made = configuration(hadoop=KERBEROS)
+    return dataclasses.replace(
+        made,
+        login="bench",
+        principals={host: f"hadoop/{host}.example@EXAMPLE.COM" for host in made.platform.hosts},
+        client_principal="runner@EXAMPLE.COM",
+    )
+
+
+def test_with_kerberos_everybody_is_asked_who_they_are_and_what_goes_over_the_network_is_encrypted() -> None:
+    sites = secure().sites("worker1")
+    assert sites["core-site.xml"]["hadoop.security.authentication"] == "kerberos"
+    assert sites["core-site.xml"]["hadoop.rpc.protection"] == "privacy"
+    assert sites["hdfs-site.xml"]["dfs.data.transfer.protection"] == "privacy"
+    assert sites["hdfs-site.xml"]["dfs.http.policy"] == "HTTPS_ONLY"
+    assert sites["hdfs-site.xml"]["dfs.permissions.enabled"] == "true"
+    assert "-Djava.security.krb5.conf=/etc/k/krb5.conf" in secure().java_options
+
+
+def test_nodemanagers_log_in_by_their_own_name_and_the_resourcemanager_knows_them_by_their_addresses() -> None:
+    made = secure()
+    assert made.sites("worker2")["yarn-site.xml"]["yarn.nodemanager.principal"] == "hadoop/worker2.example@EXAMPLE.COM"
+    assert made.sites("master")["yarn-site.xml"]["yarn.nodemanager.principal"] == "hadoop/_HOST@EXAMPLE.COM"
+    assert "yarn.nodemanager.principal" not in made.declared(), "it differs from host to host"
+    assert made.declared()["dfs.namenode.kerberos.principal"] == "hadoop/_HOST@EXAMPLE.COM"
+
+
+def test_passwords_are_in_files_of_their_own_and_in_no_setting_that_is_read_back() -> None:
+    made, secrets = secure(), Secrets("of-the-stores", "of-the-web")
+    files = made.files("worker1", secrets)
+    assert "of-the-stores" in files["ssl-server.xml"] and "jks" not in files["ssl-server.xml"].split("truststore")[0]
+    assert files["http_secret"] == "of-the-web"
+    assert not [site for site in SITES if "of-the-" in files[site]]
+    assert "of-the-stores" not in repr(secrets)
+
+
+@pytest.mark.parametrize(
+    ("principal", "rule"),
+    [
+        ("runner@EXAMPLE.COM", r"RULE:[1:$1@$0](runner@EXAMPLE\.COM)s/.*/bench/"),
+        ("runner/edge1@EXAMPLE.COM", r"RULE:[2:$1/$2@$0](runner/edge1@EXAMPLE\.COM)s/.*/bench/"),
+    ],
+)
+def test_one_principal_and_no_other_is_the_user_of_the_daemons(principal: str, rule: str) -> None:
+    assert own_rule(principal, "bench") == rule
+
+
+def test_without_kerberos_there_is_none_of_it() -> None:
+    made = configuration()
+    assert not made.services and "hadoop.security.authentication" not in made.declared()
+    assert "ssl-server.xml" not in made.files("worker1")

@@ -18,7 +18,7 @@ MAY_ALL = ["restart", "evict", "drop_caches"]
 @pytest.mark.parametrize("platform", [POSTGRES, GREENPLUM])
 def test_states_that_cannot_be_proved_or_made_are_not_applicable(platform: Platform) -> None:
     platform = platform.model_copy(update={"may": MAY_ALL})
-    unavailable_on = engine_class(platform.engine).unavailable_on
+    unavailable_on = engine_class(platform).unavailable_on
     lacks = unavailable_on(platform, {"lacking_extensions": ["pg_buffercache"]})
     for state in ("cold", "warm", "database_warm", "as_left"):
         why = why_no_cache_state(state, lacks)
@@ -34,5 +34,5 @@ def test_states_that_cannot_be_proved_or_made_are_not_applicable(platform: Platf
 def test_where_no_host_can_be_asked_nothing_has_to_be_proved() -> None:
     client = {name: host for name, host in GREENPLUM.hosts.items() if host.roles == ["client"]}
     hostless = GREENPLUM.model_copy(update={"hosts": client})
-    lacks = engine_class("greenplum").unavailable_on(hostless, {"lacking_extensions": ["pg_buffercache"]})
+    lacks = engine_class(hostless).unavailable_on(hostless, {"lacking_extensions": ["pg_buffercache"]})
     assert why_no_cache_state("warm", lacks) is None

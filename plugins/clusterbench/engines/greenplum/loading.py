@@ -10,7 +10,8 @@ from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, quoted, statement
 from clusterbench.engines import BulkLoad
 from clusterbench.engines.postgres.server import Server
-from clusterbench.hosts.data_network import bracketed, data_address
+from clusterbench.hosts.address import bracketed
+from clusterbench.hosts.data_network import data_address
 
 STOP_GPFDIST = "kill $(cat servers.txt 2>/dev/null) 2>/dev/null || true"
 PACKAGES = ("/usr/local/greenplum-db/bin", "/usr/local/greenplum-loaders/bin")

@@ -1,54 +1,54 @@
-"""One Hadoop as it is reached: scripts over SSH, and its web servers, asked by curl on their own hosts.
+"""A Hadoop that clusterbench configures and starts: scripts over SSH on all of its hosts.
 
-The other modules of this folder are functions that take a ``Cluster``; ``engine.HadoopCluster`` is a ``Cluster`` that
-offers them as the methods of an engine.
+``engine.HadoopCluster`` is a ``Cluster`` that offers the other modules' functions as the methods of an engine.
 """
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from shlex import quote
-from typing import Any
+from secrets import token_hex
 
-from clusterbench.base.connections import Connection
-from clusterbench.base.errors import EngineAwayError, EngineError, HostError, engine_error
-from clusterbench.engines.deployment import Deployment
+from clusterbench.base.errors import ClusterbenchError, EngineError, HostError, engine_error
 from clusterbench.engines.hadoop import daemons, places
-from clusterbench.engines.hadoop.configuration import Configuration
+from clusterbench.engines.hadoop.client import HadoopClient, WorkerPlace
+from clusterbench.engines.hadoop.configuration import Configuration, Secrets
 from clusterbench.engines.hadoop.daemons import NAMENODE, Daemon, Kind
 from clusterbench.engines.state import by_host
-from clusterbench.hosts.data_network import bracketed
-from clusterbench.hosts.fleet import Fleet
-from clusterbench.spec.platform import Platform
 
 
-class Cluster(Deployment):
+class Cluster(HadoopClient):
     """One HDFS with one YARN."""
 
-    def __init__(
-        self,
-        platform: Platform,
-        fleet: Fleet,
-        database: Connection | None = None,  # noqa: ARG002  as every engine has it
-        facts: Mapping[str, Any] | None = None,
-        driver: Connection | None = None,  # noqa: ARG002  as every engine has it
-    ) -> None:
-        super().__init__(platform, fleet, facts)
+    base_path = "/clusterbench"
 
     @cached_property
     def configuration(self) -> Configuration:
         """With the folders as the hosts see them. Raises EngineError where Hadoop is not on a host."""
         known = self.facts_of_set_up
         found = known.get("places") or places.folders(self, self.hosts)
+        addresses = known.get("addresses") or places.addresses(self, self.hosts)
+        services = self.hadoop.kerberos.services if self.hadoop.kerberos else None
         return Configuration(
             self.platform,
-            known.get("addresses") or places.addresses(self, self.hosts),
+            addresses,
             {host: place[0] for host, place in found.items()},
             {host: place[1] for host, place in found.items()},
+            self.fleet.addresses[self.platform.client].login,
+            known.get("principals") or (places.principals(self, addresses, services.keytab) if services else {}),
+            self.connections(self.hadoop.kerberos.connection).login if self.hadoop.kerberos else "",
         )
+
+    def secrets(self) -> Secrets | None:
+        """For the daemons' configuration. Raises EngineError where the connection has no password of the stores."""
+        kerberos = self.hadoop.kerberos
+        if not kerberos:
+            return None
+        try:
+            password = self.connections(kerberos.connection).need("store_password", "that of keystore and truststore")
+        except ClusterbenchError as error:
+            raise EngineError(f"{self.where}: {error}") from None
+        return Secrets(password, token_hex(32))
 
     @cached_property
     def hosts(self) -> list[str]:
@@ -58,11 +58,36 @@ class Cluster(Deployment):
     def daemons(self) -> list[Daemon]:
         return daemons.daemons(self.configuration)
 
-    # Scripts on hosts.
+    # What a client needs to know.
 
-    def environment(self) -> str:
-        """Lines of bash for the client host, after which ``run CLASS …`` runs a class of Hadoop's."""
+    @property
+    def client_folder(self) -> str:
+        return self.configuration.directories[self.platform.client]
+
+    @property
+    def slots(self) -> int:
+        return self.configuration.cluster_slots
+
+    @property
+    def places(self) -> Mapping[str, WorkerPlace]:
+        of = self.configuration
+        return {of.addresses[host]: WorkerPlace(host, of.machine_of(host)) for host in of.workers}
+
+    @property
+    def staging_dir(self) -> str:
+        return self.configuration.setting("yarn.app.mapreduce.am.staging-dir")
+
+    def client_script(self) -> str:
         return daemons.environment(self.configuration, self.platform.client)
+
+    def url(self, kind: Kind) -> str:
+        return daemons.url(self.configuration, Daemon(kind, self.host_of(kind)))
+
+    def host_of(self, kind: Kind) -> str:
+        """Of a master."""
+        return self.configuration.namenode if kind == NAMENODE else self.configuration.resourcemanager
+
+    # Scripts on hosts.
 
     def on_daemons(
         self, script: Callable[[Configuration, str, Sequence[Daemon]], str], chosen: Sequence[Daemon], remedy: str
@@ -77,48 +102,3 @@ class Cluster(Deployment):
             self.fleet.put_each(files)
         except HostError as error:
             raise engine_error(error, f"{self.where}: {error}") from None
-
-    # Web servers.
-
-    def url(self, kind: Kind) -> str:
-        """Of a master's web server."""
-        return f"http://{bracketed(self.configuration.addresses[self.host_of(kind)])}:{kind.http_port}"
-
-    def host_of(self, kind: Kind) -> str:
-        """Of a master."""
-        return self.configuration.namenode if kind == NAMENODE else self.configuration.resourcemanager
-
-    def get(self, kind: Kind, path: str) -> dict[str, Any]:
-        """What a master's web server answers, asked on its own host."""
-        host, url = self.host_of(kind), f"{self.url(kind)}{path}"
-        try:
-            said = self.on_each(
-                {host: f"curl -sS --fail --max-time 30 {quote(url)}"}, f"the {kind.name} must be up; its log says more"
-            )[host]
-        except EngineAwayError:
-            raise  # the host itself
-        except EngineError as error:
-            raise EngineAwayError(str(error)) from None
-        try:
-            return dict(json.loads(said))
-        except ValueError:
-            raise EngineError(f"{self.where}: {kind.name} on {host!r} answered {url} with: {said[:200]!r}") from None
-
-    def bean(self, name: str) -> dict[str, Any]:
-        """What the NameNode tells of itself under this name."""
-        beans = self.get(NAMENODE, f"/jmx?qry=Hadoop:service=NameNode,name={name}")["beans"]
-        if not beans:
-            raise EngineAwayError(f"{self.where}: the NameNode is still starting; it does not tell {name} yet")
-        return dict(beans[0])
-
-    def name_system(self) -> dict[str, Any]:
-        """Of the bean that tells what is; ``FSNamesystem`` tells what was up to ten seconds ago."""
-        return self.bean("FSNamesystemState")
-
-    def wait_while(self, condition: Callable[[], bool], seconds: float, say: Callable[[], str]) -> None:
-        """Raises EngineError with what ``say`` tells when the time is up."""
-        deadline = time.monotonic() + seconds
-        while condition():
-            if time.monotonic() > deadline:
-                raise EngineError(f"{self.where}: {say()}")
-            time.sleep(1)

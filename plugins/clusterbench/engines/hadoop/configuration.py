@@ -9,9 +9,10 @@ import math
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from shlex import split
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
@@ -19,9 +20,13 @@ from clusterbench.base.errors import EngineError
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import script
 from clusterbench.spec.placed import slots
-from clusterbench.spec.platform import Hadoop, Platform
+from clusterbench.spec.platform import Hadoop, KerberosServices, Platform
 
 TEMPLATES = "include/hadoop"
+SECURE_TEMPLATES = f"{TEMPLATES}/kerberos"
+DAEMON_USER = "hadoop"
+"""Before the slash of the daemons' principals."""
+TLS_FILES = ("ssl-server.xml", "ssl-client.xml")
 SITES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 PREFIXES = {
     "dfs.": "hdfs-site.xml",
@@ -41,7 +46,7 @@ CONTAINERS = (
     ("yarn.app.mapreduce.am.resource.mb", "yarn.app.mapreduce.am.command-opts"),
 )
 """Sizes of containers, and the options that have the heap."""
-OF_ONE_HOST = ("address", "hdfs_dirs", "local_dirs", "directory", "topology_script")
+OF_ONE_HOST = ("address", "hdfs_dirs", "local_dirs", "directory", "topology_script", "node_principal")
 """Placeholders whose value differs from host to host."""
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 NODE_GROUP_PLACEMENT = "org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyWithNodeGroup"
@@ -64,6 +69,16 @@ def container_mb(java_options: str) -> int:
 
 
 @dataclass(frozen=True)
+class Secrets:
+    """Of a Hadoop with Kerberos: what is neither in the platform's file nor on the hosts before set-up."""
+
+    store_password: str = field(repr=False)
+    """Of keystore and truststore."""
+    http_secret: str = field(repr=False)
+    """By which a web server signs who has logged in."""
+
+
+@dataclass(frozen=True)
 class Configuration:
     """The configuration of one platform. ``addresses``: host -> where it is reached; ``homes``: Hadoop's folder."""
 
@@ -72,6 +87,24 @@ class Configuration:
     directories: Mapping[str, str]
     """Host -> the folder that has configuration, logs and, where no data disks are named, data."""
     homes: Mapping[str, str]
+    login: str = ""
+    """The user of the daemons, whom HDFS and YARN obey."""
+    principals: Mapping[str, str] = field(default_factory=dict)
+    """Host -> that of its daemons, where Kerberos says who somebody is."""
+    client_principal: str = ""
+    """That by which jobs are submitted."""
+
+    @property
+    def services(self) -> KerberosServices | None:
+        """What daemons log in with, where Kerberos says who somebody is."""
+        return self.hadoop.kerberos.services if self.hadoop.kerberos else None
+
+    @property
+    def java_options(self) -> list[str]:
+        """Of every daemon and of the client."""
+        kerberos = self.hadoop.kerberos
+        where = [f"-Djava.security.krb5.conf={kerberos.krb5_conf}"] if kerberos and kerberos.krb5_conf else []
+        return [*split(self.hadoop.java_options), *where]
 
     @property
     def hadoop(self) -> Hadoop:
@@ -131,9 +164,14 @@ class Configuration:
 
     # Rendering.
 
-    def files(self, host: str) -> dict[str, str]:
-        """Every file of the host's configuration folder."""
+    def files(self, host: str, secrets: Secrets | None = None) -> dict[str, str]:
+        """Every file of the host's configuration folder. ``secrets``: of one with Kerberos."""
         made = {site: _xml(settings) for site, settings in self.sites(host).items()}
+        if self.services and secrets:
+            values = self._values(host) | {"store_password": secrets.store_password}
+            for file in TLS_FILES:
+                made[file] = _xml({n: string.Template(value).substitute(values) for n, value in self._secure(file)})
+            made["http_secret"] = secrets.http_secret
         made["topology.sh"] = self.topology_script()
         made["log4j.properties"] = own_or_built_in(f"{TEMPLATES}/log4j.properties").read_text()
         return made
@@ -142,16 +180,22 @@ class Configuration:
         """File -> setting -> value, for one host."""
         values = self._values(host)
         found = {site: self._settings(site, values) for site in SITES}
+        for site in SITES:
+            found[site] |= {n: string.Template(value).substitute(values) for n, value in self._secure(site)}
         for name, value in self.platform.settings.items():
             found[site_of(name)][name] = value
         return found
 
     def declared(self) -> dict[str, str]:
         """Setting -> value of all that is the same on every host, to be read back from the daemons."""
-        own = {name for site in SITES for name, value in _properties(site) if _placeholders(value) & set(OF_ONE_HOST)}
+        templates = [template for site in SITES for template in (_properties(site), self._secure(site))]
+        own = {name for each in templates for name, value in each if _placeholders(value) & set(OF_ONE_HOST)}
         own -= set(self.platform.settings)  # what the platform says is the same everywhere
         settings = {name: value for site in self.sites(self.namenode).values() for name, value in site.items()}
         return {name: value for name, value in settings.items() if name not in own}
+
+    def _secure(self, file: str) -> Sequence[tuple[str, str]]:
+        return _read(own_or_built_in(f"{SECURE_TEMPLATES}/{file}")) if self.services else []
 
     def _settings(self, site: str, values: Mapping[str, object]) -> dict[str, str]:
         return {name: string.Template(value).substitute(values) for name, value in _properties(site)}
@@ -202,7 +246,17 @@ class Configuration:
             "node_mb": self.node_mb,
             "node_vcores": 2 * self.slots + 1,
             "reduce_share": f"{reduce_mb / (map_mb + reduce_mb):.2f}",
+            "login": self.login,
+            **(self._of_services(host, self.services) if self.services else {}),
         }
+
+    def _of_services(self, host: str, services: KerberosServices) -> dict[str, object]:
+        """The ResourceManager knows NodeManagers by the principals that their addresses make."""
+        of_any = f"{DAEMON_USER}/_HOST@{services.realm}"
+        principal = of_any if host == self.resourcemanager else self.principals.get(host, of_any)
+        store_type = "pkcs12" if services.keystore.endswith((".p12", ".pfx")) else "jks"
+        rule = own_rule(self.client_principal, self.login)
+        return {**services.model_dump(), "store_type": store_type, "node_principal": principal, "own_rule": rule}
 
     def topology_script(self) -> str:
         """Address -> place, for Hadoop to call."""
@@ -213,6 +267,13 @@ class Configuration:
             elsewhere="/elsewhere/elsewhere" if self.has_node_groups else "/elsewhere",
         )
         return "#!/bin/bash\n" + body
+
+
+def own_rule(principal: str, user: str) -> str:
+    """Of hadoop.security.auth_to_local: this principal, and no other, is that user."""
+    parts = principal.partition("@")[0].split("/")
+    whole = "/".join(f"${number}" for number in range(1, len(parts) + 1))
+    return f"RULE:[{len(parts)}:{whole}@$0]({re.escape(principal)})s/.*/{user}/"
 
 
 def site_of(setting: str) -> str:

@@ -7,28 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from shlex import split
 from typing import Any
 
 from clusterbench.base.scripts import script
 from clusterbench.engines import state
 from clusterbench.engines.hadoop.configuration import Configuration, classpath
+from clusterbench.hosts.address import bracketed
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of daemon, and where its own web server tells its configuration."""
+    """A kind of daemon, and where its own web server is, with TLS and without."""
 
     name: str
     main_class: str
     http_port: int
+    https_port: int
 
 
-NAMENODE = Kind("NameNode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 9870)
-DATANODE = Kind("DataNode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 9864)
-RESOURCEMANAGER = Kind("ResourceManager", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 8088)
-NODEMANAGER = Kind("NodeManager", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 8042)
-JOBHISTORY = Kind("JobHistoryServer", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19888)
+NAMENODE = Kind("NameNode", "org.apache.hadoop.hdfs.server.namenode.NameNode", 9870, 9871)
+DATANODE = Kind("DataNode", "org.apache.hadoop.hdfs.server.datanode.DataNode", 9864, 9865)
+RESOURCEMANAGER = Kind("ResourceManager", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 8088, 8090)
+NODEMANAGER = Kind("NodeManager", "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 8042, 8044)
+JOBHISTORY = Kind("JobHistoryServer", "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 19888, 19890)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,14 @@ def daemons(configuration: Configuration) -> list[Daemon]:
     return masters + [Daemon(kind, host) for kind in (DATANODE, NODEMANAGER) for host in configuration.workers]
 
 
+def url(configuration: Configuration, daemon: Daemon) -> str:
+    """Of its web server. Kerberos takes TLS for those of HDFS, through which its data can be had."""
+    address = bracketed(configuration.addresses[daemon.host])
+    if configuration.services and daemon.kind in (NAMENODE, DATANODE):
+        return f"https://{address}:{daemon.kind.https_port}"
+    return f"http://{address}:{daemon.kind.http_port}"
+
+
 def row(daemon: Daemon, *, known: bool | None, started_at_s: int | None) -> dict[str, Any]:
     """The daemon's state. ``known``: whether its master counts on it."""
     return state.row(
@@ -70,7 +79,7 @@ def environment(configuration: Configuration, host: str) -> str:
         hadoop_home=home,
         hadoop_jars=classpath(home).replace(",", ":"),
         heap_mb=hadoop.daemon_heap_mb,
-        java_options=split(hadoop.java_options),
+        java_options=configuration.java_options,
     )
 
 

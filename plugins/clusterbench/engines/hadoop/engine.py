@@ -12,16 +12,17 @@ from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, programs, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
+from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
+from clusterbench.engines.hadoop.managed.engine import ManagedHadoop
 from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
 
-class HadoopCluster(Cluster):
+class HadoopCluster(Cluster, HadoopEngine):
     """One HDFS with one YARN, reached over SSH alone."""
 
-    title = "Hadoop"
     is_left_running = False
 
     @classmethod
@@ -48,8 +49,8 @@ class HadoopCluster(Cluster):
         if why := why_not(self.platform, "restart"):
             raise EngineError(f"{self.where}: {why}")
         self._stop_all()
-        configuration = self.configuration
-        self.put({h: (f"{configuration.directories[h]}/conf", configuration.files(h)) for h in self.hosts})
+        configuration, secrets = self.configuration, self.secrets()
+        self.put({h: (f"{configuration.directories[h]}/conf", configuration.files(h, secrets)) for h in self.hosts})
         scripts = {
             host: script(
                 "hadoop/prepare_host",
@@ -65,6 +66,8 @@ class HadoopCluster(Cluster):
     def tear_down(self) -> None:
         """Stop every daemon; what is in HDFS stays."""
         self._stop_all()
+        if self.tickets:
+            self.tickets.drop()
 
     def _stop_all(self) -> None:
         """Whatever platform they belong to: those that share hosts share a lease, and it is ours."""
@@ -92,7 +95,9 @@ class HadoopCluster(Cluster):
 
     @property
     def exposed(self) -> Sequence[str]:
-        """It runs without Kerberos (docs/hadoop.md)."""
+        """Without Kerberos (docs/hadoop.md)."""
+        if self.hadoop.kerberos:
+            return ()
         login = self.fleet.addresses[self.platform.client].login
         return (f"whoever reaches HDFS or YARN while it is measured can run programs as {login}, and read its files",)
 
@@ -110,6 +115,8 @@ class HadoopCluster(Cluster):
             "programs_missing": programs.missing(self),
             "hdfs_capacity_bytes": self.name_system()["CapacityTotal"],
             "addresses": dict(configuration.addresses),
+            "principals": dict(configuration.principals),
+            "security": settings.in_force(self, self._web_servers, {}, SECURITY),
             "places": {h: [configuration.directories[h], configuration.homes[h]] for h in self.hosts},
         }
         return self.facts_of_set_up
@@ -119,13 +126,14 @@ class HadoopCluster(Cluster):
         return self.configuration.declared()
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        return settings.in_force(self, names)
+        return settings.in_force(self, self._web_servers, self.configuration.declared(), names)
+
+    @property
+    def _web_servers(self) -> dict[str, str]:
+        return {daemon.name: daemons.url(self.configuration, daemon) for daemon in self.daemons}
 
     def free_bytes(self) -> int:
         return hdfs.free_bytes(self)
-
-    def counters(self) -> dict[str, int]:
-        return {}
 
     # State.
 
@@ -148,20 +156,10 @@ class HadoopCluster(Cluster):
 
     # For workloads.
 
-    def clear(self, tag: str) -> None:
-        """End what still runs of the applications with this tag, and remove what those that were ended have staged."""
-        yarn.clear(self, tag)
-
-    def exists(self, path: str) -> bool:
-        return hdfs.exists(self, path)
-
-    def delete(self, path: str) -> None:
-        """With all below it; nothing where it is not there."""
-        hdfs.delete(self, path)
-
-    def settle(self) -> None:
+    def settle(self) -> list[str]:
         """Until no chore of HDFS runs beside a trial."""
         hdfs.settle(self)
+        return []
 
     def flush_caches(self) -> Sequence[Flushed]:
         """That of the workers' file systems; daemons keep none, and set-up has just started them."""
@@ -172,4 +170,4 @@ class HadoopCluster(Cluster):
         return hdfs.empty_page_cache(self)
 
 
-ENGINE = HadoopCluster
+ENGINE, MANAGED = HadoopCluster, ManagedHadoop

@@ -9,12 +9,14 @@ from urllib.parse import quote as url_quote
 
 from clusterbench.base.errors import EngineError
 from clusterbench.engines.flush import Flushed, drop_page_cache
+from clusterbench.engines.hadoop.client import FILE_SYSTEM, HadoopClient
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
 from clusterbench.spec.leave import why_not
 
 AT_REST_S = 300
+CHORES = ("PendingDeletionBlocks", "PendingReconstructionBlocks", "ScheduledReplicationBlocks")
 NEEDS_ROOT = "dropping the page cache needs root there"
 
 
@@ -32,40 +34,58 @@ def free_bytes(cluster: Cluster) -> int:
     return min(sum(space.values()), int(cluster.name_system()["CapacityRemaining"]))
 
 
-def exists(cluster: Cluster, path: str) -> bool:
-    return "FileStatus" in _web_hdfs(cluster, path, "GETFILESTATUS")
+def exists(client: HadoopClient, path: str) -> bool:
+    return bool(status(client, path))
 
 
-def delete(cluster: Cluster, path: str) -> None:
-    """With all below it; nothing where it is not there."""
-    _web_hdfs(cluster, path, "DELETE&recursive=true", method="DELETE")
+def status(client: HadoopClient, path: str) -> dict[str, Any]:
+    """Of a file or folder, in WebHDFS's words; empty where it is not there."""
+    return dict(_web_hdfs(client, path, "GETFILESTATUS").get("FileStatus") or {})
 
 
-def _web_hdfs(cluster: Cluster, path: str, operation: str, method: str = "GET") -> dict[str, Any]:
-    login = cluster.fleet.addresses[cluster.platform.client].login
-    url = f"{cluster.url(NAMENODE)}/webhdfs/v1{url_quote(path)}?op={operation}&user.name={url_quote(login)}"
-    host = cluster.configuration.namenode
-    said = cluster.on_each(
-        {host: f"curl -sS --max-time {cluster.command_s} -X {method} {quote(url)}"}, "its NameNode must answer"
-    )[host]
-    answer = dict(json.loads(said or "{}"))
+def summary(client: HadoopClient, path: str) -> dict[str, Any]:
+    """Space and quotas of all that is below a folder, in WebHDFS's words."""
+    return dict(_web_hdfs(client, path, "GETCONTENTSUMMARY").get("ContentSummary") or {})
+
+
+def _web_hdfs(client: HadoopClient, path: str, operation: str) -> dict[str, Any]:
+    login = client.fleet.addresses[client.platform.client].login
+    who = "" if client.tickets else f"&user.name={url_quote(login)}"
+    url = f"{client.url(NAMENODE)}/webhdfs/v1{url_quote(path)}?op={operation}{who}"
+    said = client.on_client(
+        f"{client.asking()}ask --no-fail --max-time {client.command_s} {quote(url)}\n", "its NameNode must answer"
+    )
+    try:
+        answer = dict(json.loads(said or "{}"))
+    except ValueError:
+        raise EngineError(f"{client.where}, HDFS {path}: the NameNode answered {url} with: {said[:200]!r}") from None
     error = answer.get("RemoteException")
     if error and error.get("exception") != "FileNotFoundException":
-        raise EngineError(f"{cluster.where}, HDFS {path}: {error.get('message', error)}")
+        raise EngineError(f"{client.where}, HDFS {path}: {error.get('message', error)}")
     return answer
 
 
-def settle(cluster: Cluster) -> None:
+def delete(client: HadoopClient, path: str) -> None:
+    """With all below it, past the trash, in which it would still take its space; nothing where it is not there."""
+    client.run([FILE_SYSTEM, "-rm", "-r", "-f", "-skipTrash", path], f"HDFS must let the login remove {path}")
+
+
+def settle(client: HadoopClient) -> None:
     """Until what was deleted is gone from the disks and no replica is being made, so no chore runs beside.
 
     A block that cannot have more replicas, as there are no more hosts, is no work.
     """
-    names = ("PendingDeletionBlocks", "PendingReconstructionBlocks", "ScheduledReplicationBlocks")
-    cluster.wait_while(
-        lambda: any(cluster.name_system()[name] for name in names),
+    client.wait_while(
+        lambda: any(client.name_system()[name] for name in CHORES),
         AT_REST_S,
-        lambda: "HDFS does not come to rest: " + ", ".join(f"{name} {cluster.name_system()[name]}" for name in names),
+        lambda: f"HDFS does not come to rest: {chores(client)}",
     )
+
+
+def chores(client: HadoopClient) -> str:
+    """What HDFS has to do yet, in its own words; empty where there is nothing."""
+    told = client.name_system()
+    return ", ".join(f"{name} {told[name]}" for name in CHORES if told[name])
 
 
 def empty_page_cache(cluster: Cluster) -> str:

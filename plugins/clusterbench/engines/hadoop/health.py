@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 from clusterbench.base.errors import EngineError
 from clusterbench.engines.hadoop import daemons
+from clusterbench.engines.hadoop.client import HadoopClient
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER, Daemon
-from clusterbench.engines.state import by_host
 
 UP_S = 300
 """What the daemons may take to find each other; a NameNode with many blocks reads for minutes."""
@@ -65,7 +64,7 @@ def _missing(cluster: Cluster, started: Sequence[Daemon]) -> list[str]:
         problems = [f"{daemon.name}: {why}" for daemon, why in _unknown(cluster).items()]
         problems += [f"{daemon.name}: its web server does not answer yet" for daemon in _silent(cluster, started)]
         cluster.get(JOBHISTORY, "/ws/v1/history/info")
-        if _in_safe_mode(cluster):
+        if in_safe_mode(cluster):
             problems.append("the NameNode is in safe mode")
     except EngineError as error:
         return [str(error)]
@@ -74,29 +73,21 @@ def _missing(cluster: Cluster, started: Sequence[Daemon]) -> list[str]:
 
 def _silent(cluster: Cluster, started: Sequence[Daemon]) -> list[Daemon]:
     """Those that do not answer; their masters may still count on one that they were before."""
-    addresses = cluster.configuration.addresses
-    scripts = {}
-    for host, here in by_host(started).items():
-        urls = (f"http://{addresses[host]}:{daemon.kind.http_port}/conf?name=fs.defaultFS" for daemon in here)
-        scripts[host] = "".join(f"curl -sf -o /dev/null -m 5 {quote(url)} && echo 1 || echo 0\n" for url in urls)
-    said = cluster.on_each(scripts, "curl must be there")
-    return [
-        daemon
-        for host, here in by_host(started).items()
-        for daemon, answered in zip(here, said[host].split(), strict=True)
-        if answered == "0"
-    ]
+    urls = {
+        daemon: f"{daemons.url(cluster.configuration, daemon)}/conf?name=fs.defaultFS&format=xml" for daemon in started
+    }
+    answered = cluster.get_each(urls.values(), [])
+    return [daemon for daemon, url in urls.items() if url not in answered]
 
 
 def _unknown(cluster: Cluster) -> dict[Daemon, str]:
     """Those on workers that their masters do not count on, and why, in the masters' words."""
-    live = {node["xferaddr"].rsplit(":", 1)[0]: node for node in _data_nodes(cluster).values()}
-    listed = (cluster.get(RESOURCEMANAGER, "/ws/v1/cluster/nodes").get("nodes") or {}).get("node") or []
-    nodes = {node["nodeHostName"]: node for node in listed}  # the newest of a host comes last
+    live = {node["xferaddr"].rsplit(":", 1)[0]: node for node in data_nodes(cluster).values()}
+    nodes = {node["nodeHostName"]: node for node in node_managers(cluster)}  # the newest of a host comes last
     found = {}
     for daemon in cluster.daemons:
         address = cluster.configuration.addresses[daemon.host]
-        if daemon.kind == DATANODE and (why := _not_serving(live.get(address))):
+        if daemon.kind == DATANODE and (why := not_serving(live.get(address))):
             found[daemon] = why
         # A NodeManager goes by its address, or, where a name server has one for that, by its name.
         node = nodes.get(address) or nodes.get(cluster.fleet.addresses[daemon.host].host) or {}
@@ -106,11 +97,17 @@ def _unknown(cluster: Cluster) -> dict[Daemon, str]:
     return found
 
 
-def _data_nodes(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    return dict(json.loads(cluster.bean("NameNodeInfo")["LiveNodes"]))
+def data_nodes(client: HadoopClient) -> dict[str, dict[str, Any]]:
+    """Those that the NameNode has heard of, by name."""
+    return dict(json.loads(client.bean("NameNodeInfo")["LiveNodes"]))
 
 
-def _not_serving(node: Mapping[str, Any] | None) -> str:
+def node_managers(client: HadoopClient) -> list[dict[str, Any]]:
+    """All that the ResourceManager knows, also those that are lost."""
+    return list((client.get(RESOURCEMANAGER, "/ws/v1/cluster/nodes").get("nodes") or {}).get("node") or [])
+
+
+def not_serving(node: Mapping[str, Any] | None) -> str:
     """Why the NameNode cannot count on a DataNode, from what it tells of it; nothing where it can.
 
     One that died is told as live for half a minute, one that has come has no space yet.
@@ -122,17 +119,17 @@ def _not_serving(node: Mapping[str, Any] | None) -> str:
     return "" if int(node["capacity"]) else "the NameNode does not know its space yet"
 
 
-def wait_for_writes(cluster: Cluster) -> None:
+def wait_for_writes(client: HadoopClient) -> None:
     """Until the NameNode has left safe mode."""
-    cluster.wait_while(lambda: _in_safe_mode(cluster), SAFE_MODE_S, lambda: _say_safe_mode(cluster))
+    client.wait_while(lambda: in_safe_mode(client), SAFE_MODE_S, lambda: _say_safe_mode(client))
 
 
-def _in_safe_mode(cluster: Cluster) -> bool:
-    return bool(cluster.name_system()["FSState"] == "safeMode")
+def in_safe_mode(client: HadoopClient) -> bool:
+    return bool(client.name_system()["FSState"] == "safeMode")
 
 
-def _say_safe_mode(cluster: Cluster) -> str:
-    why = str(cluster.bean("NameNodeInfo").get("Safemode") or "it does not say why").strip()
+def _say_safe_mode(client: HadoopClient) -> str:
+    why = str(client.bean("NameNodeInfo").get("Safemode") or "it does not say why").strip()
     return (
         f"the NameNode is in safe mode and nothing can be written: {why}\n  bring the missing DataNodes back or "
         "free space in its folder; if it was put there by hand, end it with: hdfs dfsadmin -safemode leave"

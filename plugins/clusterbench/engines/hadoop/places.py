@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.deployment import Deployment
+from clusterbench.engines.hadoop.configuration import DAEMON_USER
 from clusterbench.hosts.data_network import data_addresses
 
 LOOK_UP = "{{ getent ahostsv4 {0} || getent ahosts {0}; }} | head -n 1"
@@ -31,6 +32,17 @@ def folders(deployment: Deployment, hosts: Sequence[str]) -> dict[str, list[str]
             "Unpack a distribution there, or mend 'hadoop.home' in the platform's file"
         )
     return found
+
+
+def principals(deployment: Deployment, addresses: Mapping[str, str], keytab: str) -> dict[str, str]:
+    """Host -> the principal of its daemons. Raises EngineError where its keytab has none."""
+    look = {
+        host: script("hadoop/kerberos/principal", keytab=keytab, name=DAEMON_USER, address=address)
+        for host, address in addresses.items()
+    }
+    remedy = f"whoever runs the KDC puts {DAEMON_USER}/… and HTTP/… of a host into the keytab there"
+    said = deployment.on_each(look, remedy)
+    return {host: output.strip() for host, output in said.items()}
 
 
 def addresses(deployment: Deployment, hosts: Sequence[str]) -> dict[str, str]:

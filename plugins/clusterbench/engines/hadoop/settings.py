@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as ET
 
-from clusterbench.engines.hadoop.cluster import Cluster
+from clusterbench.engines.hadoop.client import HadoopClient
 
-READ_BACK = """\
-curl -sS --fail --max-time 30 'http://{address}:{port}/conf?format=xml' | grep -F 'site.xml</source>'
-"""
-"""One property a line, of those that come from files."""
+FROM_FILES = "site.xml</source>"
+"""At the end of a property's line, where a file has it; else it is a default, or set by the daemon itself."""
 
 
-def in_force(cluster: Cluster, names: Iterable[str]) -> dict[str, str]:
-    """Setting -> value; one that is not as declared is told with its daemon.
+def in_force(
+    client: HadoopClient, urls: Mapping[str, str], declared: Mapping[str, str], names: Iterable[str]
+) -> dict[str, str]:
+    """Setting -> value; one that is not as declared, or as the first daemon has it, is told with its daemon.
 
-    What only tasks read is told by the JobHistory server, whose defaults are those of a job.
+    ``urls``: daemon -> its web server.
+
+    What only tasks read is told by the JobHistory server, whose defaults are those of a job. A default is told only
+    where no file of any daemon has the setting.
     """
-    wanted, declared = set(names), cluster.configuration.declared()
+    wanted = list(names)
     found: dict[str, str] = {}
-    for daemon, told in _read_back(cluster).items():
-        for name in wanted & set(told):
-            differs = told[name] != declared.get(name)
-            if name not in found or (differs and found[name] == declared.get(name)):
-                found[name] = f"{told[name]} ({daemon})" if differs else told[name]
+    for of_files in (True, False):
+        missing = [name for name in wanted if name not in found]
+        for daemon, told in _read_back(client, urls, missing, of_files=of_files).items():
+            for name in missing:
+                if name not in told:
+                    continue
+                wanted_value = declared.get(name, found.get(name, told[name]))
+                differs = told[name] != wanted_value
+                if name not in found or (differs and found[name] == wanted_value):
+                    found[name] = f"{told[name]} ({daemon})" if differs else told[name]
     return found
 
 
-def _read_back(cluster: Cluster) -> dict[str, dict[str, str]]:
-    """Daemon -> setting -> value, of what it has from files."""
-    scripts: dict[str, str] = {}
-    for daemon in cluster.daemons:
-        address = cluster.configuration.addresses[daemon.host]
-        ask = f"echo '# {daemon.name}'\n" + READ_BACK.format(address=address, port=daemon.kind.http_port)
-        scripts[daemon.host] = scripts.get(daemon.host, "") + ask
-    said = cluster.on_each(scripts, "its web server must answer")
+def _read_back(
+    client: HadoopClient, urls: Mapping[str, str], names: Iterable[str], *, of_files: bool
+) -> dict[str, dict[str, str]]:
+    """Daemon -> setting -> value; of those that answer."""
+    wanted = [f"<name>{name}</name>" for name in names]
+    if not wanted:
+        return {}
+    daemons = {f"{url}/conf?format=xml": daemon for daemon, url in urls.items()}
     found: dict[str, dict[str, str]] = {}
-    for lines in (output.splitlines() for output in said.values()):
-        name = ""
-        for line in lines:
-            if line.startswith("# "):
-                name = line[2:]
-            elif line.startswith("<property>"):
-                entry = ET.fromstring(line)  # noqa: S314  a daemon's own
-                found.setdefault(name, {})[entry.findtext("name") or ""] = entry.findtext("value") or ""
+    for url, lines in client.get_each(daemons, wanted).items():
+        whole = (line.partition("</configuration>")[0] for line in lines if not of_files or FROM_FILES in line)
+        entries = [ET.fromstring(line) for line in whole]  # noqa: S314  a daemon's own
+        found[daemons[url]] = {e.findtext("name") or "": e.findtext("value") or "" for e in entries}
     return found

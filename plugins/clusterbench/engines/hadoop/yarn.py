@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from shlex import quote
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.errors import EngineError
 from clusterbench.engines.hadoop import hdfs
-from clusterbench.engines.hadoop.cluster import Cluster
+from clusterbench.engines.hadoop.client import HadoopClient
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
 
+UNFINISHED = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 COMMAND = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 
 
-def applications(cluster: Cluster, query: str) -> list[dict[str, Any]]:
+def applications(client: HadoopClient, query: str) -> list[dict[str, Any]]:
     """YARN's own account of the applications that ``query`` selects (its REST API's words)."""
-    found = cluster.get(RESOURCEMANAGER, f"/ws/v1/cluster/apps?{query}")
+    found = client.get(RESOURCEMANAGER, f"/ws/v1/cluster/apps?{query}")
     return list((found.get("apps") or {}).get("app") or [])
 
 
-def kill(cluster: Cluster, ids: Sequence[str]) -> None:
+def kill(client: HadoopClient, ids: Sequence[str]) -> None:
     """End applications, and wait until YARN says so."""
     if ids:
-        named = " ".join(map(quote, ids))
-        script = f"{cluster.environment()}run {COMMAND} application -kill {named} >/dev/null\n"
-        cluster.on_each({cluster.platform.client: script}, "yarn application -kill does the same by hand")
+        client.run([COMMAND, "application", "-kill", *ids], "yarn application -kill does the same by hand")
 
 
-def end_left(cluster: Cluster) -> list[str]:
-    """Of an earlier trial whose driver was lost. Somebody else's job is not ours to end, and is told."""
-    running = applications(cluster, "states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING")
+def unfinished(client: HadoopClient) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Applications that have not ended: those that trials have left, and those that are somebody else's."""
+    running = applications(client, f"states={UNFINISHED}")
     ours = [app for app in running if "clusterbench" in str(app.get("applicationTags"))]
-    others = [f"{app['id']} ({app['name']}, user {app['user']})" for app in running if app not in ours]
+    return ours, [app for app in running if app not in ours]
+
+
+def named(apps: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [f"{app['id']} ({app['name']}, user {app['user']})" for app in apps]
+
+
+def end_left(client: HadoopClient) -> list[str]:
+    """Of an earlier trial whose driver was lost. Somebody else's job is not ours to end, and is told."""
+    ours, others = unfinished(client)
     if others:
         raise EngineError(
-            f"{cluster.where}: nothing else may run beside a trial, and {', '.join(others[:5])} does; wait for it, "
-            "or end it with: yarn application -kill ID"
+            f"{client.where}: nothing else may run beside a trial, and {', '.join(named(others)[:5])} does; wait for "
+            "it, or end it with: yarn application -kill ID"
         )
-    kill(cluster, [app["id"] for app in ours])
+    return kill_left(client, ours)
+
+
+def kill_left(client: HadoopClient, ours: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns what was done, in words."""
+    kill(client, [app["id"] for app in ours])
     return [f"{app['id']} ({app['name']}) was left running and was killed" for app in ours]
 
 
-def clear(cluster: Cluster, tag: str) -> None:
+def clear(client: HadoopClient, tag: str) -> None:
     """End what still runs of the applications with this tag, and remove what those that were ended have staged."""
-    found = applications(cluster, f"applicationTags={tag}")
-    kill(cluster, [app["id"] for app in found if app["state"] not in ("FINISHED", "FAILED", "KILLED")])
+    found = applications(client, f"applicationTags={tag}")
+    kill(client, [app["id"] for app in found if app["state"] not in ("FINISHED", "FAILED", "KILLED")])
     for app in found:
         if app["state"] != "FINISHED":
             job = str(app["id"]).replace("application_", "job_")
-            hdfs.delete(cluster, f"/clusterbench/staging/{app['user']}/.staging/{job}")
+            hdfs.delete(client, f"{client.staging_dir}/{app['user']}/.staging/{job}")

@@ -17,7 +17,7 @@ def examine(engine: Engine) -> Iterator[Finding]:
     """Raises nothing: what fails is a finding. Nothing is brought back that is down, whatever the file allows."""
     for surface in engine.exposed:
         yield Finding("open to the network", "hosts", surface, "look", "let nobody else reach that network meanwhile")
-    if engine_declaration(engine.platform.engine).settings_from_templates:
+    if engine_declaration(engine.platform.engine).settings_from_templates and not engine.platform.is_managed:
         yield Finding("engine", "hosts", f"{engine.title} is configured and started for each run; nothing is asked now")
         return
     engine.platform = engine.platform.model_copy(update={"may": []})
@@ -91,7 +91,7 @@ def _others(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
     if others:
         remedy = "they disturb what is measured, and no restart is made while they are there"
         yield Finding("other sessions", "database", ", ".join(others), "look", remedy)
-    elif engine.platform.database:
+    elif engine.platform.database or engine.platform.is_managed:
         yield Finding("other sessions", "database", "none")
 
 

@@ -27,7 +27,7 @@ from clusterbench.workloads.terasort import teragen, workers
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.engines.hadoop.engine import HadoopCluster
+    from clusterbench.engines.hadoop.common import HadoopEngine
 
 JOBS = ("teragen", "terasort", "teravalidate")
 PROGRAMS = ("suite.sh", "attempts.awk")
@@ -39,10 +39,13 @@ RESTART_S = 120
 """Of all daemons, roughly: a NameNode reads what it knows, DataNodes and NodeManagers register."""
 COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
 """Map output on disk, of the dataset: the paper's 6.5 times is 3 + 3 + 0.5; plain, maps and reduces write it whole."""
+SNAPPY = "org.apache.hadoop.io.compress.SnappyCodec"
 BLOCK_BYTES = 256 * 2**20
 """As the template of hdfs-site.xml has it."""
 FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 70
 """Of the listing of blocks and of the histories of tasks, compressed: roughly, for the room that they take."""
+UNTOLD = ("NOTE: ", "\tat ", "\t... ")
+"""Lines of a client that say nothing of the cause: Java's own, and where in Hadoop's code it was."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
@@ -93,6 +96,7 @@ class TeraSort:
         "teravalidate_network_share": MeasurementKind("1", "TeraValidate: sent between machines over the dataset"),
         "slowest_worker_over_median": MeasurementKind("1", "Seconds a task, slowest worker over the median one"),
         "blocks_max_over_mean": MeasurementKind("1", "Blocks of the fullest worker over the mean"),
+        "others_memory_share": MeasurementKind("1", "Memory of YARN that other people's applications had", "neither"),
         "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
     }
     factors: ClassVar[Mapping[str, Factor]] = {
@@ -173,9 +177,9 @@ class TeraSort:
         return []
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-        return unavailable.get("workers") or unavailable.get(
-            f"replicas_{max(_replicas(levels), _output_replicas(levels))}"
-        )
+        restart = unavailable.get("daemons_restarted") if levels.get("daemons") == RESTARTED else None
+        replicas = unavailable.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
+        return unavailable.get("workers") or restart or replicas
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
@@ -206,47 +210,46 @@ class TeraSort:
         restarted = trial.levels.get("daemons") == RESTARTED
         if restarted:
             cluster.restart()
-        path = path_of(trial)
+        path = path_of(trial, cluster)
         left = cluster.exists(path)
         if left:  # ours by its name, and the cluster is ours alone
             cluster.delete(path)
-        cluster.settle()
+        chores = cluster.settle()
         dataset, free = self.dataset(trial.levels, trial.seed), cluster.free_bytes()
         if dataset.bytes_expected > free:
             raise EngineError(too_small(trial.platform, dataset, free))
-        configuration = cluster.configuration
         return {
             "path": path,
             "daemons": RESTARTED if restarted else KEPT,
             "recovered": [f"HDFS had {path}, left by an earlier try that did not end; it was removed"] if left else [],
+            "chores": chores,
             "free_bytes": free,
             "page_cache": cluster.empty_page_cache(),
-            "cluster_slots": configuration.cluster_slots,
-            "workers": len(configuration.workers),
-            "machines": {configuration.addresses[h]: configuration.machine_of(h) for h in configuration.workers},
-            "names": {configuration.addresses[h]: h for h in configuration.workers},
+            "cluster_slots": cluster.slots,
+            "workers": len(cluster.places),
+            "machines": {address: place.machine for address, place in cluster.places.items()},
+            "names": {address: place.name for address, place in cluster.places.items()},
         }
 
     def job(self, trial: Trial, engine: Engine) -> Job:
         cluster = _hadoop(engine)
-        slots = cluster.configuration.cluster_slots
-        common = {**trial.settings, "dfs.replication": _replicas(trial.levels)}
+        slots = cluster.slots
+        common = {**cluster.job_settings, **trial.settings, "dfs.replication": _replicas(trial.levels)}
         gen = {**common, "mapreduce.job.maps": slots}
         sort = {
             **common,
             "mapreduce.job.reduces": slots,
             "mapreduce.terasort.output.replication": _output_replicas(trial.levels),
             "mapreduce.map.output.compress": str(trial.levels["map_output"] == "snappy").lower(),
+            "mapreduce.map.output.compress.codec": SNAPPY,
         }
         choices = {
             "tag": tag_of(trial),
             "rows": trial.levels["rows"],
-            "path": path_of(trial),
+            "path": path_of(trial, cluster),
             "pause_s": trial.levels["pause_s"],
-            "namenode_url": cluster.url(daemons.NAMENODE),
             "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
-            "history_dir": cluster.configuration.history_dir,
-            "user": cluster.fleet.addresses[cluster.platform.client].login,
+            "history_dir": cluster.history_dir,
         }
         lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
         lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
@@ -312,17 +315,17 @@ class TeraSort:
         """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
         cluster = _hadoop(engine)
         cluster.clear(tag_of(trial))
-        cluster.delete(path_of(trial))
+        cluster.delete(path_of(trial, cluster))
 
 
-def path_of(trial: Trial) -> str:
+def path_of(trial: Trial, cluster: HadoopEngine) -> str:
     """In HDFS. The trial's own, so that a path that is there was left by another try of the same."""
-    return f"/clusterbench/{trial.platform}/{trial.id}"
+    return f"{cluster.base_path}/{trial.platform}/{trial.id}"
 
 
 def tag_of(trial: Trial) -> str:
     """By which YARN finds the trial's applications; YARN wants small letters."""
-    return "clusterbench-" + hashlib.sha256(path_of(trial).encode()).hexdigest()[:16]
+    return "clusterbench-" + hashlib.sha256(f"/clusterbench/{trial.platform}/{trial.id}".encode()).hexdigest()[:16]
 
 
 def expected_bytes(levels: Mapping[str, Level], sort: Mapping[str, int], workers: int) -> dict[str, dict[str, float]]:
@@ -362,8 +365,8 @@ def _output_replicas(levels: Mapping[str, Level]) -> int:
     return _replicas(levels) if chosen == AS_INPUT else int(chosen)
 
 
-def _hadoop(engine: Engine) -> HadoopCluster:
-    return cast("HadoopCluster", engine)
+def _hadoop(engine: Engine) -> HadoopEngine:
+    return cast("HadoopEngine", engine)
 
 
 def _options(settings: Mapping[str, object]) -> str:
@@ -386,7 +389,8 @@ def _jobs(output: Path) -> dict[str, tuple[float, float, int, float]]:
 def _said(output: Path, job: str) -> str:
     """Why a job failed: the cause in words, where it is a known one, and the client's last words."""
     said = (output / f"{job}.err").read_text(errors="replace") if (output / f"{job}.err").exists() else ""
-    last = "\n".join(line for line in said.splitlines()[-8:] if line.strip() and not line.startswith("NOTE: "))
+    told = [line for line in said.splitlines() if line.strip() and not line.startswith(UNTOLD)]
+    last = "\n".join(told[-8:])
     # The cause comes last: of a long text the end is kept.
     return "\n".join(part for part in (last, f"{job}: {hadoop_jobs.explain(said)}".rstrip(": ")) if part)
 

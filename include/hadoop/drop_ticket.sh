@@ -1,0 +1,4 @@
+# shellcheck shell=bash
+# Remove the ticket. Given: cache.
+: "${cache:?}"
+rm -f "$cache"

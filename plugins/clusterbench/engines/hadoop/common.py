@@ -1,0 +1,59 @@
+"""What every Hadoop does alike for workloads, whoever runs it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from clusterbench.engines.hadoop import hdfs, yarn
+from clusterbench.engines.hadoop.client import HadoopClient
+from clusterbench.spec.platform import Platform
+
+SECURITY = (
+    "hadoop.security.authentication",
+    "hadoop.security.authorization",
+    "hadoop.rpc.protection",
+    "dfs.data.transfer.protection",
+    "dfs.encrypt.data.transfer",
+    "dfs.http.policy",
+)
+"""Who is let in, and what is encrypted on its way: a part of what jobs cost."""
+
+
+class HadoopEngine(HadoopClient):
+    """Reached over SSH alone; of a managed one only the client host."""
+
+    @classmethod
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
+        raise NotImplementedError
+
+    @abstractmethod
+    def restart(self) -> None:
+        """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
+
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """Replicas counted each."""
+
+    @abstractmethod
+    def empty_page_cache(self) -> str:
+        """On every worker, where the platform's file allows it. Returns what was done, in words."""
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def exists(self, path: str) -> bool:
+        return hdfs.exists(self, path)
+
+    def delete(self, path: str) -> None:
+        """With all below it; nothing where it is not there."""
+        hdfs.delete(self, path)
+
+    def clear(self, tag: str) -> None:
+        """End what still runs of the applications with this tag, and remove what those that were ended have staged."""
+        yarn.clear(self, tag)
+
+    @abstractmethod
+    def settle(self) -> list[str]:
+        """See that no chore of HDFS runs beside a trial. Returns what runs nevertheless, in words."""

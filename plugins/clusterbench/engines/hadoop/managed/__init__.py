@@ -1,0 +1,1 @@
+"""A Hadoop that somebody else runs."""

@@ -1,0 +1,366 @@
+"""A Hadoop that somebody else runs: asked through its daemons' own interfaces, and given jobs from a client host.
+
+Nothing of it is set, started, stopped or emptied. What trials make is below one folder of HDFS, and is removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from shlex import split
+from typing import Any
+
+from clusterbench.base.errors import EngineAwayError, EngineError
+from clusterbench.base.scripts import script
+from clusterbench.engines import state
+from clusterbench.engines.capacity import Capacity
+from clusterbench.engines.flush import Flushed, drop_page_cache
+from clusterbench.engines.hadoop import hdfs, health, settings, yarn
+from clusterbench.engines.hadoop.client import FILE_SYSTEM, WorkerPlace
+from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
+from clusterbench.engines.hadoop.configuration import REPLICAS_MAX, classpath
+from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER, Kind
+from clusterbench.engines.hadoop.managed import others
+from clusterbench.engines.hadoop.managed.queues import queue_facts
+from clusterbench.engines.hadoop.managed.site_files import SITES, ClientConfiguration, client_configuration
+from clusterbench.hosts.fleet import DROP_PAGE_CACHE
+from clusterbench.spec.leave import why_not
+from clusterbench.spec.placed import slots
+from clusterbench.spec.platform import ManagedHadoop as Declared
+from clusterbench.spec.platform import Platform
+
+NOT_OURS = "it is a managed Hadoop, of which clusterbench starts and stops nothing"
+JOB_SETTINGS = {"mapreduce.am.max-attempts": "1", "mapreduce.jobhistory.jhist.format": "json"}
+"""Never a second attempt of a whole job, whose time would hold both; and histories that awk can read. All else of a job
+is as the cluster's owner has it, unless an experiment's ``settings`` say otherwise."""
+CHORES_S = 60
+"""Other people's files make chores, too, so that one does not wait for all of them for long."""
+
+
+class ManagedHadoop(HadoopEngine):
+    """By its client host alone. Hosts of workers may be named, for their telemetry and their page cache."""
+
+    is_left_running = True
+
+    @classmethod
+    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as all
+        own_hosts = "disks and network of a managed Hadoop's hosts are not ours to load"
+        found = {"daemons_restarted": NOT_OURS, "fio": own_hosts, "iperf3": own_hosts}
+        machines = facts.get("workers")
+        if machines == 0:
+            found["workers"] = "no worker of this Hadoop runs"
+        count = REPLICAS_MAX if machines is None else int(machines)
+        return found | {
+            f"replicas_{more}": f"{more} replicas cannot be kept apart: there are {count} DataNodes"
+            for more in range(count + 1, REPLICAS_MAX + 1)
+        }
+
+    @classmethod
+    def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:  # noqa: ARG003  as the protocol
+        return Capacity(data_roles=("worker",))
+
+    @property
+    def managed(self) -> Declared:
+        declared = self.hadoop.managed
+        assert declared is not None
+        return declared
+
+    # The client host.
+
+    @cached_property
+    def _client(self) -> tuple[str, str, ClientConfiguration]:
+        """The platform's folder on it, Hadoop's, and what its configuration says."""
+        host, platform = self.platform.client, self.platform
+        body = script(
+            "hadoop/managed/client",
+            work=self.fleet.work_dir(host),
+            name=f"managed.{platform.platform}",
+            home=self.hadoop.home,
+            configuration=self.managed.configuration,
+            sites=SITES,
+        )
+        said = self.on_each({host: body}, "name both in the platform's file")[host]
+        places, *sites = said.split("\n@@ ")
+        folder, home = places.split()[:2]
+        texts = {name: text for name, _, text in (site.partition("\n") for site in sites)}
+        try:
+            return folder, home, client_configuration(texts)
+        except EngineError as error:
+            raise EngineError(f"{self.where}: host {host!r}, {self.managed.configuration}: {error}") from None
+
+    @property
+    def client_folder(self) -> str:
+        return self._client[0]
+
+    @property
+    def configuration(self) -> ClientConfiguration:
+        return self._client[2]
+
+    def client_script(self) -> str:
+        home, hadoop = self._client[1], self.hadoop
+        return script(
+            "hadoop/managed/environment",
+            hadoop_home=home,
+            hadoop_conf=self.managed.configuration,
+            hadoop_jars=classpath(home).replace(",", ":"),
+            heap_mb=hadoop.daemon_heap_mb,
+            java_options=split(hadoop.java_options),
+        )
+
+    def url(self, kind: Kind) -> str:
+        """Of the active one. It is looked for again where it was lost: with high availability another takes over."""
+        known: dict[str, str] = self.fleet.kept.setdefault(f"masters of {self.platform.platform}", {})
+        if kind.name not in known:
+            known[kind.name] = self._active(kind)
+        return known[kind.name]
+
+    def get(self, kind: Kind, path: str) -> dict[str, Any]:
+        try:
+            return super().get(kind, path)
+        except EngineAwayError:
+            known: dict[str, str] = self.fleet.kept[f"masters of {self.platform.platform}"]
+            if len(self._masters(kind)) == 1 or (found := self._active(kind)) == known.get(kind.name):
+                raise
+            known[kind.name] = found
+            return super().get(kind, path)
+
+    def _masters(self, kind: Kind) -> list[str]:
+        try:
+            return self.configuration.masters(kind)
+        except EngineError as error:
+            raise EngineError(f"{self.where}: host {self.platform.client!r}: {error}") from None
+
+    def _active(self, kind: Kind) -> str:
+        """The first that says it is; the first of all, where none does, so that asking it tells what is wrong."""
+        found = self._masters(kind)
+        if len(found) == 1:
+            return found[0]
+        path, says = (
+            ("/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus", '"active"')
+            if kind == NAMENODE
+            else ("/ws/v1/cluster/info", '"ACTIVE"')
+        )
+        answers = self.get_each([f"{url}{path}" for url in found], [says])
+        return next((url for url in found if answers.get(f"{url}{path}")), found[0])
+
+    # What workloads need to know.
+
+    @property
+    def slots(self) -> int:
+        return slots(self.hadoop) * len(self.places)
+
+    @cached_property
+    def places(self) -> Mapping[str, WorkerPlace]:
+        """Of the workers that run, by address and by name: blocks are told by the one, tasks by the other."""
+        known = self.facts_of_set_up.get("places")
+        if known is None:
+            nodes = health.data_nodes(self)
+            known = {_address(node): [name.partition(":")[0]] * 2 for name, node in nodes.items()}
+        return {address: WorkerPlace(*place) for address, place in known.items()}
+
+    @property
+    def base_path(self) -> str:
+        return f"{self.managed.path}/clusterbench"
+
+    @property
+    def staging_dir(self) -> str:
+        return self.configuration.get("yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")  # noqa: S108
+
+    @property
+    def history_dir(self) -> str:
+        done = self.configuration.get("mapreduce.jobhistory.done-dir")
+        return done.removesuffix("/done") if done else super().history_dir
+
+    @property
+    def job_settings(self) -> Mapping[str, str]:
+        return JOB_SETTINGS | ({"mapreduce.job.queuename": self.managed.queue} if self.managed.queue else {})
+
+    # Set-up and its end.
+
+    def set_up(self) -> None:
+        """See that masters answer and the queue takes jobs, and make the folder of HDFS for what trials make."""
+        for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY):
+            self.get(kind, "/ws/v1/history/info" if kind == JOBHISTORY else "/jmx?qry=java.lang:type=Runtime")
+        if problem := self._queue().get("problem"):
+            raise EngineError(f"{self.where}: {problem}; mend 'hadoop.managed.queue' in the platform's file")
+        self.run([FILE_SYSTEM, "-mkdir", "-p", self.base_path], f"the login must be allowed to make {self.base_path}")
+
+    def tear_down(self) -> None:
+        """The folder of HDFS is removed where nothing is in it, and the ticket."""
+        for folder in (f"{self.base_path}/{self.platform.platform}", self.base_path):
+            remove = f"run {FILE_SYSTEM} -rmdir --ignore-fail-on-non-empty {folder} 2>/dev/null || true\n"
+            self.on_client(self.environment() + remove, "it may be removed by hand")
+        if self.tickets:
+            self.tickets.drop()
+
+    def start(self) -> None:
+        """Nothing of it is started."""
+
+    def restart(self) -> None:
+        raise EngineError(f"{self.where}: {NOT_OURS}")
+
+    # Facts and settings.
+
+    def _queue(self) -> dict[str, Any]:
+        if not self.managed.queue:
+            return {}
+        told = self.get(RESOURCEMANAGER, "/ws/v1/cluster/scheduler")["scheduler"]["schedulerInfo"]
+        return queue_facts(told, self.managed.queue)
+
+    def facts(self) -> dict[str, Any]:
+        info = self.get(RESOURCEMANAGER, "/ws/v1/cluster/info")["clusterInfo"]
+        metrics = self.get(RESOURCEMANAGER, "/ws/v1/cluster/metrics")["clusterMetrics"]
+        name_node, name_system = self.bean("NameNodeInfo"), self.name_system()
+        (runtime, *_) = self.get(NAMENODE, "/jmx?qry=java.lang:type=Runtime")["beans"]
+        data_nodes = health.data_nodes(self)
+        nodes = [node for node in health.node_managers(self) if node.get("state") == "RUNNING"]
+        self.facts_of_set_up = {
+            "engine": "hadoop",
+            "run_by": "somebody else",
+            "version": f"Hadoop {info['hadoopVersion']}",
+            "hdfs_version": str(name_node.get("SoftwareVersion") or name_node.get("Version")),
+            "java": f"{runtime.get('SpecVersion')} ({runtime.get('VmName')} {runtime.get('VmVersion')})",
+            "workers": len(data_nodes),
+            "node_managers": len(nodes),
+            "versions_of_workers": dict(
+                Counter(str(n.get("version")) for n in (*data_nodes.values(), *nodes) if n.get("version"))
+            ),
+            "racks": dict(Counter(str(node.get("rack")) for node in nodes)),
+            "cluster_slots": slots(self.hadoop) * len(data_nodes),
+            "yarn_memory_mb": metrics["totalMB"],
+            "yarn_virtual_cores": metrics["totalVirtualCores"],
+            "hdfs_capacity_bytes": name_system["CapacityTotal"],
+            "hdfs_remaining_bytes": name_system["CapacityRemaining"],
+            "queue": self._queue(),
+            "security": self.settings(SECURITY),
+            "encrypted_at_rest": self._is_encrypted(),
+            "programs_missing": {},
+            "places": {_address(node): [name.partition(":")[0]] * 2 for name, node in data_nodes.items()},
+        }
+        return self.facts_of_set_up
+
+    def _is_encrypted(self) -> bool:
+        """Whether what trials write lies in an encryption zone."""
+        if not hdfs.exists(self, self.managed.path):
+            return False
+        return bool(hdfs.status(self, self.managed.path).get("encBit"))
+
+    def declared_settings(self) -> Mapping[str, str]:
+        return self.platform.settings
+
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """Of masters and of all workers, as far as these let the client host ask."""
+        wanted = list(names)
+        return settings.in_force(self, self._daemons(), self.platform.settings, wanted) if wanted else {}
+
+    def _daemons(self) -> dict[str, str]:
+        """Daemon -> its web server."""
+        masters = {kind.name: self.url(kind) for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY)}
+        scheme, secure = self.configuration.scheme(NODEMANAGER), self.configuration.scheme(DATANODE)
+        told = "infoSecureAddr" if secure == "https" else "infoAddr"
+        workers = {f"DataNode on {n}": f"{secure}://{node[told]}" for n, node in health.data_nodes(self).items()}
+        running = [node for node in health.node_managers(self) if node.get("state") == "RUNNING"]
+        return masters | workers | {f"NodeManager on {n['id']}": f"{scheme}://{n['nodeHTTPAddress']}" for n in running}
+
+    def free_bytes(self) -> int:
+        """Of HDFS, and of the folder's own quota where it has one; replicas counted each."""
+        free = int(self.name_system()["CapacityRemaining"])
+        if not hdfs.exists(self, self.managed.path):
+            return free
+        quota = hdfs.summary(self, self.managed.path)
+        left = int(quota.get("spaceQuota", -1)) - int(quota.get("spaceConsumed", 0))
+        return min(free, max(0, left)) if int(quota.get("spaceQuota", -1)) > 0 else free
+
+    # Other people.
+
+    @cached_property
+    def _user(self) -> str:
+        """As Hadoop calls whoever submits: the owner of our own folder. Principals are made names of by its rules."""
+        if owner := hdfs.status(self, self.base_path).get("owner"):
+            return str(owner)
+        login = self.fleet.addresses[self.platform.client].login
+        return self.tickets.principal.partition("@")[0].partition("/")[0] if self.tickets else login
+
+    def _is_ours(self, app: Mapping[str, Any]) -> bool:
+        return "clusterbench" in str(app.get("applicationTags")) and app.get("user") == self._user
+
+    def others(self) -> Sequence[str]:
+        running = yarn.applications(self, f"states={yarn.UNFINISHED}")
+        return yarn.named(app for app in running if not self._is_ours(app))
+
+    def counters(self) -> dict[str, int]:
+        return others.totals(self, self._is_ours)
+
+    def disturbed(self, before: Mapping[str, float], after: Mapping[str, float]) -> str:
+        return others.disturbed(before, after, self.managed.others.memory_share_max)
+
+    # State.
+
+    def state(self) -> list[dict[str, Any]]:
+        """The masters, and the workers as these know them."""
+        info = self.get(RESOURCEMANAGER, "/ws/v1/cluster/info")["clusterInfo"]
+        since = {
+            NAMENODE.name: self.bean("NameNodeInfo").get("NNStartedTimeInMillis"),
+            RESOURCEMANAGER.name: info.get("startedOn"),
+        }
+        rows = [
+            state.row(name, alive=True, started_at_s=int(int(ms) / 1000) if ms else None) for name, ms in since.items()
+        ]
+        for name, node in health.data_nodes(self).items():
+            why = health.not_serving(node)
+            rows.append(state.row(f"DataNode on {name}", alive=not why, started_at_s=None, status="d" if why else "u"))
+        for node in health.node_managers(self):
+            up = node.get("state") == "RUNNING"
+            name = f"NodeManager on {node['id']}"
+            rows.append(state.row(name, alive=up, started_at_s=None, status="u" if up else "d"))
+        return rows
+
+    def recover(self) -> list[str]:
+        """Our own applications that were left are ended; others' are waited for, where they are more than noise."""
+        health.wait_for_writes(self)
+        running = yarn.applications(self, f"states={yarn.UNFINISHED}")
+        done = yarn.kill_left(self, [app for app in running if self._is_ours(app)])
+        others.wait_for_others(
+            self, [app for app in running if not self._is_ours(app)], self.managed.others.memory_share_max
+        )
+        return done
+
+    def log_excerpt(self, faults: Sequence[str]) -> str:  # noqa: ARG002  as every engine has it
+        return "the logs of a managed Hadoop are its owner's"
+
+    # For workloads.
+
+    def settle(self) -> list[str]:
+        """A minute at most: other people's files make chores, too."""
+        try:
+            self.wait_while(lambda: bool(hdfs.chores(self)), CHORES_S, lambda: "HDFS does not come to rest")
+        except EngineError:
+            return [f"HDFS was not at rest: {hdfs.chores(self)}"]
+        return []
+
+    def flush_caches(self) -> Sequence[Flushed]:
+        method = self.platform.page_cache
+        if why := self._why_page_cache_is_left():
+            return [Flushed("file system", method, why, is_tried=False)]
+        problem, of_hosts = drop_page_cache(self, self.platform.hosts_with("worker"), hdfs.NEEDS_ROOT)
+        before, after = (sum(seen[look] for seen in of_hosts.values()) for look in (0, 1))
+        return [Flushed("file system", method, problem, True, before, after, of_hosts)]
+
+    def empty_page_cache(self) -> str:
+        if why := self._why_page_cache_is_left():
+            return f"left as it was: {why}"
+        named = self.platform.hosts_with("worker")
+        self.on_each(dict.fromkeys(named, DROP_PAGE_CACHE), hdfs.NEEDS_ROOT)
+        return f"dropped on {len(named)} workers"
+
+    def _why_page_cache_is_left(self) -> str:
+        if not self.platform.hosts_with("worker"):
+            return "the platform's file names no workers' hosts, and none are ours to flush"
+        if self.platform.page_cache != "drop_caches":
+            return f"page_cache is {self.platform.page_cache}"
+        return why_not(self.platform, "drop_caches")
+
+
+def _address(node: Mapping[str, Any]) -> str:
+    return str(node["xferaddr"]).rpartition(":")[0]
