@@ -60,7 +60,7 @@ install_packages() {
     if command -v systemctl >/dev/null; then
         for package in "$@"; do
             case $package in
-                postgresql | pgbouncer) as_root systemctl disable -q "$package" 2>/dev/null || true ;;
+                postgresql | pgbouncer | krb5-kdc | krb5-admin-server) as_root systemctl disable -q "$package" 2>/dev/null || true ;;
                 openssh-server) as_root systemctl disable -q ssh 2>/dev/null || true ;;
             esac
         done

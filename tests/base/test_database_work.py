@@ -6,6 +6,7 @@ import pytest
 
 from clusterbench.base.database_work import TOTALS, WorkChange, changes, of_trial
 
+OF_NEWER_SERVERS = {"data_written_mb", "data_written_by_sessions_mb"}
 BEFORE = {"temporary_bytes": 5_000_000, "read_bytes": 0, "wal_bytes": 70_000_000, "checkpoints": 3, "deadlocks": 0}
 
 
@@ -18,7 +19,13 @@ def test_totals_become_differences_in_megabytes() -> None:
         "checkpoints": 1.0,
         "deadlocks": 0.0,
     }
-    assert of_trial(BEFORE, after).keys() == TOTALS.keys()
+    assert of_trial(BEFORE, after).keys() == TOTALS.keys() - OF_NEWER_SERVERS
+
+
+def test_share_of_memory_that_others_had_is_of_all_that_there_was_meanwhile() -> None:
+    before = {"others_mb_s": 50, "yarn_mb_s": 1000}
+    assert of_trial(before, {"others_mb_s": 80, "yarn_mb_s": 1300}) == {"others_memory_share": pytest.approx(0.1)}
+    assert of_trial(before, {"others_mb_s": 10, "yarn_mb_s": 1300}) == {}, "the ResourceManager has forgotten some"
 
 
 @pytest.mark.parametrize("sides", [({}, BEFORE), (BEFORE, {}), (BEFORE, BEFORE | {"wal_bytes": 0})])

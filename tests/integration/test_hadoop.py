@@ -119,7 +119,7 @@ def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
         with caplog.at_level("INFO"):
             record = steps.measure(run, PLATFORM, planned.id)
         told = yarn.applications(cluster_of(testbed), f"applicationTags={tag_of(planned)}")
-        assert not cluster_of(testbed).exists(path_of(planned))
+        assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
 
     assert f"waiting for it, not starting another: terasort, {application}" in caplog.text
     assert record.outcome == "completed", record.reason
@@ -220,7 +220,7 @@ def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
     """
     planned = trial("corrupt")
     job = job_of(planned, testbed)
-    part = f"{path_of(planned)}/output/part-r-00001"
+    part = f"{path_of(planned, cluster_of(testbed))}/output/part-r-00001"
 
     def send(signal: str) -> None:
         testbed.fleet.run_on("client", f"pkill -{signal} -s $(cat {quote(job.directory)}/pid)")
@@ -342,12 +342,12 @@ def test_a_cancelled_trial_kills_its_application(testbed: Testbed) -> None:
 
 def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
     planned = trial("leftover")
-    on_hdfs(testbed, "dfs", "-mkdir", "-p", f"{path_of(planned)}/input")
+    on_hdfs(testbed, "dfs", "-mkdir", "-p", f"{path_of(planned, cluster_of(testbed))}/input")
     prepared = load_workload("terasort").prepare(planned, testbed.engine)
     assert prepared["recovered"] == [
-        f"HDFS had {path_of(planned)}, left by an earlier try that did not end; it was removed"
+        f"HDFS had {path_of(planned, cluster_of(testbed))}, left by an earlier try that did not end; it was removed"
     ]
-    assert not cluster_of(testbed).exists(path_of(planned))
+    assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
 
 
 def test_daemons_are_restarted_before_a_trial_that_wants_it_and_data_stay(testbed: Testbed) -> None:

@@ -22,6 +22,10 @@ TOTALS: Mapping[str, MeasurementKind] = {
     "temporary_mb": MeasurementKind("MB", "Written to temporary files", "neither"),
     "read_mb": MeasurementKind("MB", "Read from outside of the database's cache", "neither"),
     "wal_mb": MeasurementKind("MB", "Written to the write-ahead log", "neither"),
+    "data_written_mb": MeasurementKind("MB", "Written to the files of tables and indexes", "neither"),
+    "data_written_by_sessions_mb": MeasurementKind(
+        "MB", "Written to the files of tables and indexes by sessions themselves", "neither"
+    ),
     "checkpoints": MeasurementKind("1", "Checkpoints", "neither"),
     "deadlocks": MeasurementKind("1", "Deadlocks", "neither"),
 }
@@ -50,6 +54,7 @@ BYTES_PER_MB = 1e6
 CHANGED_MIN = 1.5
 """Times as much, or a part as little, from which on it is told as a change."""
 FLOORS = {"temporary_mb": 1.0, "read_mb": 10.0, "wal_mb": 10.0, "checkpoints": 1.0, "deadlocks": 1.0}
+FLOORS |= {"data_written_mb": 10.0, "data_written_by_sessions_mb": 10.0}
 FLOORS |= dict.fromkeys(WAITS.values(), 0.2)
 FLOORS |= {"datagrams_per_s": 1000.0, "datagrams_lost_per_s": 10.0, "segments_resent_per_s": 10.0}
 """Differences that are smaller are none: statistics and checks of our own cost as much."""

@@ -206,11 +206,6 @@ class Configuration:
         return self.platform.settings.get(name) or declared[name]
 
     @property
-    def history_dir(self) -> str:
-        """In HDFS, the folder with the histories of jobs that have ended in its folder ``done``."""
-        return f"{self.setting('yarn.app.mapreduce.am.staging-dir')}/history"
-
-    @property
     def node_mb(self) -> int:
         """What the containers of a worker may take together."""
         map_mb, reduce_mb, am_mb = self._containers_mb()

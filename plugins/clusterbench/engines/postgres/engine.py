@@ -108,6 +108,8 @@ class Postgres(Server):
         )[0]
         self.facts_of_set_up = {"engine": "postgres", **server, "settings": settings.changed(self)}
         self.facts_of_set_up["lacking_extensions"] = extensions.lacking(self)
+        if reads := settings.asynchronous_io(self):
+            self.facts_of_set_up["asynchronous_io"] = reads
         if self.platform.database_hosts:
             program = processes.program_directory(self, server["data_directory"])
             self.facts_of_set_up["program_directory"] = program

@@ -17,6 +17,10 @@ PUBLIC_EXTENSIONS = ("auto_explain.", "pg_prewarm.", "pg_stat_statements.", "plp
 """Of other extensions nobody here knows which settings hold a secret."""
 NOT_ARCHIVED = "(set; not archived, it may hold a password)"
 
+ASYNCHRONOUS_IO = ("io_method", "io_workers", "effective_io_concurrency", "maintenance_io_concurrency")
+"""Told also where they are the defaults, of servers that have them all: from version 18 on reads are made by workers,
+by io_uring or by the session itself, and so the same statement takes other times."""
+
 KEPT, RELEASED = "# clusterbench begin: kept", "# clusterbench begin: until the cluster is released"
 
 
@@ -81,6 +85,12 @@ def changed(server: Server) -> dict[str, str]:
         "WHERE source NOT IN ('default', 'client', 'override', 'session') ORDER BY name"
     )
     return {row["name"]: public_value(row["name"], row["value"]) for row in found}
+
+
+def asynchronous_io(server: Server) -> dict[str, str]:
+    """How reads are made; empty before version 18, when each session made its own."""
+    found = in_force(server, ASYNCHRONOUS_IO)
+    return found if "io_method" in found else {}
 
 
 def public_value(setting: str, value: str) -> str:

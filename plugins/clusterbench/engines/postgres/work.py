@@ -6,12 +6,13 @@ from clusterbench.base.sql import statement
 from clusterbench.engines.postgres import connection
 from clusterbench.engines.postgres.server import ASK_S, Server
 
-CHECKPOINTER_FROM = 17_00_00
-"""The version from which on checkpoints are counted by a view of their own."""
+BY_VERSION = {18_00_00: "work_18", 17_00_00: "work_17", 16_00_00: "work_16", 0: "work"}
+"""The first version that has the views of a statement -> the statement; the newest first."""
 
 
 def totals(server: Server) -> dict[str, int]:
     with server.connect() as session, connection.shut_after(ASK_S, session):
-        name = "work_17" if session.info.server_version >= CHECKPOINTER_FROM else "work"
+        version = session.info.server_version
+        name = next(name for first, name in BY_VERSION.items() if version >= first)
         (found,) = session.execute(statement("postgres", name).encode()).fetchall()
     return {name: int(value) for name, value in found.items()}
