@@ -143,6 +143,14 @@ def test_tables_that_stand_beside_our_cells_are_not_printed_again(tmp_path: Path
 # Equal utilisation.
 
 
+def test_setting_of_the_servers_that_varies_is_no_concurrency(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, views = made
+    titles = [table.title for table in printed_tables(run, views)]
+    for view in views:
+        monkeypatch.setattr(view, "varied", [*view.varied, "server.work_mem"])
+    assert [table.title for table in printed_tables(run, views)] == titles
+
+
 def pair_of(found: Sequence[Pair], platform: str) -> Pair:
     (pair,) = [each for each in found if each.platform == platform]
     return pair

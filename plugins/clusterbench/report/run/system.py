@@ -68,7 +68,7 @@ def _chosen(view: SweepView) -> list[tuple[str, list[Result]]]:
         said = view.words(result.levels, view.varied) or view.words(result.levels, [TARGET])
         found.setdefault(f"{view.title}: {said}", []).append(result)
     factors = view.workload.factors if view.workload else {}
-    rising = [name for name in view.varied if factors[name].is_concurrency] if factors else []
+    rising = [name for name in view.varied if name in factors and factors[name].is_concurrency]
     if not found and rising:
         best = [_best(r for r in measured if r.platform == name) for name in view.platforms]
         if any(best):
