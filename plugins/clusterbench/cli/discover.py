@@ -17,6 +17,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     whom = discover.add_mutually_exclusive_group(required=True)
     whom.add_argument("--database", metavar="CONNECTION", help="connection of a coordinator or of a PostgreSQL server")
     whom.add_argument("--resourcemanager", metavar="URL", help="of a Hadoop, such as http://rm:8088")
+    discover.add_argument(
+        "--own-daemons",
+        action="store_true",
+        help="of a Hadoop: clusterbench is to start one of its own on these hosts, where the other no longer runs",
+    )
     discover.set_defaults(command=_discover)
 
 
@@ -32,7 +37,7 @@ def _discover(options: argparse.Namespace) -> int:
     if options.database:
         found = discovery.of_database(options.name, own_connections()(options.database))
     else:
-        found = discovery.of_resourcemanager(options.name, options.resourcemanager)
+        found = discovery.of_resourcemanager(options.name, options.resourcemanager, own_daemons=options.own_daemons)
     file.write_text(found.yaml)
     connections.touch(mode=0o600)
     connections.write_text(json.dumps(found.connections, indent=2) + "\n")

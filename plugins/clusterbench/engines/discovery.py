@@ -1,7 +1,7 @@
 """A platform's file, and the connections to fill in, from what a cluster tells of itself. It is only asked.
 
-A coordinator's ``gp_segment_configuration`` names the hosts of a Greenplum, a ResourceManager's REST interface those of
-a Hadoop. Who drives the load nobody can tell: ``client`` and ``etl`` are to be filled in.
+A coordinator's ``gp_segment_configuration`` names the hosts of a Greenplum, a ResourceManager's REST interface the
+workers of a Hadoop. Who drives the load nobody can tell: ``client`` and ``etl`` are to be filled in.
 """
 
 from __future__ import annotations
@@ -94,8 +94,11 @@ def _is(row: Mapping[str, Any], preferred: str) -> bool:
     return str(row["preferred_role"]).strip() == preferred
 
 
-def of_resourcemanager(name: str, url: str) -> Discovered:
-    """From its REST interface, such as ``http://rm:8088``. Raises EngineError where it does not answer."""
+def of_resourcemanager(name: str, url: str, *, own_daemons: bool = False) -> Discovered:
+    """From its REST interface, such as ``http://rm:8088``. Raises EngineError where it does not answer.
+
+    A Hadoop that answers is somebody's: it is managed, unless daemons of our own are to run on its hosts instead.
+    """
     asked = f"{url.rstrip('/')}/ws/v1/cluster/nodes"
     if urlsplit(url).scheme not in {"http", "https"}:
         raise EngineError(f"{url!r} is no address of a ResourceManager; write it as http://HOST:8088")
@@ -106,17 +109,23 @@ def of_resourcemanager(name: str, url: str) -> Discovered:
         raise EngineError(
             f"{asked}: {error}; is that a ResourceManager's web server, and does it have nodes?"
         ) from None
-    return hadoop(name, str(urlsplit(url).hostname), nodes)
+    return hadoop(name, str(urlsplit(url).hostname), nodes, own_daemons=own_daemons)
 
 
-def hadoop(name: str, resourcemanager: str, nodes: Sequence[Mapping[str, Any]]) -> Discovered:
+def hadoop(
+    name: str, resourcemanager: str, nodes: Sequence[Mapping[str, Any]], *, own_daemons: bool = False
+) -> Discovered:
     """From its nodes; how many tasks a worker may run at once is the fewest of their virtual cores. Pure."""
-    hosts = {"master": (resourcemanager, ["namenode"])}
-    for node in nodes:
-        hosts[_name(str(node["nodeHostName"]))] = (str(node["nodeHostName"]), ["worker"])
     cores = [int(node.get("totalVirtualCores") or node.get("availableVirtualCores", 0)) for node in nodes]
-    slots = max(1, min((count for count in cores if count), default=1))
-    return _made(name, f"Hadoop on {resourcemanager}", "hadoop", hosts, page_cache="none", hadoop={"slots": slots})
+    of_it: dict[str, Any] = {"slots": max(1, min((count for count in cores if count), default=1))}
+    hosts: dict[str, tuple[str, list[str]]] = {}
+    if own_daemons:
+        hosts["master"] = (resourcemanager, ["namenode"])
+        for node in nodes:
+            hosts[_name(str(node["nodeHostName"]))] = (str(node["nodeHostName"]), ["worker"])
+    else:
+        of_it |= {"home": "/usr/lib/hadoop", "managed": {"configuration": "/etc/hadoop/conf", "path": "/user/FILL_IN"}}
+    return _made(name, f"Hadoop on {resourcemanager}", "hadoop", hosts, page_cache="none", hadoop=of_it)
 
 
 def _made(
