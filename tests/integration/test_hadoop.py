@@ -31,8 +31,8 @@ from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.microbenchmarks.network_stream import PORT
+from clusterbench.workloads.terasort.jobs import path_of, tag_of
 from clusterbench.workloads.terasort.teragen import checksum
-from clusterbench.workloads.terasort.terasort import path_of, tag_of
 from clusterbench_lab import Lab
 from tests.integration.helpers import generated_run, measured_while, new_run, wait_for
 
@@ -298,6 +298,20 @@ def small(name: str, workload: str, **levels: Any) -> Trial:
     factors = load_workload(workload).factors
     filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
     return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 120, {})
+
+
+def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed) -> None:
+    planned = small("dfsio", "dfsio", files=3, file_mib=8, replicas=2, pause_s=0)
+    record = run_trial(planned, testbed)
+    assert record.outcome == "completed", record.reason
+    found = record.measurements
+    assert found["write_mib_per_s"] == pytest.approx(24 / found["write_s"])
+    assert 0 < found["read_mib_per_s"] < found["read_mib_per_s_of_a_task"] * 3, "starting tasks takes time, too"
+    assert [phase["name"] for phase in record.evidence["phases"]] == ["write", "read"]
+    assert record.evidence["driver"]["jobs"]["write"]["state"] == "SUCCEEDED"
+    (seen, *_) = record.telemetry.values()
+    assert seen["phases"]["write"]["loopback_bytes"] > 2 * 24e6
+    assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
 
 
 @pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed here")

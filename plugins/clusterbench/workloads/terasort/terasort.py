@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from clusterbench.base.datasets import Dataset, Storage, too_small
-from clusterbench.base.errors import EngineError
+from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
 from clusterbench.base.paths import own_or_built_in
-from clusterbench.engines.hadoop import daemons
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
 from clusterbench.workloads.needs import Needs
-from clusterbench.workloads.terasort import teragen, workers
+from clusterbench.workloads.terasort import jobs, teragen, workers
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from clusterbench.engines.hadoop.common import HadoopEngine
 
 JOBS = ("teragen", "terasort", "teravalidate")
-PROGRAMS = ("suite.sh", "attempts.awk")
+PROGRAMS = ("suite.sh", "jobs.sh", "attempts.awk")
 AS_INPUT = "as_input"
 """The level of ``output_replicas`` that means: as many as ``replicas``."""
 KEPT, RESTARTED = "kept", "restarted"
@@ -44,8 +40,6 @@ BLOCK_BYTES = 256 * 2**20
 """As the template of hdfs-site.xml has it."""
 FSCK_BYTES_PER_REPLICA, TASK_BYTES = 20, 70
 """Of the listing of blocks and of the histories of tasks, compressed: roughly, for the room that they take."""
-UNTOLD = ("NOTE: ", "\tat ", "\t... ")
-"""Lines of a client that say nothing of the cause: Java's own, and where in Hadoop's code it was."""
 WARNINGS = {
     "NUM_FAILED_MAPS": "map tasks failed and were run again",
     "NUM_FAILED_REDUCES": "reduce tasks failed and were run again",
@@ -210,26 +204,8 @@ class TeraSort:
         restarted = trial.levels.get("daemons") == RESTARTED
         if restarted:
             cluster.restart()
-        path = path_of(trial, cluster)
-        left = cluster.exists(path)
-        if left:  # ours by its name, and the cluster is ours alone
-            cluster.delete(path)
-        chores = cluster.settle()
-        dataset, free = self.dataset(trial.levels, trial.seed), cluster.free_bytes()
-        if dataset.bytes_expected > free:
-            raise EngineError(too_small(trial.platform, dataset, free))
-        return {
-            "path": path,
-            "daemons": RESTARTED if restarted else KEPT,
-            "recovered": [f"HDFS had {path}, left by an earlier try that did not end; it was removed"] if left else [],
-            "chores": chores,
-            "free_bytes": free,
-            "page_cache": cluster.empty_page_cache(),
-            "cluster_slots": cluster.slots,
-            "workers": len(cluster.places),
-            "machines": {address: place.machine for address, place in cluster.places.items()},
-            "names": {address: place.name for address, place in cluster.places.items()},
-        }
+        known = jobs.prepare(trial, cluster, self.dataset(trial.levels, trial.seed))
+        return {**known, "daemons": RESTARTED if restarted else KEPT}
 
     def job(self, trial: Trial, engine: Engine) -> Job:
         cluster = _hadoop(engine)
@@ -243,28 +219,21 @@ class TeraSort:
             "mapreduce.map.output.compress": str(trial.levels["map_output"] == "snappy").lower(),
             "mapreduce.map.output.compress.codec": SNAPPY,
         }
-        choices = {
-            "tag": tag_of(trial),
-            "rows": trial.levels["rows"],
-            "path": path_of(trial, cluster),
-            "pause_s": trial.levels["pause_s"],
-            "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
-            "history_dir": cluster.history_dir,
-        }
-        lines = [f"{name}={quote(str(value))}" for name, value in choices.items()]
-        lines += [f"teragen_options=({_options(gen)})", f"terasort_options=({_options(sort)})"]
+        choices = {"rows": trial.levels["rows"], "history_dir": cluster.history_dir}
+        lines = jobs.choices(trial, cluster, choices)
+        lines += [f"teragen_options=({jobs.options(gen)})", f"terasort_options=({jobs.options(sort)})"]
         programs = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in PROGRAMS}
         files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
         return Job(files, {}, ". ./suite.sh\n")
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
-        ran = _jobs(output)
+        ran = jobs.ran(output)
         times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
         begun_s, ended_s = (min(r[0] for r in ran.values()), max(r[1] for r in ran.values())) if ran else (None, None)
         failed = [name for name, (_, _, status, _) in ran.items() if status]
         if failed or set(ran) != set(JOBS):
-            said = _said(output, failed[0]) if failed else ""
-            details: dict[str, object] = {"driver_errors": said, "jobs": _told(output)} if said else {}
+            said = jobs.said(output, failed[0]) if failed else ""
+            details: dict[str, object] = {"driver_errors": said, "jobs": jobs.told(output, JOBS)} if said else {}
             return Reading({}, len(failed), len(ran), begun_s, ended_s, details=details)
         told = {name: hadoop_jobs.counters(json_of(output / f"{name}.counters.json")) for name in JOBS}
         tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
@@ -302,7 +271,7 @@ class TeraSort:
             phases=_phases(ran, phases, dataset_bytes),
             details={
                 **({} if wrong else {"answer": answer}),
-                "jobs": _told(output),
+                "jobs": jobs.told(output, JOBS),
                 "warnings": [*_warnings(told), *_said_of_attempts(output)],
                 "counters": told,
                 "expected_bytes": expected_bytes(trial.levels, told["terasort"], int(before.get("workers") or 1)),
@@ -314,18 +283,7 @@ class TeraSort:
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
         cluster = _hadoop(engine)
-        cluster.clear(tag_of(trial))
-        cluster.delete(path_of(trial, cluster))
-
-
-def path_of(trial: Trial, cluster: HadoopEngine) -> str:
-    """In HDFS. The trial's own, so that a path that is there was left by another try of the same."""
-    return f"{cluster.base_path}/{trial.platform}/{trial.id}"
-
-
-def tag_of(trial: Trial) -> str:
-    """By which YARN finds the trial's applications; YARN wants small letters."""
-    return "clusterbench-" + hashlib.sha256(f"/clusterbench/{trial.platform}/{trial.id}".encode()).hexdigest()[:16]
+        jobs.restore(trial, cluster)
 
 
 def expected_bytes(levels: Mapping[str, Level], sort: Mapping[str, int], workers: int) -> dict[str, dict[str, float]]:
@@ -369,39 +327,7 @@ def _hadoop(engine: Engine) -> HadoopEngine:
     return cast("HadoopEngine", engine)
 
 
-def _options(settings: Mapping[str, object]) -> str:
-    return " ".join(quote(f"-D{name}={value}") for name, value in settings.items())
-
-
 # Reading.
-
-
-def _jobs(output: Path) -> dict[str, tuple[float, float, int, float]]:
-    """Job -> begin, end (epoch seconds), exit status, processor seconds of the client."""
-    path = output / "jobs.txt"
-    found = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        name, begun, ended, status, *cpu = line.split()
-        found[name] = (float(begun), float(ended), int(status), sum(map(float, cpu)))
-    return found
-
-
-def _said(output: Path, job: str) -> str:
-    """Why a job failed: the cause in words, where it is a known one, and the client's last words."""
-    said = (output / f"{job}.err").read_text(errors="replace") if (output / f"{job}.err").exists() else ""
-    told = [line for line in said.splitlines() if line.strip() and not line.startswith(UNTOLD)]
-    last = "\n".join(told[-8:])
-    # The cause comes last: of a long text the end is kept.
-    return "\n".join(part for part in (last, f"{job}: {hadoop_jobs.explain(said)}".rstrip(": ")) if part)
-
-
-def _told(output: Path) -> dict[str, dict[str, Any]]:
-    """Job -> YARN application and its state, as the job history has them."""
-    found = {}
-    for name in JOBS:
-        if job := json_of(output / f"{name}.job.json").get("job"):
-            found[name] = {"application": str(job["id"]).replace("job_", "application_"), "state": job["state"]}
-    return found
 
 
 def _lines(path: Path) -> list[str]:

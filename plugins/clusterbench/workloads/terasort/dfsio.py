@@ -1,0 +1,232 @@
+"""TestDFSIO: Hadoop's own test of HDFS by itself. As many map tasks as files write one each, then each reads one.
+
+What it prints of itself is the mean of what single tasks saw while they wrote; beside it stands what went through HDFS
+from start to end of a job, and what went through the workers' disks meanwhile: data that is read soon after it was
+written comes from memory, as far as it fits there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from clusterbench.base.datasets import Dataset, Storage
+from clusterbench.base.factors import Factor, Level
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.paths import own_or_built_in
+from clusterbench.engines.hadoop import mapreduce_jobs
+from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
+from clusterbench.workloads.needs import Needs
+from clusterbench.workloads.terasort import jobs
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines import Engine
+    from clusterbench.engines.hadoop.common import HadoopEngine
+
+JOBS = ("write", "read")
+PROGRAMS = ("dfsio.sh", "jobs.sh")
+BYTES_PER_MIB = 2**20
+PRINTED = {
+    "mib_per_s_of_a_task": re.compile(r"Throughput mb/sec:\s*([0-9.]+)"),
+    "mib_per_s_spread": re.compile(r"IO rate std deviation:\s*([0-9.]+)"),
+    "processed_mib": re.compile(r"Total MBytes processed:\s*([0-9.]+)"),
+}
+"""Its own words; its megabytes are of 2**20 bytes."""
+MAP_TASK_S, START_S = 4, 40
+"""Of a job, roughly: what starting it takes, and a task beside what it writes."""
+GUESSED_MIB_PER_S = 50
+"""Of a task, for a plan."""
+
+
+def _rate(title: str) -> MeasurementKind:
+    return MeasurementKind("MiB/s", title, "higher")
+
+
+class Dfsio:
+    """One trial writes the files and reads them, as TestDFSIO reads what it wrote."""
+
+    title = "TestDFSIO"
+    runs_on: Literal["client", "etl"] = "client"
+    outputs = (
+        "jobs.txt",
+        "*.err",
+        "*.job.json",
+        "*.counters.json",
+        "*.tasks.json.gz",
+        "write.txt",
+        "read.txt",
+        "kill.out",
+    )
+    measurements: ClassVar[Mapping[str, MeasurementKind]] = {
+        "write_mib_per_s": _rate("Written, all files, from start to end of the job"),
+        "read_mib_per_s": _rate("Read, all files, from start to end of the job"),
+        "write_mib_per_s_of_a_task": _rate("Written by a task, as TestDFSIO prints it"),
+        "read_mib_per_s_of_a_task": _rate("Read by a task, as TestDFSIO prints it"),
+        "write_mib_per_s_spread": MeasurementKind("MiB/s", "Standard deviation of what tasks wrote"),
+        "read_mib_per_s_spread": MeasurementKind("MiB/s", "Standard deviation of what tasks read"),
+        "write_s": MeasurementKind("s", "Writing", statement="TestDFSIO write"),
+        "read_s": MeasurementKind("s", "Reading", statement="TestDFSIO read"),
+        "write_disk_write_mb_per_s": MeasurementKind("MB/s", "Written to disks while writing, all machines", "higher"),
+        "read_disk_read_mb_per_s": MeasurementKind("MB/s", "Read from disks while reading, all machines", "higher"),
+        "others_memory_share": MeasurementKind("1", "Memory of YARN that other people's applications had", "neither"),
+        "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
+    }
+    factors: ClassVar[Mapping[str, Factor]] = {
+        "files": Factor(
+            8,
+            "files, and so map tasks",
+            minimum=1,
+            maximum=100_000,
+            wording="{} files",
+            is_size=True,
+            is_dataset=True,
+        ),
+        "file_mib": Factor(
+            1024,
+            "MiB of each file",
+            minimum=1,
+            maximum=10_000_000,
+            wording="{} MiB each",
+            is_size=True,
+            is_dataset=True,
+        ),
+        "replicas": Factor(3, "copies of each block", minimum=1, maximum=REPLICAS_MAX, wording="{} replicas"),
+        "pause_s": Factor(
+            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_least=5, wording="{} s of rest"
+        ),
+    }
+
+    @staticmethod
+    def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:
+        """What it writes, without a seed; its rows are files."""
+        files, size = int(levels["files"]), int(levels["file_mib"]) * BYTES_PER_MIB
+        return Dataset(
+            name="dfsio",
+            table=f"dfsio_{files}_{levels['file_mib']}",
+            rows=files,
+            seed=seed,
+            bytes_expected=files * size * int(levels["replicas"]),
+            storage=Storage(""),
+            is_of_trial=True,
+            space=f"{levels['replicas']} copies of {files} files of {levels['file_mib']} MiB",
+        )
+
+    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:  # noqa: ARG002  every trial makes it anew
+        return False
+
+    def generate(self, dataset: Dataset, engine: Engine) -> None:
+        """Nothing: making it is what is measured."""
+
+    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:  # noqa: ARG002  nothing is there yet
+        return {}
+
+    def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  its bytes mean nothing
+        return None
+
+    def answers(
+        self,
+        dataset: Dataset,  # noqa: ARG002  as every workload has it
+        trials: Sequence[Trial],  # noqa: ARG002
+        engine: Engine | None = None,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
+        return None
+
+    def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  it makes what it reads
+        return []
+
+    def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
+        return unavailable.get("workers") or unavailable.get(f"replicas_{levels['replicas']}")
+
+    def estimate_s(self, levels: Mapping[str, Level]) -> float:
+        """As if all files were written at once, each by a task."""
+        return 2 * (START_S + MAP_TASK_S + int(levels["file_mib"]) / GUESSED_MIB_PER_S) + int(levels["pause_s"])
+
+    def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
+        dataset = self.dataset(levels, seed)
+        return Needs(
+            sessions=0,
+            read_bytes=dataset.bytes_expected // int(levels["replicas"]),
+            written_bytes=dataset.bytes_expected,
+            temporary_bytes=dataset.bytes_expected,
+            output_bytes=0,
+            client_bytes=0,
+            declared_s=float(int(levels["pause_s"])),
+        )
+
+    def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
+        return jobs.prepare(trial, _hadoop(engine), self.dataset(trial.levels, trial.seed))
+
+    def job(self, trial: Trial, engine: Engine) -> Job:
+        cluster = _hadoop(engine)
+        settings = {**cluster.job_settings, **trial.settings, "dfs.replication": trial.levels["replicas"]}
+        lines = jobs.choices(trial, cluster, {name: trial.levels[name] for name in ("files", "file_mib")})
+        lines.append(f"options=({jobs.options(settings)})")
+        programs = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in PROGRAMS}
+        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
+        return Job(files, {}, ". ./dfsio.sh\n")
+
+    def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  as every one
+        ran = jobs.ran(output)
+        begun_s, ended_s = (min(r[0] for r in ran.values()), max(r[1] for r in ran.values())) if ran else (None, None)
+        failed = [name for name, (_, _, status, _) in ran.items() if status]
+        if failed or set(ran) != set(JOBS):
+            words = jobs.said(output, failed[0]) if failed else ""
+            details: dict[str, object] = {"driver_errors": words} if words else {}
+            return Reading({}, len(failed), len(ran), begun_s, ended_s, details=details)
+        asked_mib = int(trial.levels["files"]) * int(trial.levels["file_mib"])
+        times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
+        measured = {"driver_cpu_share": sum(cpu for *_, cpu in ran.values()) / sum(times.values())}
+        wrong = []
+        for name in JOBS:
+            printed = _printed(output / f"{name}.txt")
+            if round(printed.pop("processed_mib", 0.0)) != asked_mib:
+                wrong.append(f"TestDFSIO says that it did not {name} {asked_mib:,} MiB: see {name}.txt")
+            measured |= {f"{name}_{what}": value for what, value in printed.items()}
+            measured |= {f"{name}_s": times[name], f"{name}_mib_per_s": asked_mib / times[name]}
+        phases = tuple(Phase(name, *ran[name][:2], float(asked_mib * BYTES_PER_MIB)) for name in JOBS)
+        counters = {name: mapreduce_jobs.counters(json_of(output / f"{name}.counters.json")) for name in JOBS}
+        return Reading(
+            measured,
+            0,
+            len(JOBS),
+            begun_s,
+            ended_s,
+            invalid=tuple(wrong),
+            phases=phases,
+            details={
+                "jobs": jobs.told(output, JOBS),
+                "counters": counters,
+                "expected_bytes": expected_bytes(trial.levels),
+            },
+        )
+
+    def restore(self, trial: Trial, engine: Engine) -> None:
+        """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
+        jobs.restore(trial, _hadoop(engine))
+
+
+def expected_bytes(levels: Mapping[str, Level]) -> dict[str, dict[str, float]]:
+    """Phase -> what -> bytes over all hosts, were nothing in memory."""
+    size, replicas = int(levels["files"]) * int(levels["file_mib"]) * BYTES_PER_MIB, int(levels["replicas"])
+    return {
+        "write": {"disk_write": replicas * size, "network": (replicas - 1) * size, "loopback": replicas * size},
+        "read": {"disk_read": size, "network_at_most": size, "loopback": size},
+    }
+
+
+def _printed(file: Path) -> dict[str, float]:
+    """What TestDFSIO says of itself, as far as it is there."""
+    text = file.read_text(errors="replace") if file.exists() else ""
+    found = {name: pattern.search(text) for name, pattern in PRINTED.items()}
+    return {name: float(match[1]) for name, match in found.items() if match}
+
+
+def _hadoop(engine: Engine) -> HadoopEngine:
+    return cast("HadoopEngine", engine)
+
+
+WORKLOAD = Dfsio()

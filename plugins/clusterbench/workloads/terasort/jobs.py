@@ -1,0 +1,106 @@
+"""What workloads have in common that submit jobs to a Hadoop: a path and a tag of a trial's own, and what jobs said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from clusterbench.base.datasets import Dataset, too_small
+from clusterbench.base.errors import EngineError
+from clusterbench.base.job import json_of
+from clusterbench.engines.hadoop import daemons
+from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
+
+if TYPE_CHECKING:
+    from clusterbench.base.records import Trial
+    from clusterbench.engines.hadoop.common import HadoopEngine
+
+UNTOLD = ("NOTE: ", "\tat ", "\t... ")
+"""Lines of a client that say nothing of the cause: Java's own, and where in Hadoop's code it was."""
+
+
+def path_of(trial: Trial, cluster: HadoopEngine) -> str:
+    """In HDFS. The trial's own, so that a path that is there was left by another try of the same."""
+    return f"{cluster.base_path}/{trial.platform}/{trial.id}"
+
+
+def tag_of(trial: Trial) -> str:
+    """By which YARN finds the trial's applications; YARN wants small letters."""
+    return "clusterbench-" + hashlib.sha256(f"/clusterbench/{trial.platform}/{trial.id}".encode()).hexdigest()[:16]
+
+
+def prepare(trial: Trial, cluster: HadoopEngine, dataset: Dataset) -> dict[str, object]:
+    """No path that is left over, room for all of it, and disks at rest. Returns what is known of the cluster then."""
+    path = path_of(trial, cluster)
+    left = cluster.exists(path)
+    if left:  # ours by its name
+        cluster.delete(path)
+    chores, free = cluster.settle(), cluster.free_bytes()
+    if dataset.bytes_expected > free:
+        raise EngineError(too_small(trial.platform, dataset, free))
+    return {
+        "path": path,
+        "recovered": [f"HDFS had {path}, left by an earlier try that did not end; it was removed"] if left else [],
+        "chores": chores,
+        "free_bytes": free,
+        "page_cache": cluster.empty_page_cache(),
+        "cluster_slots": cluster.slots,
+        "workers": len(cluster.places),
+        "machines": {address: place.machine for address, place in cluster.places.items()},
+        "names": {address: place.name for address, place in cluster.places.items()},
+    }
+
+
+def choices(trial: Trial, cluster: HadoopEngine, own: Mapping[str, object]) -> list[str]:
+    """Lines of ``choices.sh``: those of every workload, and its own."""
+    said = {
+        "tag": tag_of(trial),
+        "path": path_of(trial, cluster),
+        "pause_s": trial.levels["pause_s"],
+        "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
+    }
+    return [f"{name}={quote(str(value))}" for name, value in (said | dict(own)).items()]
+
+
+def options(settings: Mapping[str, object]) -> str:
+    return " ".join(quote(f"-D{name}={value}") for name, value in settings.items())
+
+
+def restore(trial: Trial, cluster: HadoopEngine) -> None:
+    """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
+    cluster.clear(tag_of(trial))
+    cluster.delete(path_of(trial, cluster))
+
+
+# Reading.
+
+
+def ran(output: Path) -> dict[str, tuple[float, float, int, float]]:
+    """Job -> begin, end (epoch seconds), exit status, processor seconds of the client."""
+    path = output / "jobs.txt"
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        name, begun, ended, status, *cpu = line.split()
+        found[name] = (float(begun), float(ended), int(status), sum(map(float, cpu)))
+    return found
+
+
+def said(output: Path, job: str) -> str:
+    """Why a job failed: the cause in words, where it is a known one, and the client's last words."""
+    words = (output / f"{job}.err").read_text(errors="replace") if (output / f"{job}.err").exists() else ""
+    lines = [line for line in words.splitlines() if line.strip() and not line.startswith(UNTOLD)]
+    last = "\n".join(lines[-8:])
+    # The cause comes last: of a long text the end is kept.
+    return "\n".join(part for part in (last, f"{job}: {hadoop_jobs.explain(words)}".rstrip(": ")) if part)
+
+
+def told(output: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Job -> YARN application and its state, as the job history has them."""
+    found = {}
+    for name in names:
+        if job := json_of(output / f"{name}.job.json").get("job"):
+            found[name] = {"application": str(job["id"]).replace("job_", "application_"), "state": job["state"]}
+    return found
