@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 ROOT = "CLUSTERBENCH_ROOT"
@@ -50,6 +51,7 @@ def project_around(place: Path) -> Path | None:
     return next((folder for folder in (place, *place.parents) if (folder / PROJECT_FILE).is_file()), None)
 
 
+@cache
 def built_in_root() -> Path:
     """The folder with ``dags``, ``include`` and ``expectations`` as they come with clusterbench."""
     return BUILT_IN if BUILT_IN.is_dir() else Path(__file__).resolve().parents[3]
