@@ -33,6 +33,8 @@ TOGETHER = {
 LONGEST_FIRST = (
     "tests/integration/test_hadoop.py",
     "tests/integration/test_airflow.py",
+    "tests/integration/test_managed_hadoop.py",
+    "tests/integration/test_own_project.py",
     "tests/integration/test_trial.py",
     "tests/integration/test_retail.py",
     "tests/integration/test_tpcds_queries.py",
