@@ -247,6 +247,7 @@ def test_doctor_asks_it_and_names_who_is_at_work(
     main(["doctor", THEIRS, "--all"])
     said = capsys.readouterr().out
     assert "Hadoop 3." in said and "other sessions" in said, said
+    assert "who is let in" in said and "security.authentication kerberos" in " ".join(said.split()), said
 
 
 def test_kinit_is_run_by_nobody_else(hadoop: SecureHadoop) -> None:

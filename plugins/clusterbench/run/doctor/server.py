@@ -32,6 +32,7 @@ def examine(engine: Engine) -> Iterator[Finding]:
         _memory,
         _log,
         _driver,
+        _let_in,
         _others,
     )
     for check in checks:
@@ -84,6 +85,15 @@ def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
         yield Finding("drivers' session", "client", "not encrypted", "look", "'sslmode' of the connection decides")
     else:
         yield Finding("drivers' session", "client", f"{session['tls']}, {session.get('cipher', 'cipher unknown')}")
+
+
+def _let_in(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+    """Of a Hadoop: whether it asks who somebody is, and what it encrypts. Databases tell it by the drivers' session."""
+    if security := known.get("security"):
+        asks = security.get("hadoop.security.authentication", "simple") != "simple"
+        found = ", ".join(f"{name.removeprefix('hadoop.')} {value}" for name, value in security.items())
+        remedy = "" if asks else "it believes everybody's name; let nobody else reach its network"
+        yield Finding("who is let in", "engine", found, "good" if asks else "look", remedy)
 
 
 def _others(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all

@@ -188,6 +188,12 @@ class ManagedHadoop(HadoopEngine):
 
     def tear_down(self) -> None:
         """The folder of HDFS is removed where nothing is in it, and the ticket."""
+        try:
+            self.client_folder  # noqa: B018  asked for what it may raise
+        except EngineAwayError:
+            raise
+        except EngineError:
+            return  # without the client's Hadoop nothing was made
         for folder in (f"{self.base_path}/{self.platform.platform}", self.base_path):
             remove = f"run {FILE_SYSTEM} -rmdir --ignore-fail-on-non-empty {folder} 2>/dev/null || true\n"
             self.on_client(self.environment() + remove, "it may be removed by hand")

@@ -38,7 +38,7 @@ def wait_for_others(client: HadoopClient, others: Sequence[Mapping[str, Any]], s
 
 def totals(client: HadoopClient, is_ours: Any) -> dict[str, int]:
     """As far as the ResourceManager remembers; it forgets those that ended long ago (see ``disturbed``)."""
-    others = [app for app in yarn.applications(client, "") if not is_ours(app)]
+    others = [app for app in yarn.applications(client, "deSelects=resourceRequests") if not is_ours(app)]
     held = sum(max(0, int(app.get("memorySeconds") or 0)) for app in others)
     return {OTHERS_MB_S: held, ALL_MB_S: int(yarn_mb(client) * time.time())}
 
