@@ -283,6 +283,22 @@ def test_default_levels_can_be_had_on_every_platform_of_an_experiment(path: Path
             )
 
 
+def test_workload_is_found_without_a_look_at_all_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for by each trial of a plan, of which there are thousands."""
+
+    def listed(folder: str, pattern: str) -> list[Path]:
+        raise AssertionError(f"{folder}/{pattern} was listed")
+
+    monkeypatch.setattr("clusterbench.spec.by_name.all_files", listed)
+    assert load_workload("key_value").title and load_workload("tpch").title
+
+
+@pytest.mark.parametrize("name", ["../sql/tpch", "tpch/../ycsb", ""])
+def test_name_of_a_workload_leads_to_no_other_folder(name: str) -> None:
+    with pytest.raises(SpecError, match="unknown workload"):
+        load_workload(name)
+
+
 def test_unknown_workload_is_refused_with_a_suggestion() -> None:
     with pytest.raises(SpecError, match=r"unknown workload 'key_valu'; did you mean 'key_value'\? Allowed: "):
         load_workload("key_valu")
