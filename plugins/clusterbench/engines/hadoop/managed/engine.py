@@ -5,7 +5,6 @@ Nothing of it is set, started, stopped or emptied. What trials make is below one
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from shlex import split
@@ -18,11 +17,10 @@ from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.flush import Flushed, drop_page_cache
 from clusterbench.engines.hadoop import hdfs, health, settings, yarn
 from clusterbench.engines.hadoop.client import FILE_SYSTEM, WorkerPlace
-from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
+from clusterbench.engines.hadoop.common import HadoopEngine
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX, classpath
-from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER, Kind
-from clusterbench.engines.hadoop.managed import others
-from clusterbench.engines.hadoop.managed.queues import queue_facts
+from clusterbench.engines.hadoop.daemons import JOBHISTORY, NAMENODE, RESOURCEMANAGER, Kind
+from clusterbench.engines.hadoop.managed import facts, others
 from clusterbench.engines.hadoop.managed.site_files import SITES, ClientConfiguration, client_configuration
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
 from clusterbench.spec.leave import why_not
@@ -153,10 +151,7 @@ class ManagedHadoop(HadoopEngine):
     @cached_property
     def places(self) -> Mapping[str, WorkerPlace]:
         """Of the workers that run, by address and by name: blocks are told by the one, tasks by the other."""
-        known = self.facts_of_set_up.get("places")
-        if known is None:
-            nodes = health.data_nodes(self)
-            known = {_address(node): [name.partition(":")[0]] * 2 for name, node in nodes.items()}
+        known = self.facts_of_set_up.get("places") or facts.places(health.data_nodes(self))
         return {address: WorkerPlace(*place) for address, place in known.items()}
 
     @property
@@ -182,7 +177,7 @@ class ManagedHadoop(HadoopEngine):
         """See that masters answer and the queue takes jobs, and make the folder of HDFS for what trials make."""
         for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY):
             self.get(kind, "/ws/v1/history/info" if kind == JOBHISTORY else "/jmx?qry=java.lang:type=Runtime")
-        if problem := self._queue().get("problem"):
+        if problem := facts.queue(self).get("problem"):
             raise EngineError(f"{self.where}: {problem}; mend 'hadoop.managed.queue' in the platform's file")
         self.run([FILE_SYSTEM, "-mkdir", "-p", self.base_path], f"the login must be allowed to make {self.base_path}")
 
@@ -208,49 +203,9 @@ class ManagedHadoop(HadoopEngine):
 
     # Facts and settings.
 
-    def _queue(self) -> dict[str, Any]:
-        if not self.managed.queue:
-            return {}
-        told = self.get(RESOURCEMANAGER, "/ws/v1/cluster/scheduler")["scheduler"]["schedulerInfo"]
-        return queue_facts(told, self.managed.queue)
-
     def facts(self) -> dict[str, Any]:
-        info = self.get(RESOURCEMANAGER, "/ws/v1/cluster/info")["clusterInfo"]
-        metrics = self.get(RESOURCEMANAGER, "/ws/v1/cluster/metrics")["clusterMetrics"]
-        name_node, name_system = self.bean("NameNodeInfo"), self.name_system()
-        (runtime, *_) = self.get(NAMENODE, "/jmx?qry=java.lang:type=Runtime")["beans"]
-        data_nodes = health.data_nodes(self)
-        nodes = [node for node in health.node_managers(self) if node.get("state") == "RUNNING"]
-        self.facts_of_set_up = {
-            "engine": "hadoop",
-            "run_by": "somebody else",
-            "version": f"Hadoop {info['hadoopVersion']}",
-            "hdfs_version": str(name_node.get("SoftwareVersion") or name_node.get("Version")),
-            "java": f"{runtime.get('SpecVersion')} ({runtime.get('VmName')} {runtime.get('VmVersion')})",
-            "workers": len(data_nodes),
-            "node_managers": len(nodes),
-            "versions_of_workers": dict(
-                Counter(str(n.get("version")) for n in (*data_nodes.values(), *nodes) if n.get("version"))
-            ),
-            "racks": dict(Counter(str(node.get("rack")) for node in nodes)),
-            "cluster_slots": slots(self.hadoop) * len(data_nodes),
-            "yarn_memory_mb": metrics["totalMB"],
-            "yarn_virtual_cores": metrics["totalVirtualCores"],
-            "hdfs_capacity_bytes": name_system["CapacityTotal"],
-            "hdfs_remaining_bytes": name_system["CapacityRemaining"],
-            "queue": self._queue(),
-            "security": self.settings(SECURITY),
-            "encrypted_at_rest": self._is_encrypted(),
-            "programs_missing": {},
-            "places": {_address(node): [name.partition(":")[0]] * 2 for name, node in data_nodes.items()},
-        }
+        self.facts_of_set_up = facts.facts(self)
         return self.facts_of_set_up
-
-    def _is_encrypted(self) -> bool:
-        """Whether what trials write lies in an encryption zone."""
-        if not hdfs.exists(self, self.managed.path):
-            return False
-        return bool(hdfs.status(self, self.managed.path).get("encBit"))
 
     def declared_settings(self) -> Mapping[str, str]:
         return self.platform.settings
@@ -258,16 +213,7 @@ class ManagedHadoop(HadoopEngine):
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """Of masters and of all workers, as far as these let the client host ask."""
         wanted = list(names)
-        return settings.in_force(self, self._daemons(), self.platform.settings, wanted) if wanted else {}
-
-    def _daemons(self) -> dict[str, str]:
-        """Daemon -> its web server."""
-        masters = {kind.name: self.url(kind) for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY)}
-        scheme, secure = self.configuration.scheme(NODEMANAGER), self.configuration.scheme(DATANODE)
-        told = "infoSecureAddr" if secure == "https" else "infoAddr"
-        workers = {f"DataNode on {n}": f"{secure}://{node[told]}" for n, node in health.data_nodes(self).items()}
-        running = [node for node in health.node_managers(self) if node.get("state") == "RUNNING"]
-        return masters | workers | {f"NodeManager on {n['id']}": f"{scheme}://{n['nodeHTTPAddress']}" for n in running}
+        return settings.in_force(self, facts.daemons(self), self.platform.settings, wanted) if wanted else {}
 
     def free_bytes(self) -> int:
         """Of HDFS, and of the folder's own quota where it has one; replicas counted each."""
@@ -366,7 +312,3 @@ class ManagedHadoop(HadoopEngine):
         if self.platform.page_cache != "drop_caches":
             return f"page_cache is {self.platform.page_cache}"
         return why_not(self.platform, "drop_caches")
-
-
-def _address(node: Mapping[str, Any]) -> str:
-    return str(node["xferaddr"]).rpartition(":")[0]
