@@ -54,7 +54,7 @@ def engine(lab: Lab, small_chunks: None) -> Iterator[Database]:
     hosts = platform.hosts | {"etl2": Host(ssh="lab_db2", roles=["etl"])}
     platform = platform.model_copy(update={"hosts": hosts})
     with Fleet.of(platform, connections) as fleet:
-        yield as_database(engine_class("postgres")(platform, fleet, connections(str(platform.database))))
+        yield as_database(engine_class(platform)(platform, fleet, connections(str(platform.database))))
 
 
 @pytest.fixture(scope="module")
