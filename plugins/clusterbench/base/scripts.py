@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from shlex import quote
@@ -15,9 +15,12 @@ Value = str | int | float | Sequence[str]
 
 def script(name: str, /, **values: Value) -> str:
     """The text of ``include/<name>.sh``, after a line ``variable=value`` for each of ``values``, quoted."""
-    return "".join(f"{variable}={_word(value)}\n" for variable, value in values.items()) + _text(
-        own_or_built_in(f"include/{name}.sh")
-    )
+    return assignments(values) + _text(own_or_built_in(f"include/{name}.sh"))
+
+
+def assignments(values: Mapping[str, Value]) -> str:
+    """Lines of bash, a variable or an array each."""
+    return "".join(f"{variable}={_word(value)}\n" for variable, value in values.items())
 
 
 def _word(value: Value) -> str:

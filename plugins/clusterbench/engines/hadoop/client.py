@@ -18,6 +18,7 @@ from clusterbench.base.connections import Connection
 from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.deployment import Deployment
+from clusterbench.engines.hadoop.configuration import declared_hadoop
 from clusterbench.engines.hadoop.daemons import NAMENODE, Kind
 from clusterbench.engines.hadoop.tickets import Tickets
 from clusterbench.hosts.fleet import Fleet
@@ -53,12 +54,7 @@ class HadoopClient(Deployment):
 
     @property
     def hadoop(self) -> Hadoop:
-        if self.platform.hadoop is None:
-            raise EngineError(
-                f"{self.where}: its engine is hadoop, but its file has no key 'hadoop' with 'slots', or with 'worker' "
-                "(cpus, memory_gib, data_disks)"
-            )
-        return self.platform.hadoop
+        return declared_hadoop(self.platform)
 
     # What differs by who runs it.
 
@@ -104,11 +100,6 @@ class HadoopClient(Deployment):
     def job_settings(self) -> Mapping[str, str]:
         """Of each job that is submitted."""
         return {}
-
-    @property
-    def fixed_workers(self) -> str:
-        """Why daemons cannot be restarted for a trial; empty where they can."""
-        return ""
 
     # The client host.
 

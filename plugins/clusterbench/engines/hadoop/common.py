@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
+from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import hdfs, yarn
 from clusterbench.engines.hadoop.client import HadoopClient
-from clusterbench.spec.platform import Platform
 
 SECURITY = (
     "hadoop.security.authentication",
@@ -24,10 +23,6 @@ SECURITY = (
 class HadoopEngine(HadoopClient):
     """Reached over SSH alone; of a managed one only the client host."""
 
-    @classmethod
-    def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
-        raise NotImplementedError
-
     @abstractmethod
     def restart(self) -> None:
         """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
@@ -36,9 +31,13 @@ class HadoopEngine(HadoopClient):
     def free_bytes(self) -> int:
         """Replicas counted each."""
 
-    @abstractmethod
+    def flush_caches(self) -> Sequence[Flushed]:
+        """That of the workers' file systems; daemons keep none."""
+        return [hdfs.flush(self)]
+
     def empty_page_cache(self) -> str:
         """On every worker, where the platform's file allows it. Returns what was done, in words."""
+        return hdfs.empty_page_cache(self)
 
     def counters(self) -> dict[str, int]:
         return {}

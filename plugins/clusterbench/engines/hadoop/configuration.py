@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -68,6 +68,16 @@ def container_mb(java_options: str) -> int:
     return math.ceil(heap_mb / HEAP_SHARE / ALLOCATION_MB) * ALLOCATION_MB
 
 
+def declared_hadoop(platform: Platform) -> Hadoop:
+    """What the platform's file says of its Hadoop. Raises EngineError where it says nothing."""
+    if platform.hadoop is None:
+        raise EngineError(
+            f"platform {platform.platform!r}: its engine is hadoop, but its file has no key 'hadoop' with 'slots', or "
+            "with 'worker' (cpus, memory_gib, data_disks)"
+        )
+    return platform.hadoop
+
+
 @dataclass(frozen=True)
 class Secrets:
     """Of a Hadoop with Kerberos: what is neither in the platform's file nor on the hosts before set-up."""
@@ -108,12 +118,7 @@ class Configuration:
 
     @property
     def hadoop(self) -> Hadoop:
-        if self.platform.hadoop is None:
-            raise EngineError(
-                f"platform {self.platform.platform!r}: its engine is hadoop, but its file has no key 'hadoop' with "
-                "'slots', or with 'worker' (cpus, memory_gib, data_disks)"
-            )
-        return self.platform.hadoop
+        return declared_hadoop(self.platform)
 
     @cached_property
     def namenode(self) -> str:
@@ -170,7 +175,7 @@ class Configuration:
         if self.services and secrets:
             values = self._values(host) | {"store_password": secrets.store_password}
             for file in TLS_FILES:
-                made[file] = _xml({n: string.Template(value).substitute(values) for n, value in self._secure(file)})
+                made[file] = _xml(_filled(self._secure(file), values))
             made["http_secret"] = secrets.http_secret
         made["topology.sh"] = self.topology_script()
         made["log4j.properties"] = own_or_built_in(f"{TEMPLATES}/log4j.properties").read_text()
@@ -179,17 +184,15 @@ class Configuration:
     def sites(self, host: str) -> dict[str, dict[str, str]]:
         """File -> setting -> value, for one host."""
         values = self._values(host)
-        found = {site: self._settings(site, values) for site in SITES}
-        for site in SITES:
-            found[site] |= {n: string.Template(value).substitute(values) for n, value in self._secure(site)}
+        found = {site: _filled(self._template(site), values) for site in SITES}
         for name, value in self.platform.settings.items():
             found[site_of(name)][name] = value
         return found
 
     def declared(self) -> dict[str, str]:
         """Setting -> value of all that is the same on every host, to be read back from the daemons."""
-        templates = [template for site in SITES for template in (_properties(site), self._secure(site))]
-        own = {name for each in templates for name, value in each if _placeholders(value) & set(OF_ONE_HOST)}
+        templates = [entry for site in SITES for entry in self._template(site)]
+        own = {name for name, value in templates if _placeholders(value) & set(OF_ONE_HOST)}
         own -= set(self.platform.settings)  # what the platform says is the same everywhere
         settings = {name: value for site in self.sites(self.namenode).values() for name, value in site.items()}
         return {name: value for name, value in settings.items() if name not in own}
@@ -197,8 +200,9 @@ class Configuration:
     def _secure(self, file: str) -> Sequence[tuple[str, str]]:
         return _read(own_or_built_in(f"{SECURE_TEMPLATES}/{file}")) if self.services else []
 
-    def _settings(self, site: str, values: Mapping[str, object]) -> dict[str, str]:
-        return {name: string.Template(value).substitute(values) for name, value in _properties(site)}
+    def _template(self, site: str) -> Sequence[tuple[str, str]]:
+        """Where two say a setting, the one with Kerberos is the later."""
+        return [*_properties(site), *self._secure(site)]
 
     def setting(self, name: str) -> str:
         """A setting that is a plain value: the platform's own, or the template's."""
@@ -294,6 +298,10 @@ def _placeholders(value: str) -> set[str]:
 def _properties(site: str) -> Sequence[tuple[str, str]]:
     """(name, value with its placeholders) of a template, in its order."""
     return _read(own_or_built_in(f"{TEMPLATES}/{site}"))
+
+
+def _filled(template: Iterable[tuple[str, str]], values: Mapping[str, object]) -> dict[str, str]:
+    return {name: string.Template(value).substitute(values) for name, value in template}
 
 
 @cache

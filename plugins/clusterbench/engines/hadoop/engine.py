@@ -9,7 +9,6 @@ from clusterbench.base.capabilities import EVERYTHING
 from clusterbench.base.errors import EngineAwayError, EngineError
 from clusterbench.base.scripts import script
 from clusterbench.engines.capacity import Capacity
-from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, programs, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
@@ -160,14 +159,6 @@ class HadoopCluster(Cluster, HadoopEngine):
         """Until no chore of HDFS runs beside a trial."""
         hdfs.settle(self)
         return []
-
-    def flush_caches(self) -> Sequence[Flushed]:
-        """That of the workers' file systems; daemons keep none, and set-up has just started them."""
-        return [hdfs.flush(self)]
-
-    def empty_page_cache(self) -> str:
-        """On every worker, where the platform's file allows it. Returns what was done, in words."""
-        return hdfs.empty_page_cache(self)
 
 
 ENGINE, MANAGED = HadoopCluster, ManagedHadoop

@@ -14,6 +14,7 @@ from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import NAMENODE
 from clusterbench.hosts.fleet import DROP_PAGE_CACHE
 from clusterbench.spec.leave import why_not
+from clusterbench.spec.platform import Platform
 
 AT_REST_S = 300
 CHORES = ("PendingDeletionBlocks", "PendingReconstructionBlocks", "ScheduledReplicationBlocks")
@@ -88,26 +89,28 @@ def chores(client: HadoopClient) -> str:
     return ", ".join(f"{name} {told[name]}" for name in CHORES if told[name])
 
 
-def empty_page_cache(cluster: Cluster) -> str:
+def empty_page_cache(client: HadoopClient) -> str:
     """On every worker, where the platform's file allows it. Returns what was done, in words."""
-    if why := _why_page_cache_is_left(cluster):
+    if why := _why_page_cache_is_left(client.platform):
         return f"left as it was: {why}"
-    workers = cluster.configuration.workers
-    cluster.on_each(dict.fromkeys(workers, DROP_PAGE_CACHE), NEEDS_ROOT)
+    workers = client.platform.hosts_with("worker")
+    client.on_each(dict.fromkeys(workers, DROP_PAGE_CACHE), NEEDS_ROOT)
     return f"dropped on {len(workers)} workers"
 
 
-def _why_page_cache_is_left(cluster: Cluster) -> str:
-    if cluster.platform.page_cache != "drop_caches":
-        return f"page_cache is {cluster.platform.page_cache}"
-    return why_not(cluster.platform, "drop_caches")
+def _why_page_cache_is_left(platform: Platform) -> str:
+    if not platform.hosts_with("worker"):
+        return "the platform's file names no workers' hosts, and none are ours to flush"
+    if platform.page_cache != "drop_caches":
+        return f"page_cache is {platform.page_cache}"
+    return why_not(platform, "drop_caches")
 
 
-def flush(cluster: Cluster) -> Flushed:
+def flush(client: HadoopClient) -> Flushed:
     """As ``empty_page_cache``, with a look before and after."""
-    method = cluster.platform.page_cache
-    if why := _why_page_cache_is_left(cluster):
+    method = client.platform.page_cache
+    if why := _why_page_cache_is_left(client.platform):
         return Flushed("file system", method, why, is_tried=False)
-    problem, of_hosts = drop_page_cache(cluster, cluster.configuration.workers, NEEDS_ROOT)
+    problem, of_hosts = drop_page_cache(client, client.platform.hosts_with("worker"), NEEDS_ROOT)
     before, after = (sum(seen[look] for seen in of_hosts.values()) for look in (0, 1))
     return Flushed("file system", method, problem, True, before, after, of_hosts)

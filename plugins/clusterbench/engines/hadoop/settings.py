@@ -22,31 +22,34 @@ def in_force(
     where no file of any daemon has the setting.
     """
     wanted = list(names)
+    told_by = _read_back(client, urls, wanted)
     found: dict[str, str] = {}
     for of_files in (True, False):
         missing = [name for name in wanted if name not in found]
-        for daemon, told in _read_back(client, urls, missing, of_files=of_files).items():
+        for daemon, told in told_by.items():
             for name in missing:
-                if name not in told:
+                value, is_of_file = told.get(name, ("", False))
+                if name not in told or (of_files and not is_of_file):
                     continue
-                wanted_value = declared.get(name, found.get(name, told[name]))
-                differs = told[name] != wanted_value
+                wanted_value = declared.get(name, found.get(name, value))
+                differs = value != wanted_value
                 if name not in found or (differs and found[name] == wanted_value):
-                    found[name] = f"{told[name]} ({daemon})" if differs else told[name]
+                    found[name] = f"{value} ({daemon})" if differs else value
     return found
 
 
 def _read_back(
-    client: HadoopClient, urls: Mapping[str, str], names: Iterable[str], *, of_files: bool
-) -> dict[str, dict[str, str]]:
-    """Daemon -> setting -> value; of those that answer."""
+    client: HadoopClient, urls: Mapping[str, str], names: Iterable[str]
+) -> dict[str, dict[str, tuple[str, bool]]]:
+    """Daemon -> setting -> value, and whether a file has it; of those that answer."""
     wanted = [f"<name>{name}</name>" for name in names]
     if not wanted:
         return {}
     daemons = {f"{url}/conf?format=xml": daemon for daemon, url in urls.items()}
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, tuple[str, bool]]] = {}
     for url, lines in client.get_each(daemons, wanted).items():
-        whole = (line.partition("</configuration>")[0] for line in lines if not of_files or FROM_FILES in line)
-        entries = [ET.fromstring(line) for line in whole]  # noqa: S314  a daemon's own
-        found[daemons[url]] = {e.findtext("name") or "": e.findtext("value") or "" for e in entries}
+        told = found[daemons[url]] = {}
+        for line in lines:
+            entry = ET.fromstring(line.partition("</configuration>")[0])  # noqa: S314  a daemon's own
+            told[entry.findtext("name") or ""] = (entry.findtext("value") or "", FROM_FILES in line)
     return found

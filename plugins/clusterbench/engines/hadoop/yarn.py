@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.errors import EngineError
@@ -26,11 +26,17 @@ def kill(client: HadoopClient, ids: Sequence[str]) -> None:
         client.run([COMMAND, "application", "-kill", *ids], "yarn application -kill does the same by hand")
 
 
-def unfinished(client: HadoopClient) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def is_of_a_trial(app: Mapping[str, Any]) -> bool:
+    """By its tag; of whose trial it does not say."""
+    return "clusterbench" in str(app.get("applicationTags"))
+
+
+def unfinished(
+    client: HadoopClient, is_ours: Callable[[Mapping[str, Any]], bool]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Applications that have not ended: those that trials have left, and those that are somebody else's."""
     running = applications(client, f"states={UNFINISHED}")
-    ours = [app for app in running if "clusterbench" in str(app.get("applicationTags"))]
-    return ours, [app for app in running if app not in ours]
+    return [app for app in running if is_ours(app)], [app for app in running if not is_ours(app)]
 
 
 def named(apps: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -39,7 +45,7 @@ def named(apps: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def end_left(client: HadoopClient) -> list[str]:
     """Of an earlier trial whose driver was lost. Somebody else's job is not ours to end, and is told."""
-    ours, others = unfinished(client)
+    ours, others = unfinished(client, is_of_a_trial)
     if others:
         raise EngineError(
             f"{client.where}: nothing else may run beside a trial, and {', '.join(named(others)[:5])} does; wait for "

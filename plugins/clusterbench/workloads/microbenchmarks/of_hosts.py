@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.paths import own_or_built_in
+from clusterbench.base.scripts import assignments
+from clusterbench.workloads.made_by_trials import MadeByTrials
 
 if TYPE_CHECKING:
-    from clusterbench.base.records import Trial
-    from clusterbench.engines import Engine
+    pass
 
 
-class OfHosts:
-    """The parts of a workload that are about data and answers, of one that has none."""
+class OfHosts(MadeByTrials):
+    """A workload without data."""
 
     runs_on: Literal["client", "etl"] = "client"
 
@@ -33,35 +33,10 @@ class OfHosts:
             space="nothing is kept",
         )
 
-    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:  # noqa: ARG002  as every workload has it
-        return False
-
-    def generate(self, dataset: Dataset, engine: Engine) -> None:
-        """Nothing: every trial makes its own."""
-
-    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:  # noqa: ARG002  nothing is there
-        return {}
-
-    def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  as above
-        return None
-
-    def answers(
-        self,
-        dataset: Dataset,  # noqa: ARG002  as above
-        trials: Sequence[Trial],  # noqa: ARG002
-        engine: Engine | None = None,  # noqa: ARG002
-    ) -> dict[str, Any] | None:
-        return None
-
-    def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  as above
-        return []
-
 
 def choices(said: Mapping[str, object], lists: Mapping[str, Sequence[str]] | None = None) -> str:
     """Lines of bash that set variables, and arrays."""
-    lines = [f"{name}={quote(str(value))}" for name, value in said.items()]
-    lines += [f"{name}=({' '.join(map(quote, values))})" for name, values in (lists or {}).items()]
-    return "\n".join(lines) + "\n"
+    return assignments({name: str(value) for name, value in said.items()} | dict(lists or {}))
 
 
 def program(name: str) -> str:

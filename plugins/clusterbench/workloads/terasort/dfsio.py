@@ -8,24 +8,23 @@ written comes from memory, as far as it fits there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
-from clusterbench.base.paths import own_or_built_in
 from clusterbench.engines.hadoop import mapreduce_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
+from clusterbench.workloads.made_by_trials import MadeByTrials
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.terasort import jobs
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.engines.hadoop.common import HadoopEngine
 
 JOBS = ("write", "read")
 PROGRAMS = ("dfsio.sh", "jobs.sh")
@@ -46,7 +45,7 @@ def _rate(title: str) -> MeasurementKind:
     return MeasurementKind("MiB/s", title, "higher")
 
 
-class Dfsio:
+class Dfsio(MadeByTrials):
     """One trial writes the files and reads them, as TestDFSIO reads what it wrote."""
 
     title = "TestDFSIO"
@@ -115,29 +114,6 @@ class Dfsio:
             space=f"{levels['replicas']} copies of {files} files of {levels['file_mib']} MiB",
         )
 
-    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:  # noqa: ARG002  every trial makes it anew
-        return False
-
-    def generate(self, dataset: Dataset, engine: Engine) -> None:
-        """Nothing: making it is what is measured."""
-
-    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:  # noqa: ARG002  nothing is there yet
-        return {}
-
-    def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  its bytes mean nothing
-        return None
-
-    def answers(
-        self,
-        dataset: Dataset,  # noqa: ARG002  as every workload has it
-        trials: Sequence[Trial],  # noqa: ARG002
-        engine: Engine | None = None,  # noqa: ARG002
-    ) -> dict[str, Any] | None:
-        return None
-
-    def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  it makes what it reads
-        return []
-
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return unavailable.get("workers") or unavailable.get(f"replicas_{levels['replicas']}")
 
@@ -158,25 +134,19 @@ class Dfsio:
         )
 
     def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
-        return jobs.prepare(trial, _hadoop(engine), self.dataset(trial.levels, trial.seed))
+        return jobs.prepare(trial, jobs.hadoop(engine), self.dataset(trial.levels, trial.seed))
 
     def job(self, trial: Trial, engine: Engine) -> Job:
-        cluster = _hadoop(engine)
+        cluster = jobs.hadoop(engine)
         settings = {**cluster.job_settings, **trial.settings, "dfs.replication": trial.levels["replicas"]}
-        lines = jobs.choices(trial, cluster, {name: trial.levels[name] for name in ("files", "file_mib")})
-        lines.append(f"options=({jobs.options(settings)})")
-        programs = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in PROGRAMS}
-        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
-        return Job(files, {}, ". ./dfsio.sh\n")
+        own = {name: trial.levels[name] for name in ("files", "file_mib")}
+        return jobs.job(trial, cluster, PROGRAMS, own, {"options": settings})
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  as every one
         ran = jobs.ran(output)
-        begun_s, ended_s = (min(r[0] for r in ran.values()), max(r[1] for r in ran.values())) if ran else (None, None)
-        failed = [name for name, (_, _, status, _) in ran.items() if status]
-        if failed or set(ran) != set(JOBS):
-            words = jobs.said(output, failed[0]) if failed else ""
-            details: dict[str, object] = {"driver_errors": words} if words else {}
-            return Reading({}, len(failed), len(ran), begun_s, ended_s, details=details)
+        begun_s, ended_s = jobs.window(ran)
+        if broken_off := jobs.broken_off(output, ran, JOBS):
+            return broken_off
         asked_mib = int(trial.levels["files"]) * int(trial.levels["file_mib"])
         times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
         measured = {"driver_cpu_share": sum(cpu for *_, cpu in ran.values()) / sum(times.values())}
@@ -206,7 +176,7 @@ class Dfsio:
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
-        jobs.restore(trial, _hadoop(engine))
+        jobs.restore(trial, jobs.hadoop(engine))
 
 
 def expected_bytes(levels: Mapping[str, Level]) -> dict[str, dict[str, float]]:
@@ -223,10 +193,6 @@ def _printed(file: Path) -> dict[str, float]:
     text = file.read_text(errors="replace") if file.exists() else ""
     found = {name: pattern.search(text) for name, pattern in PRINTED.items()}
     return {name: float(match[1]) for name, match in found.items() if match}
-
-
-def _hadoop(engine: Engine) -> HadoopEngine:
-    return cast("HadoopEngine", engine)
 
 
 WORKLOAD = Dfsio()

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import EngineError
-from clusterbench.base.job import json_of
+from clusterbench.base.job import Job, json_of
+from clusterbench.base.measurements import Reading
+from clusterbench.base.paths import own_or_built_in
+from clusterbench.base.scripts import Value, assignments
 from clusterbench.engines.hadoop import daemons
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
+    from clusterbench.engines import Engine
     from clusterbench.engines.hadoop.common import HadoopEngine
 
 UNTOLD = ("NOTE: ", "\tat ", "\t... ")
@@ -54,19 +57,31 @@ def prepare(trial: Trial, cluster: HadoopEngine, dataset: Dataset) -> dict[str, 
     }
 
 
-def choices(trial: Trial, cluster: HadoopEngine, own: Mapping[str, object]) -> list[str]:
-    """Lines of ``choices.sh``: those of every workload, and its own."""
+def hadoop(engine: Engine) -> HadoopEngine:
+    return cast("HadoopEngine", engine)
+
+
+def job(
+    trial: Trial,
+    cluster: HadoopEngine,
+    programs: Sequence[str],
+    own: Mapping[str, object],
+    options: Mapping[str, Mapping[str, object]],
+) -> Job:
+    """The first of ``programs``. In ``choices.sh`` is what every workload is told, its own, and options of jobs."""
     said = {
         "tag": tag_of(trial),
         "path": path_of(trial, cluster),
         "pause_s": trial.levels["pause_s"],
         "history_url": cluster.url(daemons.JOBHISTORY) + "/ws/v1/history/mapreduce/jobs",
+        **own,
     }
-    return [f"{name}={quote(str(value))}" for name, value in (said | dict(own)).items()]
-
-
-def options(settings: Mapping[str, object]) -> str:
-    return " ".join(quote(f"-D{name}={value}") for name, value in settings.items())
+    lists: dict[str, Value] = {
+        name: [f"-D{key}={value}" for key, value in settings.items()] for name, settings in options.items()
+    }
+    choices = assignments({**{name: str(value) for name, value in said.items()}, **lists})
+    texts = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in programs}
+    return Job({"environment.sh": cluster.environment(), "choices.sh": choices, **texts}, {}, f". ./{programs[0]}\n")
 
 
 def restore(trial: Trial, cluster: HadoopEngine) -> None:
@@ -86,6 +101,26 @@ def ran(output: Path) -> dict[str, tuple[float, float, int, float]]:
         name, begun, ended, status, *cpu = line.split()
         found[name] = (float(begun), float(ended), int(status), sum(map(float, cpu)))
     return found
+
+
+def broken_off(
+    output: Path, known: Mapping[str, tuple[float, float, int, float]], names: Sequence[str]
+) -> Reading | None:
+    """What is read where a job failed, or not all were begun; None where all have ended well. ``known``: as ``ran``."""
+    failed = [name for name, (_, _, status, _) in known.items() if status]
+    if not failed and set(known) == set(names):
+        return None
+    begun_s, ended_s = window(known)
+    words = said(output, failed[0]) if failed else ""
+    details: dict[str, object] = {"driver_errors": words, "jobs": told(output, names)} if words else {}
+    return Reading({}, len(failed), len(known), begun_s, ended_s, details=details)
+
+
+def window(known: Mapping[str, tuple[float, float, int, float]]) -> tuple[float | None, float | None]:
+    """From the first job's begin to the last one's end; nothing where none was begun."""
+    if not known:
+        return None, None
+    return min(begun for begun, *_ in known.values()), max(ended for _, ended, *_ in known.values())
 
 
 def said(output: Path, job: str) -> str:

@@ -7,23 +7,22 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Phase, Reading
-from clusterbench.base.paths import own_or_built_in
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
+from clusterbench.workloads.made_by_trials import MadeByTrials
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.terasort import jobs, teragen, workers
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.engines.hadoop.common import HadoopEngine
 
 JOBS = ("teragen", "terasort", "teravalidate")
 PROGRAMS = ("suite.sh", "jobs.sh", "attempts.awk")
@@ -56,7 +55,7 @@ def _throughput(title: str) -> MeasurementKind:
     return MeasurementKind("MB/s", title, "higher")
 
 
-class TeraSort:
+class TeraSort(MadeByTrials):
     """One trial is the whole suite, as TeraSort reads what TeraGen wrote, and TeraValidate what TeraSort wrote."""
 
     title = "TeraSort suite"
@@ -143,18 +142,6 @@ class TeraSort:
             f"{_output_replicas(levels)} of the output, and map output",
         )
 
-    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:  # noqa: ARG002  every trial makes it anew
-        return False
-
-    def generate(self, dataset: Dataset, engine: Engine) -> None:
-        """Nothing: making it is what is measured."""
-
-    def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:  # noqa: ARG002  nothing is there yet
-        return {}
-
-    def checksum(self, dataset: Dataset) -> str | None:  # noqa: ARG002  see ``answers``
-        return None
-
     def answers(  # each answers alike
         self,
         dataset: Dataset,
@@ -166,9 +153,6 @@ class TeraSort:
             return None
         answer = {"rows": dataset.rows, "checksum": teragen.checksum(dataset.rows)}
         return {**answer, "source": "the same records, made without Hadoop"}
-
-    def relations(self, trial: Trial) -> list[str]:  # noqa: ARG002  it makes what it reads
-        return []
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         restart = unavailable.get("daemons_restarted") if levels.get("daemons") == RESTARTED else None
@@ -200,7 +184,7 @@ class TeraSort:
 
     def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
         """No path that is left over, room for all of it, and disks at rest."""
-        cluster = _hadoop(engine)
+        cluster = jobs.hadoop(engine)
         restarted = trial.levels.get("daemons") == RESTARTED
         if restarted:
             cluster.restart()
@@ -208,7 +192,7 @@ class TeraSort:
         return {**known, "daemons": RESTARTED if restarted else KEPT}
 
     def job(self, trial: Trial, engine: Engine) -> Job:
-        cluster = _hadoop(engine)
+        cluster = jobs.hadoop(engine)
         slots = cluster.slots
         common = {**cluster.job_settings, **trial.settings, "dfs.replication": _replicas(trial.levels)}
         gen = {**common, "mapreduce.job.maps": slots}
@@ -219,22 +203,15 @@ class TeraSort:
             "mapreduce.map.output.compress": str(trial.levels["map_output"] == "snappy").lower(),
             "mapreduce.map.output.compress.codec": SNAPPY,
         }
-        choices = {"rows": trial.levels["rows"], "history_dir": cluster.history_dir}
-        lines = jobs.choices(trial, cluster, choices)
-        lines += [f"teragen_options=({jobs.options(gen)})", f"terasort_options=({jobs.options(sort)})"]
-        programs = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in PROGRAMS}
-        files = {"environment.sh": cluster.environment(), "choices.sh": "\n".join(lines) + "\n", **programs}
-        return Job(files, {}, ". ./suite.sh\n")
+        own = {"rows": trial.levels["rows"], "history_dir": cluster.history_dir}
+        return jobs.job(trial, cluster, PROGRAMS, own, {"teragen_options": gen, "terasort_options": sort})
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         ran = jobs.ran(output)
         times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
-        begun_s, ended_s = (min(r[0] for r in ran.values()), max(r[1] for r in ran.values())) if ran else (None, None)
-        failed = [name for name, (_, _, status, _) in ran.items() if status]
-        if failed or set(ran) != set(JOBS):
-            said = jobs.said(output, failed[0]) if failed else ""
-            details: dict[str, object] = {"driver_errors": said, "jobs": jobs.told(output, JOBS)} if said else {}
-            return Reading({}, len(failed), len(ran), begun_s, ended_s, details=details)
+        begun_s, ended_s = jobs.window(ran)
+        if broken_off := jobs.broken_off(output, ran, JOBS):
+            return broken_off
         told = {name: hadoop_jobs.counters(json_of(output / f"{name}.counters.json")) for name in JOBS}
         tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
         phases = hadoop_jobs.phases(times["terasort"], json_of(output / "terasort.job.json"), tasks)
@@ -282,8 +259,7 @@ class TeraSort:
 
     def restore(self, trial: Trial, engine: Engine) -> None:
         """Its applications ended, where its driver was lost, and nothing of it left in HDFS."""
-        cluster = _hadoop(engine)
-        jobs.restore(trial, cluster)
+        jobs.restore(trial, jobs.hadoop(engine))
 
 
 def expected_bytes(levels: Mapping[str, Level], sort: Mapping[str, int], workers: int) -> dict[str, dict[str, float]]:
@@ -321,10 +297,6 @@ def _replicas(levels: Mapping[str, Level]) -> int:
 def _output_replicas(levels: Mapping[str, Level]) -> int:
     chosen = levels["output_replicas"]
     return _replicas(levels) if chosen == AS_INPUT else int(chosen)
-
-
-def _hadoop(engine: Engine) -> HadoopEngine:
-    return cast("HadoopEngine", engine)
 
 
 # Reading.

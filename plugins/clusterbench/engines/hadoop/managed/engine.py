@@ -7,25 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from shlex import split
 from typing import Any
 
 from clusterbench.base.errors import EngineAwayError, EngineError
-from clusterbench.base.scripts import script
 from clusterbench.engines import state
 from clusterbench.engines.capacity import Capacity
-from clusterbench.engines.flush import Flushed, drop_page_cache
 from clusterbench.engines.hadoop import hdfs, health, settings, yarn
 from clusterbench.engines.hadoop.client import FILE_SYSTEM, WorkerPlace
-from clusterbench.engines.hadoop.common import HadoopEngine
-from clusterbench.engines.hadoop.configuration import REPLICAS_MAX, classpath
-from clusterbench.engines.hadoop.daemons import JOBHISTORY, NAMENODE, RESOURCEMANAGER, Kind
+from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
+from clusterbench.engines.hadoop.daemons import JOBHISTORY, NAMENODE, RESOURCEMANAGER
 from clusterbench.engines.hadoop.managed import facts, others
-from clusterbench.engines.hadoop.managed.site_files import SITES, ClientConfiguration, client_configuration
-from clusterbench.hosts.fleet import DROP_PAGE_CACHE
-from clusterbench.spec.leave import why_not
+from clusterbench.engines.hadoop.managed.client import ManagedClient
 from clusterbench.spec.placed import slots
-from clusterbench.spec.platform import ManagedHadoop as Declared
 from clusterbench.spec.platform import Platform
 
 NOT_OURS = "it is a managed Hadoop, of which clusterbench starts and stops nothing"
@@ -36,7 +29,7 @@ CHORES_S = 60
 """Other people's files make chores, too, so that one does not wait for all of them for long."""
 
 
-class ManagedHadoop(HadoopEngine):
+class ManagedHadoop(ManagedClient):
     """By its client host alone. Hosts of workers may be named, for their telemetry and their page cache."""
 
     is_left_running = True
@@ -57,90 +50,6 @@ class ManagedHadoop(HadoopEngine):
     @classmethod
     def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:  # noqa: ARG003  as the protocol
         return Capacity(data_roles=("worker",))
-
-    @property
-    def managed(self) -> Declared:
-        declared = self.hadoop.managed
-        assert declared is not None
-        return declared
-
-    # The client host.
-
-    @cached_property
-    def _client(self) -> tuple[str, str, ClientConfiguration]:
-        """The platform's folder on it, Hadoop's, and what its configuration says."""
-        host, platform = self.platform.client, self.platform
-        body = script(
-            "hadoop/managed/client",
-            work=self.fleet.work_dir(host),
-            name=f"managed.{platform.platform}",
-            home=self.hadoop.home,
-            configuration=self.managed.configuration,
-            sites=SITES,
-        )
-        said = self.on_each({host: body}, "name both in the platform's file")[host]
-        places, *sites = said.split("\n@@ ")
-        folder, home = places.split()[:2]
-        texts = {name: text for name, _, text in (site.partition("\n") for site in sites)}
-        try:
-            return folder, home, client_configuration(texts)
-        except EngineError as error:
-            raise EngineError(f"{self.where}: host {host!r}, {self.managed.configuration}: {error}") from None
-
-    @property
-    def client_folder(self) -> str:
-        return self._client[0]
-
-    @property
-    def configuration(self) -> ClientConfiguration:
-        return self._client[2]
-
-    def client_script(self) -> str:
-        home, hadoop = self._client[1], self.hadoop
-        return script(
-            "hadoop/managed/environment",
-            hadoop_home=home,
-            hadoop_conf=self.managed.configuration,
-            hadoop_jars=classpath(home).replace(",", ":"),
-            heap_mb=hadoop.daemon_heap_mb,
-            java_options=split(hadoop.java_options),
-        )
-
-    def url(self, kind: Kind) -> str:
-        """Of the active one. It is looked for again where it was lost: with high availability another takes over."""
-        known: dict[str, str] = self.fleet.kept.setdefault(f"masters of {self.platform.platform}", {})
-        if kind.name not in known:
-            known[kind.name] = self._active(kind)
-        return known[kind.name]
-
-    def get(self, kind: Kind, path: str) -> dict[str, Any]:
-        try:
-            return super().get(kind, path)
-        except EngineAwayError:
-            known: dict[str, str] = self.fleet.kept[f"masters of {self.platform.platform}"]
-            if len(self._masters(kind)) == 1 or (found := self._active(kind)) == known.get(kind.name):
-                raise
-            known[kind.name] = found
-            return super().get(kind, path)
-
-    def _masters(self, kind: Kind) -> list[str]:
-        try:
-            return self.configuration.masters(kind)
-        except EngineError as error:
-            raise EngineError(f"{self.where}: host {self.platform.client!r}: {error}") from None
-
-    def _active(self, kind: Kind) -> str:
-        """The first that says it is; the first of all, where none does, so that asking it tells what is wrong."""
-        found = self._masters(kind)
-        if len(found) == 1:
-            return found[0]
-        path, says = (
-            ("/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus", '"active"')
-            if kind == NAMENODE
-            else ("/ws/v1/cluster/info", '"ACTIVE"')
-        )
-        answers = self.get_each([f"{url}{path}" for url in found], [says])
-        return next((url for url in found if answers.get(f"{url}{path}")), found[0])
 
     # What workloads need to know.
 
@@ -235,11 +144,11 @@ class ManagedHadoop(HadoopEngine):
         return self.tickets.principal.partition("@")[0].partition("/")[0] if self.tickets else login
 
     def _is_ours(self, app: Mapping[str, Any]) -> bool:
-        return "clusterbench" in str(app.get("applicationTags")) and app.get("user") == self._user
+        return yarn.is_of_a_trial(app) and app.get("user") == self._user
 
     def others(self) -> Sequence[str]:
-        running = yarn.applications(self, f"states={yarn.UNFINISHED}")
-        return yarn.named(app for app in running if not self._is_ours(app))
+        _, theirs = yarn.unfinished(self, self._is_ours)
+        return yarn.named(theirs)
 
     def counters(self) -> dict[str, int]:
         return others.totals(self, self._is_ours)
@@ -271,11 +180,9 @@ class ManagedHadoop(HadoopEngine):
     def recover(self) -> list[str]:
         """Our own applications that were left are ended; others' are waited for, where they are more than noise."""
         health.wait_for_writes(self)
-        running = yarn.applications(self, f"states={yarn.UNFINISHED}")
-        done = yarn.kill_left(self, [app for app in running if self._is_ours(app)])
-        others.wait_for_others(
-            self, [app for app in running if not self._is_ours(app)], self.managed.others.memory_share_max
-        )
+        ours, theirs = yarn.unfinished(self, self._is_ours)
+        done = yarn.kill_left(self, ours)
+        others.wait_for_others(self, theirs, self.managed.others.memory_share_max)
         return done
 
     def log_excerpt(self, faults: Sequence[str]) -> str:  # noqa: ARG002  as every engine has it
@@ -290,25 +197,3 @@ class ManagedHadoop(HadoopEngine):
         except EngineError:
             return [f"HDFS was not at rest: {hdfs.chores(self)}"]
         return []
-
-    def flush_caches(self) -> Sequence[Flushed]:
-        method = self.platform.page_cache
-        if why := self._why_page_cache_is_left():
-            return [Flushed("file system", method, why, is_tried=False)]
-        problem, of_hosts = drop_page_cache(self, self.platform.hosts_with("worker"), hdfs.NEEDS_ROOT)
-        before, after = (sum(seen[look] for seen in of_hosts.values()) for look in (0, 1))
-        return [Flushed("file system", method, problem, True, before, after, of_hosts)]
-
-    def empty_page_cache(self) -> str:
-        if why := self._why_page_cache_is_left():
-            return f"left as it was: {why}"
-        named = self.platform.hosts_with("worker")
-        self.on_each(dict.fromkeys(named, DROP_PAGE_CACHE), hdfs.NEEDS_ROOT)
-        return f"dropped on {len(named)} workers"
-
-    def _why_page_cache_is_left(self) -> str:
-        if not self.platform.hosts_with("worker"):
-            return "the platform's file names no workers' hosts, and none are ours to flush"
-        if self.platform.page_cache != "drop_caches":
-            return f"page_cache is {self.platform.page_cache}"
-        return why_not(self.platform, "drop_caches")

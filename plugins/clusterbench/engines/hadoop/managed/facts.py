@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clusterbench.engines.hadoop import hdfs, health
+from clusterbench.engines.hadoop import hdfs, health, settings
 from clusterbench.engines.hadoop.common import SECURITY
 from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER
+from clusterbench.engines.hadoop.managed.client import ManagedClient
 from clusterbench.engines.hadoop.managed.queues import queue_facts
 from clusterbench.spec.placed import slots
 
-if TYPE_CHECKING:
-    from clusterbench.engines.hadoop.managed.engine import ManagedHadoop
 
-
-def facts(cluster: ManagedHadoop) -> dict[str, Any]:
+def facts(cluster: ManagedClient) -> dict[str, Any]:
     """Versions, workers and racks, memory and space, the queue, and what is authenticated and encrypted."""
     info = cluster.get(RESOURCEMANAGER, "/ws/v1/cluster/info")["clusterInfo"]
     metrics = cluster.get(RESOURCEMANAGER, "/ws/v1/cluster/metrics")["clusterMetrics"]
@@ -41,14 +39,14 @@ def facts(cluster: ManagedHadoop) -> dict[str, Any]:
         "hdfs_capacity_bytes": name_system["CapacityTotal"],
         "hdfs_remaining_bytes": name_system["CapacityRemaining"],
         "queue": queue(cluster),
-        "security": cluster.settings(SECURITY),
+        "security": settings.in_force(cluster, daemons(cluster), cluster.platform.settings, SECURITY),
         "encrypted_at_rest": is_encrypted(cluster),
         "programs_missing": {},
         "places": places(data_nodes),
     }
 
 
-def queue(cluster: ManagedHadoop) -> dict[str, Any]:
+def queue(cluster: ManagedClient) -> dict[str, Any]:
     """Of the queue that jobs are submitted to, where the platform's file names one; see ``queue_facts``."""
     if not cluster.managed.queue:
         return {}
@@ -56,7 +54,7 @@ def queue(cluster: ManagedHadoop) -> dict[str, Any]:
     return queue_facts(told, cluster.managed.queue)
 
 
-def is_encrypted(cluster: ManagedHadoop) -> bool:
+def is_encrypted(cluster: ManagedClient) -> bool:
     """Whether what trials write lies in an encryption zone."""
     return bool(hdfs.status(cluster, cluster.managed.path).get("encBit"))
 
@@ -66,7 +64,7 @@ def places(data_nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     return {str(node["xferaddr"]).rpartition(":")[0]: [name.partition(":")[0]] * 2 for name, node in data_nodes.items()}
 
 
-def daemons(cluster: ManagedHadoop) -> dict[str, str]:
+def daemons(cluster: ManagedClient) -> dict[str, str]:
     """Daemon -> its web server, of masters and of all workers."""
     masters = {kind.name: cluster.url(kind) for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY)}
     scheme, secure = cluster.configuration.scheme(NODEMANAGER), cluster.configuration.scheme(DATANODE)
