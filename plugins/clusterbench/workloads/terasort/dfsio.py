@@ -77,11 +77,11 @@ class Dfsio(MadeByTrials):
     factors: ClassVar[Mapping[str, Factor]] = {
         "files": Factor(
             8,
-            "files, and so map tasks",
+            "files, and so map tasks at once",
             minimum=1,
             maximum=100_000,
             wording="{} files",
-            is_size=True,
+            is_concurrency=True,
             is_dataset=True,
         ),
         "file_mib": Factor(
