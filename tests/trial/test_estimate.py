@@ -171,6 +171,20 @@ def test_a_session_for_each_lookup_may_run_out_of_ports() -> None:
     assert "net.ipv4.tcp_tw_reuse" in direct.mind[0]
 
 
+def test_clients_that_wait_for_their_turn_in_a_resource_group_are_told() -> None:
+    group = {"manager": "group", "name": "default_group", "at_once": 20, "limits": {"concurrency": "20"}}
+    plan = planned(
+        CATALOG.experiment("key_value"), platforms=["greenplum_cluster"], scale="full", sweeps=["concurrency"]
+    )
+    measured = {"greenplum_cluster": Measured(facts={"engine": {"driver_resources": group}})}
+    (one,) = estimate(plan, CATALOG, measured)
+    told = {cell.levels["clients"]: cell.mind for cell in one.cells}
+    assert told[1] == () and len(told[200]) == 1
+    assert told[200][0].startswith(
+        "200 sessions, and resource group default_group of the drivers' role lets so many transactions run at once: 20."
+    )
+
+
 def test_mirrors_are_written_too_and_temporary_files_are_not() -> None:
     one = of("retail", "native", sweeps=["data_load", "partial_scan"], concurrency=[1])
     table = 2_300_000_000 * 700

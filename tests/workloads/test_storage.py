@@ -60,7 +60,7 @@ def statement(layout: str, compression: str) -> str:
 @pytest.mark.parametrize(
     ("layout", "compression", "said"),
     [
-        ("heap", BY_STORAGE, '(a integer) DISTRIBUTED BY ("a")'),
+        ("heap", BY_STORAGE, '(a integer) WITH (appendonly=false) DISTRIBUTED BY ("a")'),
         ("append_column", "none", "(a integer) WITH (appendonly=true, orientation=column) DISTRIBUTED"),
         ("append_row", "zstd_5", "WITH (appendonly=true, orientation=row, compresstype=zstd, compresslevel=5) DIST"),
         ("pax", "zstd_1", "(a integer) USING pax WITH (compresstype=zstd, compresslevel=1) DISTRIBUTED"),

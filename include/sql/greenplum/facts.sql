@@ -6,5 +6,8 @@ SELECT version() AS version,
        current_setting('gp_interconnect_type') AS interconnect,
        (SELECT setting FROM pg_settings WHERE name = 'gp_enable_global_deadlock_detector') AS global_deadlock_detector,
        (SELECT string_agg(CAST(compname AS text), ', ' ORDER BY compname) FROM pg_compression) AS compresstypes,
+       (SELECT string_agg(CAST(amname AS text), ', ' ORDER BY amname) FROM pg_am
+        WHERE amname IN ('ao_row', 'ao_column', 'pax')) AS access_methods,
        (SELECT count(*) > 0 FROM pg_am WHERE amname = 'pax') AS has_pax,
+       current_setting('gp_resource_manager') AS resource_manager,
        gp_opt_version() AS orca

@@ -9,10 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from clusterbench.base.connections import no_connections
-from clusterbench.base.errors import ArchiveError, ClusterbenchError, SpecError
+from clusterbench.base.errors import ClusterbenchError, SpecError
 from clusterbench.base.paths import PROJECT_FILE, project_root
 from clusterbench.cli.common import FAILED, OK, own_connections, store, wide_console
 from clusterbench.run.doctor.finding import Finding, folded
+from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.project import project_of
 
 WORDS = {"good": "", "look": "LOOK", "bad": "BAD"}
@@ -51,18 +52,17 @@ def _of_project() -> list[Finding]:
 
 def _of_platform(platform: str) -> list[Finding]:
     from clusterbench.run.doctor import hosts, server  # noqa: PLC0415
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import connected  # noqa: PLC0415
 
     findings: list[Finding] = []
     try:
         findings += server.examine_archive(store())
-    except ArchiveError as error:
+    except ClusterbenchError as error:  # all else is worth knowing without it, too
         findings.append(Finding("archive", "archive", str(error), "bad", "mend connection 'clusterbench_archive'"))
-    run = Run("by_hand", "doctor", own_connections())
-    with run.testbed(platform) as testbed:
-        findings += hosts.examine(testbed.fleet, testbed.platform)
-        findings += server.examine_leave(testbed.engine)
-        for engine in testbed.engines.values():
+    with connected(project_catalog().platform(platform), own_connections(), {}) as (fleet, engines):
+        findings += hosts.examine(fleet, engines[0].platform)
+        findings += server.examine_leave(engines[0])
+        for engine in engines:
             findings += server.examine(engine)
     return findings
 

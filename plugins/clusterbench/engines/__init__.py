@@ -20,6 +20,7 @@ from clusterbench.spec.by_name import engine_module
 if TYPE_CHECKING:
     from clusterbench.base.connections import Connection, Connections
     from clusterbench.base.datasets import Storage
+    from clusterbench.base.feature import Feature
     from clusterbench.base.sql import Dialect
     from clusterbench.engines.capacity import Capacity
     from clusterbench.engines.flush import Flushed
@@ -157,6 +158,9 @@ class Engine(Protocol):
 
     def driver_facts(self) -> dict[str, Any]:
         """As whom drivers are logged in, and how their sessions are: ``driver_session``; they are facts, too."""
+
+    def features(self, facts: Mapping[str, Any]) -> Sequence[Feature]:
+        """Which parts of its kind this deployment has; for a person who looks."""
 
     def declared_settings(self) -> Mapping[str, str]:
         """Every setting that the platform claims to have."""

@@ -29,6 +29,8 @@ class Capacity:
     sessions_max: Known | None = None
     """That drivers may have at once."""
     sessions_remedy: str = ""
+    running_at_once: Known | None = None
+    """Of them; the others wait for their turn, because somebody has limited it. None: nobody has, or nobody said so."""
     processes_per_session: int = 0
     """On each host that holds rows, at least."""
     session_bytes: int = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterbench.base.connections import Connections, no_connections
 from clusterbench.base.errors import HostError, engine_error
+from clusterbench.base.feature import Feature
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.platform import Platform
 
@@ -38,6 +39,10 @@ class Deployment:
     def driver_facts(self) -> dict[str, Any]:
         """Nothing, where drivers open no sessions."""
         return {}
+
+    def features(self, facts: Mapping[str, Any]) -> Sequence[Feature]:  # noqa: ARG002  as every engine
+        """Nothing, where all of a kind have the same."""
+        return ()
 
     @property
     def exposed(self) -> Sequence[str]:

@@ -32,6 +32,28 @@ IN_VAIN_MINUTES = 60
 """So long after somebody was waited for in vain no trial waits for them again: a run's other trials shall end, too."""
 
 
+@contextmanager
+def connected(
+    platform: Platform, connections: Connections, known: Mapping[str, Any]
+) -> Iterator[tuple[Fleet, list[Engine]]]:
+    """Hosts and engines of a platform, its own engine first, then its neighbours'. ``known``: facts of set-up."""
+    beside = known.get("neighbours") or {}
+    with Fleet.of(platform, connections) as fleet:
+        own = _engine(platform, fleet, connections, known.get("engine"))
+        others = [
+            _engine(platform.neighbour(name), fleet, connections, beside.get(name)) for name in platform.neighbours
+        ]
+        yield fleet, [own, *others]
+
+
+def _engine(platform: Platform, fleet: Fleet, connections: Connections, known: Mapping[str, Any] | None) -> Engine:
+    database = connections(platform.database) if platform.database else None
+    driver = connections(platform.driver_database) if platform.driver_database else None
+    engine = engine_class(platform)(platform, fleet, database, known, driver)
+    engine.connections = connections
+    return engine
+
+
 class Run:
     """One execution of one experiment, known by its id; everything else is in its archive."""
 
@@ -53,20 +75,9 @@ class Run:
         """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
-        with Fleet.of(platform, self.connections) as fleet:
-            engine = self._engine(platform, fleet, known.get("engine"))
-            beside = {
-                name: self._engine(platform.neighbour(name), fleet, (known.get("neighbours") or {}).get(name))
-                for name in platform.neighbours
-            }
-            yield Testbed(platform, fleet, engine, self.archive, beside, known.get("lacks") or {})
-
-    def _engine(self, platform: Platform, fleet: Fleet, known: Mapping[str, Any] | None) -> Engine:
-        database = self.connections(platform.database) if platform.database else None
-        driver = self.connections(platform.driver_database) if platform.driver_database else None
-        engine = engine_class(platform)(platform, fleet, database, known, driver)
-        engine.connections = self.connections
-        return engine
+        with connected(platform, self.connections, known) as (fleet, (engine, *beside)):
+            neighbours = dict(zip(platform.neighbours, beside, strict=True))
+            yield Testbed(platform, fleet, engine, self.archive, neighbours, known.get("lacks") or {})
 
     def note_error(self, step: str, error: Exception, platform: str = "run") -> None:
         """Keep an error for the report; the archive being away must not hide it, and a sealed one stays as it is."""

@@ -149,7 +149,7 @@ def cell_needs(trials: Sequence[Trial], needs: Needs, time: Time, ground: Ground
         basis_says=time.basis,
     )
     refused = tuple(_refusals(found, needs, sessions, files, ground))
-    return CellNeeds(**{**vars(found), "refused": refused, "mind": tuple(_minds(needs, ground))})
+    return CellNeeds(**{**vars(found), "refused": refused, "mind": tuple(_minds(needs, sessions, ground))})
 
 
 def _telemetry_bytes(seconds: float, platform: Platform) -> int:
@@ -209,8 +209,13 @@ def _refusals(cell: CellNeeds, needs: Needs, sessions: int, files: int, ground: 
         )
 
 
-def _minds(needs: Needs, ground: Ground) -> Iterator[str]:
+def _minds(needs: Needs, sessions: int, ground: Ground) -> Iterator[str]:
     low, high = ground.port_range
+    if (most := ground.capacity.running_at_once) and sessions > most.value:
+        yield (
+            f"{sessions:,} sessions, and {most.said_by} at once: {most.value:,}. The others wait for their turn, and "
+            "that is in the times. It is what the role gets every day; to measure the servers, give the role more"
+        )
     ports = high - low + 1
     if needs.reconnections > ports:
         said = "as its file says" if ground.is_port_range_declared else "unless it is set otherwise"

@@ -103,13 +103,13 @@ ALL_UTILITIES = ("gpstop", "gpstart", "gprecoverseg", "gpstate")
 @pytest.mark.parametrize(
     ("storage", "expected"),
     [
-        (Storage("jkeynum"), 'DISTRIBUTED BY ("jkeynum")'),
+        (Storage("jkeynum"), 'WITH (appendonly=false) DISTRIBUTED BY ("jkeynum")'),
         (Storage("key", "append_row"), 'WITH (appendonly=true, orientation=row) DISTRIBUTED BY ("key")'),
         (
             Storage("key", "append_column", "zstd", 3),
             'WITH (appendonly=true, orientation=column, compresstype=zstd, compresslevel=3) DISTRIBUTED BY ("key")',
         ),
-        (Storage('a"; DROP TABLE b; --'), 'DISTRIBUTED BY ("a""; DROP TABLE b; --")'),
+        (Storage('a"; DROP TABLE b; --'), 'WITH (appendonly=false) DISTRIBUTED BY ("a""; DROP TABLE b; --")'),
     ],
 )
 def test_storage_is_what_was_declared(storage: Storage, expected: str) -> None:

@@ -600,7 +600,7 @@ def test_postgresql_makes_each_partition_a_table_of_the_same_name_as_greenplum()
 def test_greenplum_makes_the_partitions_with_the_table() -> None:
     text = definition(greenplum(4))
     assert text.startswith(
-        'CREATE TABLE "order_lineitems_5000" (order_id bigint) DISTRIBUTED BY ("order_id")\n'
+        'CREATE TABLE "order_lineitems_5000" (order_id bigint) WITH (appendonly=false) DISTRIBUTED BY ("order_id")\n'
         'PARTITION BY RANGE ("order_datetime") (\n'
         "  PARTITION \"m2006_01\" START ('2006-01-01') INCLUSIVE END ('2006-02-01') EXCLUSIVE,\n"
     )

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusterbench.engines.capacity import Capacity, cpus
+from clusterbench.engines.greenplum import resources
 from clusterbench.engines.postgres import capacity as postgres
 from clusterbench.spec.placed import working_hosts
 from clusterbench.spec.platform import Platform
@@ -29,6 +30,7 @@ def capacity(platform: Platform, facts: Mapping[str, Any]) -> Capacity:
     return replace(
         postgres.capacity(platform, facts),
         data_roles=("segment", "coordinator"),
+        running_at_once=resources.running_at_once(facts),
         sessions_remedy=(
             "raise max_connections of coordinator and segments ('settings' of its file), or choose fewer clients"
         ),

@@ -1,8 +1,7 @@
-"""Which instances a cluster has, whether they are where the platform's file says, and what product it is."""
+"""Which instances a cluster has, and whether they are where the platform's file says."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +13,6 @@ from clusterbench.engines.postgres.settings import public_value
 from clusterbench.engines.state import by_host
 from clusterbench.hosts.data_network import data_addresses
 from clusterbench.spec.platform import Platform
-
-PRODUCT = re.compile(r"\((?P<name>[A-Z][\w ]*? (?:Database|DB)) (?P<version>\d\S*)")
 
 
 def place(server: Server, rows: Sequence[Mapping[str, Any]], names: Mapping[str, Sequence[str]]) -> list[Instance]:
@@ -69,12 +66,6 @@ def _wrong_counts(what: str, declared: int | None, found: Sequence[Instance], ke
         return []
     said = ", ".join(f"{count} on {host}" for host, count in sorted(wrong.items())) or "none"
     return [f"declared are {declared} {what} per host, found {said}; change {key!r} in its file, or the cluster"]
-
-
-def product_of(version: str) -> tuple[str, str]:
-    """Name and version from ``version()``: ``("Greenplum Database", "6.24.3")``. Forks put their own name there."""
-    found = PRODUCT.search(version)
-    return (found["name"], found["version"]) if found else ("unknown", "unknown")
 
 
 def settings_that_differ(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from clusterbench.base.datasets import Storage
 from clusterbench.base.errors import EngineError
+from clusterbench.base.feature import Feature
 from clusterbench.base.sql import Dialect, statement
 from clusterbench.engines import BulkLoad, Watch, instances
 from clusterbench.engines.capacity import Capacity
@@ -18,10 +19,12 @@ from clusterbench.engines.greenplum import (
     caches,
     capacity,
     cluster,
+    family,
     loading,
     logs,
     processes,
     recovery,
+    resources,
     skew,
     tables,
     utilities,
@@ -75,14 +78,14 @@ class Greenplum(Postgres):
     def facts(self) -> dict[str, Any]:
         """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""
         server = self.query(statement("greenplum", "facts"))[0]
-        product, product_version = cluster.product_of(server["version"])
+        product, product_version = family.product_of(server["version"])
         rows = self.query(statement("greenplum", "instances"))
         placed = cluster.place(self, rows, cluster.names_of_hosts(self))
         self.facts_of_set_up = {
             "engine": "greenplum",
             "product": product,
             "product_version": product_version,
-            "generation": 6 if server["version_number"] < 120000 else 7,
+            "generation": family.generation_of(server["version_number"]),
             **server,
             "instances": [instance.as_json() for instance in placed],
             "segments": sum(i.is_primary_segment for i in placed),
@@ -105,6 +108,15 @@ class Greenplum(Postgres):
             self.query(statement("greenplum", "changed_settings"))
         )
         return found
+
+    def driver_facts(self) -> dict[str, Any]:
+        found = super().driver_facts() | resources.of_driver(self)
+        self.facts_of_set_up |= found
+        return found
+
+    def features(self, facts: Mapping[str, Any]) -> list[Feature]:
+        limits = facts.get("driver_resources")
+        return [*family.features(facts), *([resources.feature(limits)] if limits else [])]
 
     def instances(self) -> list[Instance]:
         if "instances" not in self.facts_of_set_up:

@@ -11,8 +11,8 @@ from clusterbench.engines.postgres.server import Server
 
 
 def definition(table: str, columns: str, storage: Storage) -> str:
-    """The statement that makes it. Pure."""
-    options = []
+    """The statement that makes it. A heap is asked for, too: a role or a database may have another default. Pure."""
+    options = ["appendonly=false"] if storage.layout == "heap" else []
     if storage.layout.startswith("append_"):
         options = ["appendonly=true", f"orientation={storage.layout.removeprefix('append_')}"]
     if storage.compression != "none":

@@ -24,9 +24,14 @@ DROPPING = (
 def warm(server: Server, relations: Sequence[str]) -> None:
     """Into the file system's cache, then into the database's: what is in the latter already is not read again."""
     extensions.have(server, "pg_prewarm")
-    pg_class, found = raw(server.everywhere("pg_class")), leaves(server, relations)
+    content, pg_class = raw(server.content_of_row), raw(server.everywhere("pg_class"))
+    found = leaves(server, relations)
     for cache in ("read", "buffer") if found else ():
-        server.query(statement("postgres", "prewarm", pg_class=pg_class, relations=regclasses(found), cache=cache))
+        server.query(
+            statement(
+                "postgres", "prewarm", content=content, pg_class=pg_class, relations=regclasses(found), cache=cache
+            )
+        )
 
 
 def empty_file_system_cache(server: Server) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base.datasets import Storage
+from clusterbench.base.feature import Feature
 from clusterbench.base.plans import Prepared
 from clusterbench.base.sql import Dialect
 from clusterbench.base.statement_work import Heavy, Totals
@@ -124,6 +125,11 @@ class Postgres(Server):
         found = driver_role.facts(self) | {"driver_session": sessions.as_seen_by_driver(self)}
         self.facts_of_set_up |= found
         return found
+
+    def features(self, facts: Mapping[str, Any]) -> list[Feature]:
+        reads = facts.get("asynchronous_io")
+        said = ", ".join(f"{name} {value}" for name, value in (reads or {}).items())
+        return [Feature("reads", said or "each session makes its own, one after the other")] if facts else []
 
     def declared_settings(self) -> Mapping[str, str]:
         return self.platform.settings

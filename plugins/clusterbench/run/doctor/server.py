@@ -32,6 +32,7 @@ def examine(engine: Engine) -> Iterator[Finding]:
         _memory,
         _log,
         _driver,
+        _features,
         _let_in,
         _others,
     )
@@ -76,7 +77,7 @@ def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
         return
     login = found["driver_login"]
     if found["driver_is_superuser"]:
-        remedy = "name a 'driver_database' with a login of fewer rights: superusers are outside the server's limits"
+        remedy = "name a 'driver_database' with a login of fewer rights: superusers have other limits than users"
         yield Finding("drivers' role", "database", f"{login}, a superuser", "look", remedy)
     else:
         yield Finding("drivers' role", "database", f"{login}, no superuser")
@@ -85,6 +86,11 @@ def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
         yield Finding("drivers' session", "client", "not encrypted", "look", "'sslmode' of the connection decides")
     else:
         yield Finding("drivers' session", "client", f"{session['tls']}, {session.get('cipher', 'cipher unknown')}")
+
+
+def _features(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
+    for feature in engine.features({**known, **engine.driver_facts()}):
+        yield Finding(feature.what, "database", feature.found, "look" if feature.remedy else "good", feature.remedy)
 
 
 def _let_in(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
