@@ -3,9 +3,10 @@
 
 # A coordinator's, on segments: "postgres:  6102, gpadmin bench 127.0.0.1(47398) con183 seg1 cmd1128 … UPDATE".
 sessions() {
-  local pid
+  local pid words
   for pid in $(processes_of "$1"); do
-    ! tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE ' con[0-9]+ seg[0-9]' || echo "$pid"
+    words=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) || continue
+    ! [[ $words =~ ' con'[0-9]+' seg'[0-9] ]] || echo "$pid"
   done
 }
 

@@ -8,7 +8,7 @@ mkdir -p logs
 
 # alive KIND
 alive() {
-  local pid
-  pid=$(cat "$1.pid" 2>/dev/null) && [ -n "$pid" ] &&
-    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "-Dclusterbench.daemon=$hadoop_directory/$1 "
+  local pid words
+  pid=$(cat "$1.pid" 2>/dev/null) && [ -n "$pid" ] && words=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) &&
+    [[ $words == *"-Dclusterbench.daemon=$hadoop_directory/$1 "* ]]
 }

@@ -12,10 +12,11 @@ ticket_ends() {
   read -r day time < <(klist -c "FILE:$cache" 2>/dev/null | awk '/ krbtgt\// {print $3, $4; exit}') || return 1
   date -d "$day $time" +%s
 }
+whose() { klist -c "FILE:$cache" | sed -n 's/^Default principal: //p'; }
 have_ticket() {
   local keytab ends
   command -v kinit >/dev/null || { echo "no kinit on PATH: install krb5-user (krb5-workstation)" >&2; return 1; }
-  if klist -s -c "FILE:$cache" 2>/dev/null && klist -c "FILE:$cache" | grep -qxF "Default principal: $principal"; then
+  if klist -s -c "FILE:$cache" 2>/dev/null && [ "$(whose)" = "$principal" ]; then
     ends=$(ticket_ends) && [ $((ends - $(date +%s))) -ge "$left_s" ] && return
   fi
   mkdir -p "$(dirname "$cache")"

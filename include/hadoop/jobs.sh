@@ -30,13 +30,13 @@ if [ -n "${KRB5CCNAME:-}" ]; then
   renewing=$!
 fi
 
-application() { sed -n 's/.*Submitted application \(application_[0-9_]*\).*/\1/p' "$1.err" | head -n 1; }
+application() { sed -n '/.*Submitted application \(application_[0-9_]*\).*/ {s//\1/p;q}' "$1.err"; }
 
 # Why the first task that failed did so; a job's client does not always say it.
 failed_attempts() {
   local job task
   job=$(application "$1") || true
-  task=$(sed -n 's/.*Task failed \(task_[0-9a-z_]*\).*/\1/p' "$1.err" | head -n 1) || true
+  task=$(sed -n '/.*Task failed \(task_[0-9a-z_]*\).*/ {s//\1/p;q}' "$1.err") || true
   [ -n "$task" ] || return 0
   for _ in $(seq 20); do
     ask --max-time 60 "$history_url/job_${job#application_}/tasks/$task/attempts" | cut -c 1-4000 && break

@@ -7,7 +7,8 @@ cd "$work" || exit
 for each in hadoop.*/*.pid; do
   [ -e "$each" ] || continue
   pid=$(cat "$each")
-  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- '-Dclusterbench.daemon=' || continue
+  words=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) || continue
+  [[ $words == *-Dclusterbench.daemon=* ]] || continue
   # shellcheck disable=SC2015  # one that has ended meanwhile is no failure
   kill "$pid" && echo "$pid" || true
 done | while read -r pid; do

@@ -29,14 +29,12 @@ from clusterbench.airflow.watch import follow
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.connections import HISTORY, Connections, from_file
 from clusterbench.base.errors import AirflowApiError
-from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import run_id_from, run_started_by
 from clusterbench.history import database as history
 from clusterbench.history import read
 from clusterbench.history.changes import ReportedChange, regressions
 from clusterbench.results.gather import read_run
 from clusterbench.run.baselines import KEEP
-from clusterbench.spec.catalog import Catalog
 from clusterbench_lab import Lab
 from clusterbench_lab.bench.history import fill
 from clusterbench_lab.layout import DATABASE_HOSTS, PARTITIONS
@@ -578,22 +576,24 @@ def mails_about(people: People, words: str) -> list[EmailMessage]:
     return [mail for mail in people.mails if words in mail["subject"]]
 
 
-def test_weekly_runs_every_experiment_fails_when_one_did_and_says_so(
+def test_weekly_runs_each_experiment_fails_when_one_did_and_says_so(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections, people: People
 ) -> None:
-    """With every database and the NameNode's host down: all experiments fail, and all were tried."""
+    """With every database and the NameNode's host down: all that were chosen fail, and all were tried.
+
+    Three of them, of both engines; a run of all, in the parts that they declare, is what ``make run`` does.
+    """
+    experiments = ["key_value", "retail", "terasort"]
     down = (*(f"{host}_postgres" for host in DATABASE_HOSTS if host not in PARTITIONS), "master")
     for server in down:
         lab_with_airflow.stop_server(server)
     try:
-        dag_run_id = api.trigger("weekly", {"scale": "smoke"})
+        dag_run_id = api.trigger("weekly", {"scale": "smoke", "extent": "part", "experiments": experiments})
         assert follow(api, "weekly", dag_run_id, io.StringIO()) == "failed"
     finally:
         for server in down:
             lab_with_airflow.start_server(server)
     states = states_of(api, "weekly", dag_run_id)
-    experiments = [experiment.experiment for experiment, _ in Catalog(project_root()).experiments()]
-    assert len(experiments) >= 5
     for name in experiments:
         assert (states[f"{name}.start"], states[f"{name}.finished"]) == ("success", "failed")
     done = ("load_history", "note_week", "weekly_report", "archive_week", "tell")

@@ -408,7 +408,10 @@ def test_the_highest_rate_below_a_latency_is_looked_for_and_measured(testbed: Te
     assert fastest["rate_per_s"] == 0 and held[0]["rate_per_s"] == pytest.approx(
         0.7 * fastest["throughput_per_s"], rel=0.01
     )
-    assert {"rate_per_s": load["rate_per_s"], "clients": 4}.items() <= load.items()
+    if "rate_per_s" not in load:  # nor was any rate held
+        assert record.outcome == "not_applicable" and record.reason
+        return
+    assert load["clients"] == 4
     assert load["rate_per_s"] < load["above_per_s"] <= fastest["throughput_per_s"]
     if record.outcome == "completed":
         assert record.measurements["response_ms_p99"] <= 1.1 * limit_ms

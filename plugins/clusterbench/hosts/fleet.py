@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 import resource
 import shutil
 import tarfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -48,6 +49,9 @@ LEAST_FREE_BYTES = 2**20
 """Where less is left, a transfer to this machine that failed did so for want of space."""
 CLOSE_S = 5
 SIGNALLED = 128
+ITS_NAME = re.compile(r"host (?P<name>\S+) \([^)]*\): ")
+"""What an error begins with."""
+SHOWN_ALIKE = 3
 """A shell's exit status is this and a signal's number, of a process that a signal has ended."""
 FREE_SPACE = "free some space in the work folder there"
 UNREACHABLE_S = 300
@@ -428,7 +432,21 @@ def raise_all(failures: Iterable[HostError]) -> None:
     kind: type[HostError] = HostError
     if all(isinstance(each, HostAwayError) for each in found):
         kind = HostFullError if any(isinstance(each, HostFullError) for each in found) else HostAwayError
-    raise kind("\n".join(map(str, found)))
+    raise kind("\n".join(_alike_once([str(each) for each in found])))
+
+
+def _alike_once(failures: Sequence[str]) -> list[str]:
+    """Of many hosts that failed alike the first ones as they are, the others by name."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for said in failures:
+        alike[ITS_NAME.sub("", said, count=1)].append(said)
+    lines: list[str] = []
+    for group in alike.values():
+        shown = len(group) if len(group) <= SHOWN_ALIKE + 1 else SHOWN_ALIKE
+        lines += group[:shown]
+        names = [match["name"] for said in group[shown:] if (match := ITS_NAME.match(said))]
+        lines += [f"and {len(group) - shown} more hosts the same: {', '.join(names)}"] if group[shown:] else []
+    return lines
 
 
 def is_full(said: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from shlex import quote
 
-from clusterbench.base.errors import HostError
+from clusterbench.base.errors import HostAwayError, HostError
 from clusterbench.base.scripts import script
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.spec.host_settings import ONLY_READ, Item, accepted_reason, differing, items
@@ -72,6 +72,8 @@ def put_back(platform: Platform, fleet: Fleet, *, of_others: bool = False) -> No
 def _change(fleet: Fleet, calls: Mapping[str, str], platform: Platform) -> None:
     try:
         fleet.run_each(_scripts(fleet, calls), timeout_s=TIMEOUT_S)
+    except HostAwayError:
+        raise  # they are waited for, and nothing is wrong with what they were told
     except HostError as error:
         raise HostError(
             f"platform {platform.platform!r}: its hosts could not be set as its file says:\n{error}\n"

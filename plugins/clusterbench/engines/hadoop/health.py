@@ -14,7 +14,8 @@ from clusterbench.engines.hadoop.cluster import Cluster
 from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER, Daemon
 
 UP_S = 300
-"""What the daemons may take to find each other; a NameNode with many blocks reads for minutes."""
+"""What the daemons may take until one more of them is found by its master. Hundreds of them come one after the other,
+and a NameNode with many blocks reads for minutes."""
 HEARD_S = 20
 """A DataNode tells of itself every second."""
 SAFE_MODE_S = 60
@@ -48,13 +49,17 @@ def log_excerpt(cluster: Cluster, faults: Sequence[str]) -> str:
 
 def wait_until_up(cluster: Cluster, started: Sequence[Daemon]) -> None:
     """Until all daemons have found each other, and those that were started answer."""
-    deadline = time.monotonic() + UP_S
+    least, deadline = len(cluster.daemons) + len(started), time.monotonic() + UP_S
     while missing := _missing(cluster, started):
+        if len(missing) < least and len(missing) > 1:  # a single one may be why nobody knows of the others
+            least, deadline = len(missing), time.monotonic() + UP_S
         if dead := [row["name"] for row in state(cluster) if not row["alive"]]:
             raise EngineError(f"{cluster.where}: {', '.join(dead)} did not stay up:\n{log_excerpt(cluster, dead)}")
         if time.monotonic() > deadline:
             said = "\n".join(missing[:10])
-            raise EngineError(f"{cluster.where}: not up after {UP_S} s:\n{said}\n{log_excerpt(cluster, missing)}")
+            raise EngineError(
+                f"{cluster.where}: nothing more came up for {UP_S} s:\n{said}\n{log_excerpt(cluster, missing)}"
+            )
         time.sleep(1)
 
 
