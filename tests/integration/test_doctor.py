@@ -58,6 +58,20 @@ def test_lab_needs_nothing_to_be_mended(capsys: pytest.CaptureFixture[str]) -> N
         assert what in said
 
 
+def test_an_archive_that_cannot_be_had_hides_nothing_else(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = json.loads(lab.layout.connections_file.read_text())
+    del known["clusterbench_archive"]
+    (tmp_path / "connections.json").write_text(json.dumps(known))
+    monkeypatch.setenv("CLUSTERBENCH_CONNECTIONS", str(tmp_path / "connections.json"))
+    assert main(["doctor", "lab_db1", "--all"]) == 1
+    said = capsys.readouterr().out
+    assert "unknown connection 'clusterbench_archive'" in said and "1 to mend before a run" in said
+    for what in ("login", "program pgbench", "drivers' role", "reads", "other sessions"):
+        assert what in said
+
+
 def test_defects_of_hosts_are_found_by_name(connections: Connections) -> None:
     """Six at once, so that one does not hide another."""
     shared = connections("lab_db1").extra["work_dir"]
