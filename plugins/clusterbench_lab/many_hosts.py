@@ -11,7 +11,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,13 +47,16 @@ class ManyHosts:
 
 
 @contextlib.contextmanager
-def many_hosts(count: int) -> Iterator[ManyHosts]:
-    """Up on entry; down on exit, with all that was started on the hosts, and their folder removed."""
+def many_hosts(count: int, environment: Mapping[str, str] | None = None) -> Iterator[ManyHosts]:
+    """Up on entry; down on exit, with all that was started on the hosts, and their folder removed.
+
+    ``environment``: of whatever is done on them, beside what the lab gives.
+    """
     folder = Path(tempfile.mkdtemp(prefix="clusterbench-hosts-"))
     account = myself()
     made = ManyHosts(folder, [], [])
     try:
-        _start(made, account, count)
+        _start(made, account, count, environment or {})
         yield made
     finally:
         for record in made.sshds:
@@ -62,7 +65,7 @@ def many_hosts(count: int) -> Iterator[ManyHosts]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _start(made: ManyHosts, account: Account, count: int) -> None:
+def _start(made: ManyHosts, account: Account, count: int, environment: Mapping[str, str]) -> None:
     if not Path(SSHD).exists():
         raise LabError(f"{SSHD} is missing. `make setup` installs openssh-server.")
     if account.user_id == 0:
@@ -71,11 +74,10 @@ def _start(made: ManyHosts, account: Account, count: int) -> None:
     places = [f"127.0.{FIRST_BLOCK + n // HOSTS_PER_BLOCK}.{1 + n % HOSTS_PER_BLOCK}" for n in range(count)]
     port = _free_port(places)
     for number, first in enumerate(range(0, count, ADDRESSES_PER_SSHD)):
-        here = places[first : first + ADDRESSES_PER_SSHD]
-        made.sshds.append(_sshd(made.folder, f"sshd{number}", account, here, port))
+        here = {name_of(index): place for index, place in enumerate(places[first : first + ADDRESSES_PER_SSHD], first)}
+        made.sshds.append(_sshd(made.folder, f"sshd{number}", account, here, port, environment=environment))
         host_key = " ".join(public_key_of(made.folder / f"sshd{number}" / "ssh" / "host_key").split()[:2])
-        for index, place in enumerate(here, first):
-            name = f"host{index:03d}"
+        for name, place in here.items():
             work_dir = str(made.folder / "work" / name)
             key_file = str(made.folder / "client_key")
             made.addresses.append(
@@ -91,16 +93,29 @@ def _free_port(places: list[str]) -> int:
     raise LabError(f"no port from {FIRST_PORT} is free on all of {places[0]} to {places[-1]}; see: ss -ltnp")
 
 
-def _sshd(folder: Path, name: str, account: Account, places: list[str], port: int) -> Record:
+def name_of(number: int) -> str:
+    return f"host{number:03d}"
+
+
+def _sshd(
+    folder: Path, name: str, account: Account, places: Mapping[str, str], port: int, *, environment: Mapping[str, str]
+) -> Record:
+    """``places``: name -> address. A job is told which of them it was reached by, and so speaks from that one."""
     host_dir = folder / name
     for part in ("", "ssh"):
         account.make_directory(host_dir / part)
     make_key(host_dir / "ssh" / "host_key", account, comment=name)
     account.write(host_dir / "ssh" / "authorized_keys", public_key_of(folder / "client_key") + "\n")
-    listen = "\n".join(f"ListenAddress {place}:{port}" for place in places)
-    values = {"listen": listen, "name": name, "address": places[0], "host_dir": host_dir, "lab_dir": folder}
+    listen = "\n".join(f"ListenAddress {place}:{port}" for place in places.values())
+    values = {"listen": listen, "name": name, "address": "", "host_dir": host_dir, "lab_dir": folder}
+    more = "".join(f' "{variable}={value}"' for variable, value in environment.items())
+    of_each = "".join(
+        f'Match LocalAddress {place}\n  SetEnv "HOME={host_dir}" CLUSTERBENCH_HOST={each} CLUSTERBENCH_ADDRESS={place} '
+        f'"CLUSTERBENCH_LAB={folder}"{more}\n'
+        for each, place in places.items()
+    )
     config = host_dir / "ssh" / "sshd_config"
-    account.write(config, template("sshd_config", values | {"user": account.name, "home": host_dir}))
+    account.write(config, template("sshd_config", values | {"user": account.name, "home": host_dir}) + of_each)
     return processes.spawn(
         ["setpriv", "--pdeathsig", "KILL", SSHD, "-D", "-e", "-f", str(config)],
         account=account,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterbench.base.words import change, percent, percent_digits, share
+from clusterbench.base.words import change, percent, percent_digits, share, some_of
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,8 @@ def test_a_share_has_one_decimal_below_ten_percent(value: float | None, said: st
 
 def test_a_ratio_of_one_is_no_change() -> None:
     assert [change(ratio).replace("\u202f", " ") for ratio in (1.68, 0.994, 1.0)] == ["+68 %", "\u22121 %", "0 %"]
+
+
+def test_of_many_names_a_few_are_told() -> None:
+    assert some_of(["a", "b"]) == "a, b"
+    assert some_of([f"worker{number}" for number in range(1, 101)]) == "worker1, worker2, worker3 and 97 more"

@@ -22,6 +22,17 @@ HOW = {
 """Airflow's words for how a DAG run was started."""
 
 
+ALL_OF = 6
+"""So many names are told; of more, three."""
+
+
+def some_of(names: Sequence[str]) -> str:
+    """As in: worker1, worker2, worker3 and 97 more."""
+    if len(names) <= ALL_OF:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
 def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
     """Three significant digits, thousands apart; absent is a dash, never 0."""
     if value is None or not math.isfinite(value):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.patience import Outage
-from clusterbench.base.words import duration, moment, named_counts, plural
+from clusterbench.base.words import duration, moment, named_counts, plural, some_of
 from clusterbench.results.gather import Gathered
 from clusterbench.results.verdicts import Verdict
 
@@ -154,12 +154,12 @@ def shared_machines(run: Gathered) -> list[str]:
     shared = [hosts for hosts in by_boot.values() if len(hosts) > 1]
     if len(by_boot) == 1 and shared:
         return [
-            f"All {len(shared[0])} hosts are one machine ({', '.join(shared[0])} have the same boot id): clients, "
+            f"All {len(shared[0])} hosts are one machine ({some_of(shared[0])} have the same boot id): clients, "
             "servers and everything else share its processors, memory and disk. The figures prove that the pipeline "
             "works; they say nothing about a platform."
         ]
     return [
-        f"{', '.join(hosts)} are one machine (they have the same boot id) and share its resources." for hosts in shared
+        f"{some_of(hosts)} are one machine (they have the same boot id) and share its resources." for hosts in shared
     ]
 
 

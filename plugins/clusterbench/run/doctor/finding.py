@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from clusterbench.base.words import some_of
+
 Verdict = Literal["good", "look", "bad"]
 """``look``: it works, and somebody should know. ``bad``: a run would fail, or its numbers would be wrong."""
 ORDER: tuple[Verdict, ...] = ("bad", "look", "good")
-ALL_OF = 6
-"""Of more hosts the first ones are named."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,5 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
     alike: dict[Finding, list[str]] = {}
     for one in findings:
         alike.setdefault(replace(one, where=""), []).append(one.where)
-    lines = [replace(one, where=_named(list(dict.fromkeys(where)))) for one, where in alike.items()]
+    lines = [replace(one, where=some_of(list(dict.fromkeys(where)))) for one, where in alike.items()]
     return sorted(lines, key=lambda one: ORDER.index(one.verdict))
-
-
-def _named(places: list[str]) -> str:
-    if len(places) <= ALL_OF:
-        return ", ".join(places)
-    return f"{', '.join(places[:3])} and {len(places) - 3} more"
