@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import json
 import os
 import resource
@@ -195,7 +196,9 @@ def test_dead_hosts_are_named_and_waited_for_once_and_all_at_the_same_time(hosts
     for name in refusing:
         assert failures[name].startswith(f"host {fleet.addresses[name]}: cannot be reached:")
         assert failures[name].endswith("is sshd running there, and is the port right?")
-    assert sorted(lines_of(caught)) == sorted(failures.values())
+    told = [line for line in lines_of(caught) if not line.startswith("and ")]
+    assert set(told) <= set(failures.values()) and len(told) < len(dead), "many that fail alike are told once"
+    assert all(re.search(rf"\b{name}\b", str(caught.value)) for name in dead), "each by its name"
     assert (
         first_s < 4 * 5
     )  # one after the other, 64 at once, would be more: and the living ones are logged in to as well
