@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import json
 import os
+import re
 import resource
 import signal
 import socket
