@@ -23,6 +23,7 @@ TABLE_WIDTH = 150
 SHOWN = (
     *("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time_s", "throughput_mb_per_s"),
     *("teragen_s", "terasort_s", "teravalidate_s", "map_shuffle_s", "reduce_merge_s", "throughput_gb_per_s"),
+    *("write_mib_per_s", "read_mib_per_s"),
 )
 """Measurements that the command line prints, of those that a cell has."""
 
