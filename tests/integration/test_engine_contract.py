@@ -131,7 +131,8 @@ def test_stored_bytes_are_those_of_a_table_or_of_a_whole_schema(engine: Engine, 
     engine.execute("CREATE SCHEMA clusterbench_stored")
     try:
         engine.execute(f"CREATE TABLE clusterbench_stored.copied AS SELECT * FROM {data.table}")
-        assert 0 < engine.stored_bytes("clusterbench_stored") <= stored
+        copied = engine.stored_bytes("clusterbench_stored")
+        assert 0 < copied <= 1.5 * stored, "newer servers make a file longer by many pages at once"
     finally:
         engine.execute("DROP SCHEMA clusterbench_stored CASCADE")
 
