@@ -32,7 +32,6 @@ def examine(engine: Engine) -> Iterator[Finding]:
         _memory,
         _log,
         _driver,
-        _features,
         _let_in,
         _others,
     )
@@ -71,7 +70,8 @@ def _log(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa
         yield Finding("write-ahead log", "database", str(place))
 
 
-def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
+def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
+    """Their role and session; then which parts of its kind the engine has, of which some are of that role."""
     found = engine.driver_facts()
     if not found:
         return
@@ -86,10 +86,7 @@ def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
         yield Finding("drivers' session", "client", "not encrypted", "look", "'sslmode' of the connection decides")
     else:
         yield Finding("drivers' session", "client", f"{session['tls']}, {session.get('cipher', 'cipher unknown')}")
-
-
-def _features(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
-    for feature in engine.features({**known, **engine.driver_facts()}):
+    for feature in engine.features({**known, **found}):
         yield Finding(feature.what, "database", feature.found, "look" if feature.remedy else "good", feature.remedy)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import assignments
 from clusterbench.workloads.made_by_trials import MadeByTrials
-
-if TYPE_CHECKING:
-    pass
 
 
 class OfHosts(MadeByTrials):
