@@ -12,9 +12,11 @@ import pytest
 from clusterbench.base.archive import RunArchive, find_run, runs_in
 from clusterbench.base.connections import Connections
 from clusterbench.base.errors import ArchiveError, DatasetError, EngineError, LeaseError, SpecError
+from clusterbench.base.job import Job
 from clusterbench.base.paths import project_root
 from clusterbench.base.run_ids import WEEKLY
-from clusterbench.hosts import lease
+from clusterbench.hosts import lease, telemetry
+from clusterbench.hosts.detached_job import DetachedJob
 from clusterbench.results import rounds
 from clusterbench.results.run_list import newest_runs
 from clusterbench.run import steps, weekly
@@ -326,9 +328,6 @@ def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connectio
     steps.take_cluster(run, "lab_db1")
     run.archive.put_json("platforms/lab_db1/begun.json", {"begun": True})
     with run.testbed("lab_db1") as testbed:
-        from clusterbench.base.job import Job
-        from clusterbench.hosts import telemetry
-
         lost = trial("optimizer")
         telemetry.start(testbed.fleet, f"telemetry/{run.holder}/lab_db1/{lost.id}")
         job_of(lost, testbed, 1).start(Job({}, {}, "sleep 87.5\n"), 120)
@@ -339,6 +338,26 @@ def test_release_ends_and_removes_what_a_lost_worker_left(connections: Connectio
         assert left == ""
         assert {answer.output for answer in folders.values()} == {""}
         assert job_of(lost, testbed, 1).state().exit_status is None
+
+
+def test_what_a_person_ends_is_noted_before_its_driver_is_ended(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that is to end has five seconds. Here it is gone before the driver is."""
+    run = new_run(connections)
+    steps.open_run(run, ONE_SWEEP, {})
+    planned = run.plan().trials["lab_db1"][0]
+    with run.testbed("lab_db1") as testbed:
+        job = job_of(planned, testbed, 1)
+        job.start(Job({}, {}, "sleep 87.25\n"), 120)
+        try:
+            with monkeypatch.context() as killed:
+                killed.setattr(DetachedJob, "kill", lambda _job: (_ for _ in ()).throw(SystemExit("SIGKILL")))
+                with pytest.raises(SystemExit):
+                    steps.cancel(run, "lab_db1", planned.id)
+            assert run.archive.stopped("lab_db1") == {planned.id: 1}
+        finally:
+            job.kill()
 
 
 def test_a_form_with_hostile_words_is_refused_word_by_word(connections: Connections) -> None:

@@ -438,14 +438,16 @@ def _not_measured(trial: Trial, why: str) -> TrialRecord:
 
 
 def cancel(run: Run, platform: str, trial_id: str) -> None:
-    """End a trial's driver, because a person said so. What it has measured is void; that is archived."""
+    """End a trial's driver, because a person said so. What it has measured is void; that is archived.
+
+    It is archived first: Airflow gives a task that is to end five seconds, and a driver may need all of them to die.
+    """
     trial = run.plan().trial(platform, trial_id)
     with run.testbed(platform) as testbed:
         job = job_of(trial, testbed, run.archive.attempt(trial))
-        was_running = job.state().phase == "running"
-        job.kill()
-        if was_running:
+        if job.state().phase == "running":
             run.archive.note_stopped(trial, "a person has marked it, or its run")
+        job.kill()
         drivers.end(testbed, job)
         utilisation.end_step(testbed, job)
         for end in neighbours.endings(testbed, job):
