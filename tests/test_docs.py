@@ -20,6 +20,7 @@ from clusterbench.spec import (
     Sweep,
 )
 from clusterbench.spec.by_name import workload_names
+from clusterbench.spec.machines import Budget, MachineDisks, Machines, Template
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
 from clusterbench.spec.project import Project
@@ -41,6 +42,7 @@ REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 
 MODELS = [
+    *(Machines, MachineDisks, Budget, Template),
     *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
     Project,
     *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from clusterbench.spec.placement import Machine
-from clusterbench_lab.layout import NATIVE, RETAIL_HOSTS, TERASORT, TERASORT_SERVERS, VM64, VMS
+from clusterbench_lab.layout import GUESTS, NATIVE, RETAIL_HOSTS, TERASORT, TERASORT_SERVERS, VM64, VMS
 
 GIB = 2**30
 Share = TypeVar("Share", int, float)
@@ -118,6 +118,7 @@ class Limits:
         """And what is read from a disk."""
         self.lab_dir = lab_dir
         self.guests = {host: self.server(name) / host for name, server in SERVERS.items() for host in server.guests}
+        self.guests |= {guest: self.server("machines") / guest for guest in GUESTS}
 
     def server(self, name: str) -> Path:
         return self.lab / name
@@ -177,6 +178,18 @@ class Limits:
             above = {parent for host in hosts for parent in list(self.guests[host].parents)[:3]}
             for group in sorted(above, key=lambda group: len(group.parts)):
                 (group / "cgroup.subtree_control").write_text(f"+{controller}")
+
+    def make_guest(self, host: str, cpus: float, memory_bytes: int) -> None:
+        """One that a machine has become, as large as that; does nothing where hosts have no limits."""
+        if not self.lab.is_dir():
+            return
+        self._make(self.server("machines"), None)
+        self._make(self.guests[host], cpus)
+        if self.accounts:
+            (self.accounts / "machines" / host).mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # as `make` has said when the lab was brought up
+            file = "memory.max" if self.is_v2 else "memory.limit_in_bytes"
+            self._limit(self.memory, "memory", file, {host: str(memory_bytes)})
 
     def take(self, host: str, pids: Iterable[int]) -> None:
         """Processes into a guest, with all that they start from now on; does nothing where there are no limits."""

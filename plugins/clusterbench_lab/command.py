@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
 def _up(choices: argparse.Namespace) -> int:
     started = time.monotonic()
     lab = Lab(lab_dir(), block=choices.block, report=_say)
-    lab.up(airflow=choices.airflow)
+    lab.up(airflow=choices.airflow, hypervisor=choices.hypervisor)
     _say(f"The lab is up after {time.monotonic() - started:.1f} s, in {lab.lab_dir}")
     if choices.airflow:
         others = ", ".join(user for user in AIRFLOW_USERS if user != ADMIN)
@@ -74,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True)
     up = actions.add_parser("up", help="start what does not run; again and again if you like")
     up.add_argument("--no-airflow", dest="airflow", action="store_false", help="only what Airflow works on")
+    up.add_argument(
+        "--hypervisor", action="store_true", help="also a simulated vCenter, whose machines are hosts of the lab"
+    )
     up.add_argument("--block", type=int, help="addresses 127.0.N.x for a new lab (default 1)")
     status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
     status.add_argument("--json", action="store_true")

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from clusterbench.base.errors import LabError
 from clusterbench_lab.account import write_private
-from clusterbench_lab.layout import BUCKET, DATABASE, HISTORY, Layout
+from clusterbench_lab.layout import BUCKET, DATABASE, FIRST_PORT, HISTORY, Layout
 from clusterbench_lab.postgres import Postgres
 from clusterbench_lab.s3 import S3Server
 from clusterbench_lab.ssh import SshHost
+from clusterbench_lab.vcenter import USER, VCenter
 
 
 def write_connections(
-    layout: Layout, hosts: Iterable[SshHost], databases: Iterable[Postgres], s3: S3Server, metadata: Postgres
+    layout: Layout,
+    hosts: Sequence[SshHost],
+    databases: Sequence[Postgres],
+    s3: S3Server,
+    metadata: Postgres,
+    *,
+    vcenter: VCenter,
 ) -> None:
     connections = {f"lab_{host.name}": _ssh(layout, host) for host in hosts}
     connections |= {f"lab_{database.name}": _postgres(database) for database in databases}
+    if layout.port("vcenter"):
+        connections |= _of_machines(layout, next(iter(hosts)), next(iter(databases)), vcenter)
     connections["clusterbench_archive"] = _s3(s3)
     connections["clusterbench_history"] = {
         **_postgres(metadata),
@@ -55,6 +64,34 @@ def _ssh(layout: Layout, host: SshHost) -> dict[str, Any]:
             "host_key": host.host_key(),
             "no_host_key_check": False,
             "work_dir": str(host.work_dir),
+        },
+    }
+
+
+def _of_machines(layout: Layout, host: SshHost, database: Postgres, vcenter: VCenter) -> dict[str, Any]:
+    """The vCenter, and a login and a database of guests, whose addresses are theirs to tell."""
+    ca = vcenter.certificate.read_text()
+    return {
+        "lab_vcenter": {
+            "conn_type": "generic",
+            "host": vcenter.address,
+            "port": vcenter.port,
+            "login": USER,
+            "password": vcenter.password,
+            "extra": {"ca": ca},
+        },
+        "lab_guest": {
+            "conn_type": "ssh",
+            "port": FIRST_PORT["ssh"],
+            "login": host.account.name,
+            "extra": {"key_file": str(layout.client_key), "no_host_key_check": False},
+        },
+        "lab_guest_postgres": {
+            "conn_type": "postgres",
+            "port": FIRST_PORT["postgres"],
+            "login": database.settings.role,
+            "password": database.password,
+            "schema": DATABASE,
         },
     }
 

@@ -16,7 +16,11 @@ from clusterbench_lab.account import write_private
 ADMIN = "admin"
 AIRFLOW_USERS = (ADMIN, "op", "user", "viewer")
 """Of Airflow in the lab, each named as the role of SimpleAuthManager that it has."""
-_LATER = ("history_password", *(f"airflow_{user}_password" for user in AIRFLOW_USERS if user != ADMIN))
+_LATER = (
+    "history_password",
+    "vcenter_password",
+    *(f"airflow_{user}_password" for user in AIRFLOW_USERS if user != ADMIN),
+)
 """What a lab of earlier days lacks. It is made when that lab is up again: nothing there was made with it."""
 
 
@@ -26,6 +30,7 @@ class Credentials:
 
     metadata_password: str
     history_password: str
+    vcenter_password: str
     db1_password: str
     db2_password: str
     s3_access_key: str

@@ -20,12 +20,14 @@ from clusterbench_lab.airflow_servers import Airflow
 from clusterbench_lab.cgroups import Limits
 from clusterbench_lab.connections import write_connections
 from clusterbench_lab.credentials import ADMIN, Credentials
+from clusterbench_lab.guests import CONNECTION, GuestFollower, Guests, make_templates
 from clusterbench_lab.hadoop import HadoopJars
 from clusterbench_lab.layout import DATABASE_HOSTS, HISTORY, HOSTS, NATIVE, PARTITIONS, RETAIL_HOSTS, VM64, Layout
 from clusterbench_lab.postgres import BENCH_SETTINGS, METADATA_SETTINGS, OLTP_SETTINGS, RETAIL_SETTINGS, Postgres
 from clusterbench_lab.s3 import S3Server
 from clusterbench_lab.server import Server, ServerStatus
 from clusterbench_lab.ssh import SshHost, make_key
+from clusterbench_lab.vcenter import VCenter
 
 # sshd gives this to every session, so that `down` finds the jobs a session left behind.
 _MARK = "CLUSTERBENCH_LAB"
@@ -74,8 +76,11 @@ class Lab:
             self._parts = _Parts(self.layout, self._environment, partitions=self._partitions)
         return self._parts
 
-    def up(self, airflow: bool = True) -> None:
-        """Bring up what is not up. What runs with the settings of today is left alone."""
+    def up(self, airflow: bool = True, *, hypervisor: bool = False) -> None:
+        """Bring up what is not up. What runs with the settings of today is left alone.
+
+        ``hypervisor``: also a vCenter, whose machines are hosts of the lab when they are on.
+        """
         self._make_lab_dir()
         with self._locked():
             parts = self.parts
@@ -88,6 +93,16 @@ class Lab:
                 parts.hadoop.link(host.work_dir)
             self._write_connections()
             self._history_up()
+            if hypervisor or self.parts.vcenter.was_started():
+                self._hypervisor_up()
+
+    def _hypervisor_up(self) -> None:
+        from clusterbench.base.connections import from_file  # noqa: PLC0415
+
+        self._step(self.parts.vcenter)()
+        self._write_connections()
+        make_templates(from_file(self.layout.connections_file)(CONNECTION))
+        self._step(self.parts.guests)()
 
     def fetch(self) -> None:
         """The Java programs that `up` would fetch; nothing is started."""
@@ -112,7 +127,7 @@ class Lab:
 
     def _write_connections(self) -> None:
         parts = self.parts
-        write_connections(self.layout, parts.hosts, parts.databases, parts.s3, parts.metadata)
+        write_connections(self.layout, parts.hosts, parts.databases, parts.s3, parts.metadata, vcenter=parts.vcenter)
         user, password = self.airflow_login()
         login = {"url": self.airflow_url().rstrip("/"), "user": user, "password": password}
         write_private(self.lab_dir / AIRFLOW_FILE, json.dumps(login))
@@ -129,7 +144,10 @@ class Lab:
         with self._locked():
             parts = _Parts(self.layout, self._environment, partitions=True)  # somebody else may have brought them up
             _in_parallel([self._stop_step(server) for server in parts.airflow.components])
-            _in_parallel([self._stop_step(server) for server in (*parts.outer_servers, parts.metadata)])
+            if parts.vcenter.was_started():
+                self._stop_step(parts.guests)()
+                Guests(self.lab_dir).end_all()
+            _in_parallel([self._stop_step(server) for server in (*parts.outer_servers, parts.metadata, parts.vcenter)])
             jobs = processes.marked(_MARK, str(self.lab_dir), parts.account)
             processes.kill_all(jobs)
             if jobs:
@@ -266,6 +284,8 @@ class _Parts:
             "metadata", "metadata", layout, account, password=own.metadata_password, settings=METADATA_SETTINGS
         )
         self.airflow = Airflow(layout, own, self.metadata, environment)
+        self.vcenter = VCenter(layout, account, own)
+        self.guests = GuestFollower(layout, account)
 
     @property
     def outer_servers(self) -> list[Server]:
@@ -273,7 +293,8 @@ class _Parts:
 
     @property
     def servers(self) -> list[Server]:
-        return [*self.outer_servers, self.metadata, *self.airflow.components]
+        optional = [self.vcenter, self.guests] if self.vcenter.was_started() else []
+        return [*self.outer_servers, self.metadata, *self.airflow.components, *optional]
 
 
 def _in_parallel(steps: list[Callable[[], None]]) -> None:

@@ -46,8 +46,11 @@ _LAST_BYTE = {"metadata": 10, "client": 11, "etl": 12, "s3": 13, "db1": 21, "db2
 _LAST_BYTE |= {worker: 30 + number for number, worker in enumerate(WORKERS, 1)}
 _LAST_BYTE |= {vm: 40 + number for number, vm in enumerate((*VMS, NATIVE, VM64), 1)}
 _LAST_BYTE |= {host: 50 + number for number, host in enumerate(RETAIL_HOSTS, 1)}
+GUESTS = tuple(f"guest{number}" for number in range(1, 61))
+"""What machines of the vCenter are, when they are on."""
+_LAST_BYTE |= {"vcenter": 14} | {guest: 100 + number for number, guest in enumerate(GUESTS, 1)}
 _LAST_BYTE |= {host: 60 + number for number, host in enumerate(TERASORT_HOSTS, 1)}
-_FIRST_PORT = {"ssh": 2222, "postgres": 5432, "s3": 9000, "airflow": 8080}
+FIRST_PORT = {"ssh": 2222, "postgres": 5432, "s3": 9000, "airflow": 8080, "vcenter": 8989}
 
 
 @dataclass
@@ -81,7 +84,7 @@ class Layout:
 
     def claim_port(self, server: str, kind: str, address: str) -> int:
         """The port this server had, if it is free; else the next free one: a stranger's server is left alone."""
-        first = self.ports.get(server, _FIRST_PORT[kind])
+        first = self.ports.get(server, FIRST_PORT[kind])
         for port in range(first, first + 100):
             if is_free(address, port):
                 self.ports[server] = port

@@ -33,6 +33,10 @@ class SshHost(RecordedServer):
     def work_dir(self) -> Path:
         return self.host_dir / "work"
 
+    @property
+    def home(self) -> Path:
+        return self.account.home
+
     def prepare(self) -> str:
         for folder in ("", "ssh", "log", "work"):
             self.account.make_directory(self.host_dir / folder)
@@ -48,7 +52,7 @@ class SshHost(RecordedServer):
                 "host_dir": self.host_dir,
                 "lab_dir": self.layout.lab_dir,
                 "user": self.account.name,
-                "home": self.account.home,
+                "home": self.home,
             },
         )
         self.account.write(self._config_file, config)

@@ -143,7 +143,7 @@ def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
 def test_what_works_on_a_cluster_is_in_its_pool(benchmark: Any) -> None:
     clusters = {platform.platform: f"cluster_{platform.cluster}" for platform in CATALOG.platforms()}
     for task in benchmark.tasks:
-        touches = last(task) in TOUCHES_CLUSTER
+        touches = last(task) in (*TOUCHES_CLUSTER, "bring_up_machines")
         assert task.pool == (clusters[task.task_id.split(".")[0]] if touches else "default_pool"), task.task_id
         assert task.pool_slots == 1
 
@@ -154,9 +154,22 @@ def test_every_pool_is_one_that_the_command_line_makes(bag: DagBag) -> None:
 
 
 def test_platforms_of_one_cluster_are_measured_one_after_the_other(benchmark: Any) -> None:
+    made = {platform.platform for platform in CATALOG.platforms() if platform.machines}
     takes = [task for task in benchmark.tasks if last(task) == "take_cluster"]
+    layouts = [task for task in takes if task.task_id.split(".")[0] in made]
     followers = [task for task in takes if any("release_cluster" in name for name in task.upstream_task_ids)]
-    assert len(followers) == len(takes) - 1
+    assert len(followers) == len(takes) - len(layouts) - 1
+
+
+def test_layouts_of_machines_wait_for_a_turn_that_no_arrow_could_draw(benchmark: Any) -> None:
+    made = {platform.platform for platform in CATALOG.platforms() if platform.machines}
+    for task in benchmark.tasks:
+        platform = task.task_id.split(".")[0]
+        if last(task) == "take_cluster" and platform in made:
+            assert not any("release_cluster" in name for name in task.upstream_task_ids)
+            assert f"{platform}.bring_up_machines" in task.downstream_task_ids
+        if last(task) == "bring_up_machines":
+            assert platform in made and f"{platform}.set_up_cluster" in task.downstream_task_ids
 
 
 def test_what_is_taken_is_released_also_after_a_failure(benchmark: Any) -> None:

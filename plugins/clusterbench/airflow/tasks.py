@@ -218,6 +218,8 @@ def open_run() -> str:
 def take_cluster(platform: str) -> bool:
     """Keep every other run off the cluster until it is released; waits while another run holds it.
 
+    Layouts of machines that a run makes also wait here for their turn, which the plan has drawn.
+
     One that is gone and has not released it is released here: see ``gone_runs.py``.
     """
     from clusterbench.run import steps  # noqa: PLC0415
@@ -227,6 +229,9 @@ def take_cluster(platform: str) -> bool:
     def take(run: Run) -> bool:
         if platform not in run.plan().trials:
             raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
+        if run.catalog.platform(platform).machines and (waits_for := _before(run, platform, ti)):
+            log.info("its turn is after %s", ", ".join(waits_for))
+            return False
         try:
             steps.take_cluster(run, platform)
         except LeaseError as refused:
@@ -238,6 +243,20 @@ def take_cluster(platform: str) -> bool:
         return True
 
     return bool(run_step("take_cluster", take, platform))
+
+
+RELEASED = ("success", "failed", "upstream_failed", "skipped", "removed")
+"""States of a release that is over, however it went."""
+
+
+def _before(run: Run, platform: str, ti: Any) -> list[str]:
+    """Platforms whose turn is earlier, and that are not given back yet."""
+    tasks = {f"{name}.release_cluster": name for name in run.plan().before(platform)}
+    if not tasks:
+        return []
+    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(tasks), run_ids=[ti.run_id])
+    states = found.get(ti.run_id) or {}
+    return [name for task_id, name in tasks.items() if states.get(task_id) not in RELEASED]
 
 
 @task

@@ -88,6 +88,14 @@ class RemarkError(ClusterbenchError):
     """A person's remark says nothing, or is of what is not there; nothing was kept unless the message says so."""
 
 
+class MachineError(ClusterbenchError):
+    """A hypervisor refused, a machine is somebody else's, or one did not come up; the message says what to do."""
+
+
+class MachineAwayError(MachineError, HostAwayError):
+    """A hypervisor does not answer; it is waited for as hosts are."""
+
+
 class LeaseError(ClusterbenchError):
     """The cluster is held by another run.
 

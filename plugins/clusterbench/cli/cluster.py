@@ -16,6 +16,7 @@ from rich.table import Table
 from clusterbench.base.errors import EngineError
 from clusterbench.base.words import number
 from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
+from clusterbench.machines.guests import without_machines
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
 
@@ -60,9 +61,9 @@ def _setup(options: argparse.Namespace) -> int:
     """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
     from clusterbench.hosts import conformance  # noqa: PLC0415
     from clusterbench.run import steps  # noqa: PLC0415
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), own_connections())
+    run = Run(BY_HAND, by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         if options.apply or options.undo:
             with held(testbed, run.holder):
@@ -116,16 +117,18 @@ def _sudoers(options: argparse.Namespace) -> int:
     logins = ["LOGIN"]
     if not platform.template:
         connections = own_connections()
-        logins = [connections(host.ssh).login for host in platform.every_host.values()]
+        ids = [host.ssh for host in without_machines(platform).every_host.values()]
+        ids += [platform.machines.login] if platform.machines else []
+        logins = [connections(each).login for each in ids]
     print(sudoers(platform, logins), end="")
     return OK
 
 
 def _cluster(options: argparse.Namespace) -> int:
     """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), own_connections())
+    run = Run(BY_HAND, by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         if options.action != "status":
             with held(testbed, run.holder):
@@ -146,9 +149,9 @@ def _cluster(options: argparse.Namespace) -> int:
 def _hosts(options: argparse.Namespace) -> int:
     """Exits with 1 where a host is slow, or nothing was ever measured."""
     from clusterbench.run import host_speeds  # noqa: PLC0415
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
 
-    run = Run("by_hand", by_whom(), own_connections())
+    run = Run(BY_HAND, by_whom(), own_connections())
     if options.measure:
         with run.testbed(options.platform) as testbed, held(testbed, run.holder):
             host_speeds.measure_now(run.archive.store, testbed, testbed.engine.facts(), run.run_id)
@@ -203,7 +206,7 @@ def _release(options: argparse.Namespace) -> int:
     from clusterbench.hosts.fleet import Fleet  # noqa: PLC0415
     from clusterbench.run import steps  # noqa: PLC0415
 
-    platform = project_catalog().platform(options.platform)
+    platform = without_machines(project_catalog().platform(options.platform))
     with Fleet.of(platform, own_connections()) as fleet:
         held = lease.holder_of(fleet, platform)
         if held is None:

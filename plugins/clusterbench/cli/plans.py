@@ -38,11 +38,11 @@ def _plans(options: argparse.Namespace) -> int:
     """Exits with 1 where a plan is another one than in the run that is named, or none was found."""
     from clusterbench.results.gather import read_run  # noqa: PLC0415
     from clusterbench.run.plans_now import cells_of, plans_now  # noqa: PLC0415
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
     from clusterbench.trial.plan import make_plan, read_choices  # noqa: PLC0415
 
     beside = read_run(archive_of(options.beside)) if options.beside else None
-    run = Run("by_hand", by_whom(), own_connections())
+    run = Run(BY_HAND, by_whom(), own_connections())
     experiment = run.catalog.experiment(options.experiment)
     plan = make_plan(experiment, read_choices(experiment, chosen(options)), run.catalog)
     found: list[PlansOfCell] = []

@@ -44,14 +44,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _new(options: argparse.Namespace) -> int:
     """Nothing is overwritten, and nothing is changed in the database."""
     from clusterbench.engines import as_database  # noqa: PLC0415
-    from clusterbench.run.run import Run  # noqa: PLC0415
+    from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
     from clusterbench.workloads.declared import written  # noqa: PLC0415
     from clusterbench.workloads.declared.counted import tables_in  # noqa: PLC0415
 
     root = project_root()
     folder, experiment = root / "include/sql" / options.name, root / "dags/experiments" / f"{options.name}.yaml"
     _check_name(options.name, folder, experiment)
-    run = Run("by_hand", by_whom(), own_connections())
+    run = Run(BY_HAND, by_whom(), own_connections())
     with run.testbed(options.platform) as testbed:
         engine = as_database(testbed.engine)
         usable, left_out = _statements(engine, options.log, options.statements)

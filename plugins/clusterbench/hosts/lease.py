@@ -21,6 +21,7 @@ from clusterbench.base.scripts import script
 from clusterbench.hosts.address import Address
 from clusterbench.hosts.fleet import Fleet, raise_all
 from clusterbench.spec import Platform
+from clusterbench.spec.machine_layout import machine_hosts
 
 FOLDER = "/var/tmp"  # noqa: S108  it outlives a restart, and every login may write there
 
@@ -90,7 +91,8 @@ def _notes(fleet: Fleet, platform: Platform) -> dict[str, list[str]]:
     """Host -> names of its notes, the client first."""
     client = _identity(fleet.addresses[platform.client])
     found = {platform.client: [f"clusterbench.cluster.{platform.cluster}.{client}"]}
-    for name in platform.engine_hosts:
+    made = machine_hosts(platform)  # ours alone, by their mark, and not up when the cluster is taken
+    for name in (host for host in platform.engine_hosts if host not in made):
         found.setdefault(name, []).append(f"clusterbench.host.{_identity(fleet.addresses[name])}")
     return found
 

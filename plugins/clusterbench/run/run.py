@@ -12,13 +12,18 @@ from typing import Any
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.clock import now_iso
-from clusterbench.base.connections import Connections
+from clusterbench.base.connections import Connection, Connections
 from clusterbench.base.errors import ArchiveError, Awaited, ClusterbenchError
 from clusterbench.base.patience import NONE, Outage, Patience
 from clusterbench.engines import Engine, engine_class
 from clusterbench.hosts.fleet import Fleet
+from clusterbench.machines.guests import reaching, without_machines
+from clusterbench.machines.hypervisors import hypervisor_of
+from clusterbench.machines.provider import Guest
+from clusterbench.run.machine_notes import Notes
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
+from clusterbench.spec.machine_layout import layout
 from clusterbench.trial.plan import Plan
 from clusterbench.trial.testbed import Testbed
 
@@ -28,16 +33,27 @@ PATIENCE_MINUTES = "CLUSTERBENCH_PATIENCE_MINUTES"
 """Of an installation, for hosts and databases, whatever platforms' files say."""
 ARCHIVE_HOURS = 24.0
 """How long an archive that is away is waited for, unless its connection says otherwise."""
+BY_HAND = "by_hand"
+"""The experiment of what a person does at the command line, which has no archive."""
 IN_VAIN_MINUTES = 60
 """So long after somebody was waited for in vain no trial waits for them again: a run's other trials shall end, too."""
 
 
 @contextmanager
 def connected(
-    platform: Platform, connections: Connections, known: Mapping[str, Any]
+    platform: Platform,
+    connections: Connections,
+    known: Mapping[str, Any],
+    guests: Mapping[str, Guest] | None = None,
 ) -> Iterator[tuple[Fleet, list[Engine]]]:
-    """Hosts and engines of a platform, its own engine first, then its neighbours'. ``known``: facts of set-up."""
+    """Hosts and engines of a platform, its own engine first, then its neighbours'. ``known``: facts of set-up.
+
+    ``guests``: of machines that are made, as they told when they came up; None: their hypervisor is asked now.
+    """
     beside = known.get("neighbours") or {}
+    if guests is None:
+        guests = _guests_now(platform, connections)
+    connections = reaching(platform, connections, guests)
     with Fleet.of(platform, connections) as fleet:
         own = _engine(platform, fleet, connections, known.get("engine"))
         others = [
@@ -46,12 +62,31 @@ def connected(
         yield fleet, [own, *others]
 
 
+def _guests_now(platform: Platform, connections: Connections) -> Mapping[str, Guest]:
+    if platform.machines is None:
+        return {}
+    names = {one.name: one.host for one in layout(platform)}
+    with hypervisor_of(platform.machines, connections) as hypervisor:
+        return {names[name]: guest for name, guest in hypervisor.guests(names).items()}
+
+
 def _engine(platform: Platform, fleet: Fleet, connections: Connections, known: Mapping[str, Any] | None) -> Engine:
-    database = connections(platform.database) if platform.database else None
-    driver = connections(platform.driver_database) if platform.driver_database else None
+    database = _database(platform.database, platform, fleet, connections)
+    driver = _database(platform.driver_database, platform, fleet, connections)
     engine = engine_class(platform)(platform, fleet, database, known, driver)
     engine.connections = connections
     return engine
+
+
+def _database(conn_id: str | None, platform: Platform, fleet: Fleet, connections: Connections) -> Connection | None:
+    """One without a host is where the platform's coordinator is: of a machine that is made nobody knew the address."""
+    if conn_id is None:
+        return None
+    found = connections(conn_id)
+    coordinators = platform.hosts_with("coordinator")
+    if found.host or not coordinators or not platform.machines:
+        return found
+    return replace(found, host=fleet.addresses[coordinators[0]].host)
 
 
 class Run:
@@ -75,7 +110,11 @@ class Run:
         """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
-        with connected(platform, self.connections, known) as (fleet, (engine, *beside)):
+        guests: Mapping[str, Guest] | None = {}
+        if platform.machines:
+            guests = None if self.experiment == BY_HAND else Notes(self.archive, platform_name).guests()
+            platform = platform if guests is None or guests else without_machines(platform)
+        with connected(platform, self.connections, known, guests) as (fleet, (engine, *beside)):
             neighbours = dict(zip(platform.neighbours, beside, strict=True))
             yield Testbed(platform, fleet, engine, self.archive, neighbours, known.get("lacks") or {})
 

@@ -40,7 +40,7 @@ from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability, firmness, rounds
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
-from clusterbench.run import host_speeds, validation
+from clusterbench.run import host_speeds, machines, validation
 from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
@@ -106,6 +106,16 @@ def take_cluster(run: Run, platform: str) -> None:
     """Keep every other run off the cluster, of this Airflow or of another."""
     with run.testbed(platform) as testbed:
         lease.acquire(testbed.fleet, testbed.platform, run.holder)
+
+
+def bring_up_machines(run: Run, platform: str) -> None:
+    """Make and start the virtual machines of the layout; those of other layouts of the cluster are shut down first.
+
+    What is not ours is never touched. A try that died is gone on with; whatever is up already stays as it is.
+    """
+    with run.testbed(platform) as testbed:
+        lease.hold(testbed.fleet, testbed.platform, run.holder)  # no layout is switched that another run measures
+    machines.bring_up(run, run.catalog.platform(platform))
 
 
 def set_up_cluster(run: Run, platform: str) -> None:
@@ -331,6 +341,11 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
         return run.archive.put_trial(replace(_not_measured(trial, reason), outcome="not_needed"), None)
     if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
+    declared = run.catalog.platform(platform)
+    if done is None and (reason := machines.why_over_budget(run, declared)):
+        return run.archive.put_trial(_not_measured(trial, reason), None)
+    if done is None:
+        machines.collect_views(run, declared, before=trial_id)
     return _with_patience(run, trial)
 
 
@@ -462,8 +477,12 @@ def release_cluster(run: Run, platform: str) -> None:
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
         try:
-            if rounds.begun(run.archive, platform):  # else nothing was changed
+            if rounds.begun(run.archive, platform) and machines.are_up(
+                run, testbed.platform
+            ):  # else nothing was changed
                 _put_back(run, testbed)
+            machines.collect_views(run, run.catalog.platform(platform))
+            machines.give_back(run, run.catalog.platform(platform))
         except ClusterbenchError as error:
             lease.leave_changed(testbed.fleet, testbed.platform, run.holder, str(error).splitlines()[0])
             raise

@@ -13,6 +13,7 @@ from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
 from clusterbench.spec.loading import load, located
+from clusterbench.spec.machine_layout import problems as machine_problems
 from clusterbench.spec.placed import contradictions
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.project import matches, project_of
@@ -106,7 +107,7 @@ class Catalog:
         if platform.engine not in engine_names():
             problem = f"engine: unknown engine {platform.engine!r}{suggest(platform.engine, engine_names())}"
             raise SpecError([located(path, problem)])
-        if problems := check_platform(platform) + contradictions(platform):
+        if problems := check_platform(platform) + contradictions(platform) + machine_problems(platform):
             raise SpecError([located(path, problem) for problem in problems])
         return platform
 

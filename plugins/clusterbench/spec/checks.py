@@ -159,7 +159,7 @@ def _check_neighbours(platform: Platform) -> list[str]:
     for name, neighbour in platform.neighbours.items():
         where = f"neighbours.{name}"
         roles = {role for host in neighbour.hosts.values() for role in host.roles}
-        if neighbour.database in databases:
+        if neighbour.database in databases and not platform.machines:  # whose databases are where their hosts are
             problems.append(f"{where}.database: {neighbour.database!r} is that of another one; name its own")
         if twice := [host for host in neighbour.hosts if host in hosts]:
             problems.append(f"{where}.hosts: there is another host {twice[0]!r}; call it otherwise")

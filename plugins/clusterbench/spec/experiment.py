@@ -221,6 +221,8 @@ class Experiment(Strict):
     settings: dict[Name, dict[str, str]] = {}
     """By engine: settings of every session that the drivers open."""
     failures_are_findings: bool = False
+    layouts: Literal["random", "declared"] = "random"
+    """In which order layouts of machines that a run makes take turns: drawn by its seed, or that of ``platforms``."""
     part: Part | None = None
     regression: Regression = Regression()
     sweeps: dict[Name, Sweep]

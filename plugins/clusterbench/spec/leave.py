@@ -20,6 +20,7 @@ Leave = Literal[
     "measure_disks",
     "profile",
     "change_existing",
+    "switch_machines",
 ]
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
@@ -33,6 +34,7 @@ LEAVES: dict[Leave, str] = {
     "measure_disks": "write a file into the folders of the engine's data, and read it, to see how fast its disks are",
     "profile": "sample what the processors of its hosts run, of all programs there, as root (perf)",
     "change_existing": "run statements of a declared workload that change tables which clusterbench did not make",
+    "switch_machines": "make the virtual machines of 'machines', start and shut them down, and those of other layouts",
 }
 """What each is for, in the words of reference and messages."""
 

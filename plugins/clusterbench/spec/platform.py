@@ -11,6 +11,7 @@ from clusterbench.base.errors import suggest
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.leave import Leave
 from clusterbench.spec.loading import Strict
+from clusterbench.spec.machines import Machines
 from clusterbench.spec.placement import DiskSize, Placement
 from clusterbench.spec.project import dag_id
 from clusterbench.spec.roles import DRIVERS, Role
@@ -238,6 +239,8 @@ class Platform(Strict):
     """A folder on each data disk of the ETL host, for load files; empty: one below the work folder."""
     hadoop: Hadoop | None = None
     placement: Placement | None = None
+    machines: Machines | None = None
+    """None: its hosts are there, and nobody makes them. Else those with a ``machine`` are made, and take turns."""
     independent_answers: IndependentAnswers | None = None
     settings: dict[str, Setting] = {}
     """Engine settings that the platform claims to have; read back, and a difference stops the run."""

@@ -7,7 +7,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 import yaml
@@ -65,6 +65,13 @@ class Plan:
     experiment: str
     choices: Choices
     trials: dict[str, list[Trial]]
+    order: list[str] = field(default_factory=list)
+    """Platforms as they take turns. Layouts of machines that are made come last, in random order unless declared."""
+
+    def before(self, platform: str) -> list[str]:
+        """Platforms whose turn is earlier."""
+        order = self.order or list(self.trials)
+        return order[: order.index(platform)] if platform in order else []
 
     def datasets(self, platform: str, unavailable: Mapping[str, str]) -> list[tuple[str, Dataset]]:
         """(workload, dataset) of those of the platform's trials that can be had, each dataset once, smallest first."""
@@ -106,6 +113,7 @@ class Plan:
         return {
             "experiment": self.experiment,
             "choices": self.choices.model_dump(),
+            "order": self.order,
             "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
         }
 
@@ -120,7 +128,7 @@ class Plan:
         order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
         found = {name: data["trials"][name] for name in order if name in data["trials"]}
         trials = {name: [Trial.from_json(trial) for trial in listed] for name, listed in found.items()}
-        return cls(data["experiment"], choices, trials)
+        return cls(data["experiment"], choices, trials, list(data.get("order") or ()))
 
 
 def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
@@ -168,7 +176,17 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         cells |= dict.fromkeys(cell for cell, _ in planned)
         trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
     _check_cells(choices.cells, cells)
-    return Plan(experiment.experiment, choices, trials)
+    return Plan(experiment.experiment, choices, trials, _turns(experiment, choices, catalog))
+
+
+def _turns(experiment: Experiment, choices: Choices, catalog: Catalog) -> list[str]:
+    """Layouts that exclude each other are measured one after the other, so that what drifts meanwhile lies on them by
+    chance; unless the experiment declares that their order stays."""
+    chosen = list(dict.fromkeys(choices.platforms))
+    made = [name for name in chosen if catalog.platform(name).machines]
+    if experiment.layouts == "random":
+        random.Random(choices.seed).shuffle(made)  # noqa: S311  an order, no secret
+    return [*(name for name in chosen if name not in made), *made]
 
 
 def _chosen(planned: list[tuple[str, Trial]], cells: Collection[str]) -> list[Trial]:
