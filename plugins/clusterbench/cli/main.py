@@ -22,6 +22,7 @@ from clusterbench.cli import (
     lint,
     list_runs,
     lite,
+    machines,
     plan,
     plans,
     pools,
@@ -40,7 +41,7 @@ from clusterbench.cli.common import FAILED
 
 COMMANDS = (
     *(lint, plan, run, resume, list_runs, verify, results, report, show, compare, plans, profile, regressions, remark),
-    *(init, workload, discover, doctor, cluster, history, lite, pools, lab),
+    *(init, workload, discover, doctor, cluster, machines, history, lite, pools, lab),
 )
 """In the order of ``--help``."""
 
