@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
     status.add_argument("--json", action="store_true")
     actions.add_parser("down", help="stop what `up` started; the data stays")
-    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop, by Maven")
+    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go")
     return parser
 
 

@@ -17,25 +17,33 @@ _LIMIT_SECONDS = 900
 
 
 def install(who: str, locked: Path, folder: Path) -> bool:
-    """Build the program that ``locked`` names into ``folder``. Returns whether anything had to be built.
+    """Build the program that ``locked`` names into ``folder/bin``. Returns whether anything had to be built.
 
     ``locked``: one line with package, version and the checksum of its module, as ``go version -m`` prints it.
     """
     package, version, checksum = locked.read_text().split()
-    program = folder / package.rpartition("/")[2]
-    if program.exists() and checksum in _made_of(folder, program):
+    program = folder / "bin" / package.rpartition("/")[2]
+    stamp = program.with_suffix(".sum")
+    if program.exists() and stamp.exists() and stamp.read_text() == checksum:
         return False
-    folder.mkdir(parents=True, exist_ok=True)
+    program.parent.mkdir(parents=True, exist_ok=True)
     go = _go(folder)
-    environment = {**os.environ, "GOBIN": str(folder), "GOPATH": str(folder / "modules"), "GOFLAGS": "-modcacherw"}
+    environment = {
+        **os.environ,
+        "GOBIN": str(program.parent),
+        "GOPATH": str(folder / "modules"),
+        "GOFLAGS": "-modcacherw",
+    }
     environment.setdefault("GOCACHE", str(folder / "cache"))
     _run(who, [go, "install", f"{package}@{version}"], environment)
     if checksum not in _made_of(folder, program):
         program.unlink(missing_ok=True)
         raise LabError(f"{who}: what Go brought as {package} {version} is not what {locked} has; nothing of it is kept")
-    for made in ("modules", "cache"):
-        shutil.rmtree(folder / made, ignore_errors=True)
-    program.chmod(0o755)
+    for spent in ("modules", "cache"):
+        shutil.rmtree(folder / spent, ignore_errors=True)
+    for made in (folder, program.parent, program):
+        made.chmod(0o755)
+    stamp.write_text(checksum)
     return True
 
 

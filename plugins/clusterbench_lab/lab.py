@@ -105,9 +105,9 @@ class Lab:
         self._step(self.parts.guests)()
 
     def fetch(self) -> None:
-        """The Java programs that `up` would fetch; nothing is started."""
+        """The programs that `up` would fetch, with a hypervisor or without; nothing is started."""
         self._make_lab_dir()
-        programs.fetch(self.lab_dir)
+        programs.fetch(self.lab_dir, hypervisor=True)
 
     def _hadoop_up(self) -> None:
         started = time.monotonic()

@@ -21,6 +21,11 @@ HOSTS = 4
 LOCKED = TEMPLATES_DIR / "vcsim.txt"
 
 
+def install(program_dir: Path) -> bool:
+    """Build the simulator, if it is not there."""
+    return golang.install("vcenter", LOCKED, program_dir)
+
+
 class VCenter(RecordedServer):
     kind = "vcsim"
 
@@ -39,8 +44,7 @@ class VCenter(RecordedServer):
         return self.folder / "certificate.pem"
 
     def prepare(self) -> str:
-        golang.install(self.name, LOCKED, self.program_dir)
-        self.program_dir.chmod(0o755)
+        install(self.program_dir)
         self.account.make_directory(self.folder)
         self._certify()
         return fingerprint(LOCKED.read_text(), self.password, str(HOSTS))
@@ -53,7 +57,7 @@ class VCenter(RecordedServer):
         login = ["-username", USER, "-password", self.password]
         tls = ["-tlscert", str(self.certificate), "-tlskey", str(self._key)]
         return processes.spawn(
-            [str(self.program_dir / "vcsim"), "-l", f"{self.address}:{self.port}", *inventory, *login, *tls],
+            [str(self.program_dir / "bin" / "vcsim"), "-l", f"{self.address}:{self.port}", *inventory, *login, *tls],
             account=self.account,
             environment=self.account.environment(),
             log_file=self.log_file,

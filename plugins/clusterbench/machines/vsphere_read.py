@@ -188,10 +188,10 @@ def _facts_of(host: Any) -> dict[str, Any]:
 
 
 def info_of(task: Any) -> Any:
-    """None of a task that is forgotten meanwhile."""
+    """None of a task that is forgotten meanwhile, or that is about something else than machines and hosts."""
     try:
         return task.info
-    except vmodl.fault.ManagedObjectNotFound:
+    except (vmodl.fault.ManagedObjectNotFound, TypeError):
         return None
 
 

@@ -24,8 +24,8 @@ BROKEN = (OSError, http.client.HTTPException)
 class Session:
     """Host, port, login and password are an Airflow connection's.
 
-    Its extra has ``ca`` (the certificate, in PEM, of who has signed vCenter's) or ``thumbprint`` (SHA-256 of its own);
-    with neither the worker's own certificates decide.
+    Its extra has ``ca``: in PEM, the certificate of who has signed vCenter's, or that one itself; without it the
+    worker's own certificates decide. No certificate goes unchecked.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -48,10 +48,6 @@ class Session:
         return str(self.content.sessionManager.currentSession.userName)
 
     def open(self) -> None:
-        extra = self.connection.extra
-        how: dict[str, Any] = {"thumbprint": extra["thumbprint"]} if extra.get("thumbprint") else {}
-        if not how:
-            how["sslContext"] = self._context(extra.get("ca"))
         with naming(self, "log in"):
             self.instance = SmartConnect(
                 host=self.connection.host,
@@ -59,7 +55,7 @@ class Session:
                 user=self.connection.login,
                 pwd=self.connection.password,
                 httpConnectionTimeout=TIMEOUT_S,
-                **how,
+                sslContext=self._context(self.connection.extra.get("ca")),
             )
 
     def _context(self, ca: Any) -> ssl.SSLContext:
@@ -82,9 +78,8 @@ def naming(session: Session, doing: str) -> Iterator[None]:
         yield
     except ssl.SSLCertVerificationError as error:
         raise MachineError(
-            f"{session}: its certificate is not signed by who is known here ({error.verify_message}); put the signer's "
-            "certificate as 'ca', or the SHA-256 of its own as 'thumbprint', into the extra of its connection, when "
-            "you have compared it"
+            f"{session}: its certificate is not signed by who is known here ({error.verify_message}); put the "
+            "certificate of its signer, or its own, as 'ca' into the extra of its connection, when you have compared it"
         ) from None
     except vim.fault.InvalidLogin:
         raise MachineError(
@@ -107,10 +102,3 @@ def naming(session: Session, doing: str) -> Iterator[None]:
             f"{session}: cannot be reached to {doing}: {error or type(error).__name__}; is it up, and is the port "
             "right?"
         ) from None
-    except Exception as error:
-        if "thumbprint" in str(error).lower():
-            raise MachineError(
-                f"{session}: its certificate has another thumbprint than 'thumbprint' in the extra of its connection; "
-                f"if it was renewed on purpose, put the new one there ({error})"
-            ) from None
-        raise

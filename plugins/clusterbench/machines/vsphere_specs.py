@@ -61,7 +61,8 @@ def clone(one: Wanted, mark: Mark, there: Inventory) -> Any:
 
 def snapshot_of(vm: Any, name: str) -> Any:
     """The newest of that name; None where there is none."""
-    found, waiting = None, list(vm.snapshot.rootSnapshotList) if vm.snapshot else []
+    there = getattr(vm, "snapshot", None)  # some versions leave the property out where there is none
+    found, waiting = None, list(there.rootSnapshotList) if there else []
     for each in waiting:  # grows while it is gone through
         waiting.extend(each.childSnapshotList)
         found = each.snapshot if each.name == name else found
@@ -201,18 +202,22 @@ def rules(
 ) -> tuple[Any, str]:
     """For each host of a cluster the rule that is missing, with its two groups; and that in words."""
     known = {rule.name for rule in cluster.configurationEx.rule or []}
+    groups = {group.name: group for group in cluster.configurationEx.group or []}
     spec, words = vim.cluster.ConfigSpecEx(), []
     for on in dict.fromkeys(one.on for one in wanted if hosts[one.on].parent == cluster):
         name = _named(platform, on)
         names = [one.name for one in wanted if one.on == on]
-        if name in known:
+        machines, host = f"{name} machines", f"{name} host"
+        of_vms = vim.cluster.VmGroup(name=machines, vm=[there[each] for each in names if each in there])
+        if name in known and machines in groups and set(groups[machines].vm) == set(of_vms.vm):
             continue
         words.append(f"{', '.join(names)} must run on {on}")
-        machines, host = f"{name} machines", f"{name} host"
+        if name in known:  # of machines that were there before
+            spec.groupSpec.append(vim.cluster.GroupSpec(operation="edit", info=of_vms))
+            continue
         info = vim.cluster.VmHostRuleInfo(
             name=name, enabled=True, mandatory=True, userCreated=True, vmGroupName=machines, affineHostGroupName=host
         )
-        of_vms = vim.cluster.VmGroup(name=machines, vm=[there[each] for each in names if each in there])
         of_host = vim.cluster.HostGroup(name=host, host=[hosts[on]])
         spec.groupSpec += [vim.cluster.GroupSpec(operation="add", info=each) for each in (of_vms, of_host)]
         spec.rulesSpec.append(vim.cluster.RuleSpec(operation="add", info=info))

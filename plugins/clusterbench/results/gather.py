@@ -23,6 +23,7 @@ from clusterbench.results.compare import OneRun
 from clusterbench.results.durability import Durability, of_run
 from clusterbench.results.durability import archived as archived_durability
 from clusterbench.results.facts_compared import Side
+from clusterbench.results.hypervisor_views import Views, came_up, gathered
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment, Published, Sweep
@@ -66,6 +67,10 @@ class Gathered:
     """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
     outages: Sequence[Mapping[str, Any]] = ()
     """As ``RunArchive.outages``."""
+    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Platforms whose machines were made for the run, with what came up."""
+    views: Views = field(default_factory=dict)
+    """What their hypervisor saw of their trials."""
     databases: tuple[str, ...] = ()
     """Platforms whose durability matters, as their files say that they are databases."""
 
@@ -116,6 +121,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
     else:
         durability = archived_durability(results_json, facts)
     measured = [record for record in trials if record.trial.makes_result]
+    made = {name: up for name, said in declared.items() if "machines" in said and (up := came_up(archive, name))}
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,
@@ -139,6 +145,8 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         verdicts=[Verdict(**verdict) for verdict in (verdicts or {}).get("verdicts", [])],
         errors=archive.errors(),
         outages=archive.outages(),
+        machines=made,
+        views=gathered(archive, measured, list(made)),
         trials=measured,
         without_result=[record for record in trials if not record.trial.makes_result],
     )

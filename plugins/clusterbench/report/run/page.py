@@ -20,6 +20,7 @@ from clusterbench.report.run.density import density_table
 from clusterbench.report.run.density_findings import findings
 from clusterbench.report.run.drivers import drivers
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
+from clusterbench.report.run.hypervisor import seen
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
 from clusterbench.report.run.nodes import node_tables
@@ -77,6 +78,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             steadiness=_steadiness(run, views),
             paper_tables=[_paper_table(table) for table in paper_tables(run, views)],
             work=workers(run),
+            hypervisor=seen(run),
             density=_density(run, views),
             series=_series(run, views),
             drivers=drivers(run),

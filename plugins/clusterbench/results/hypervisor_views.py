@@ -1,0 +1,26 @@
+"""What hypervisors saw of a run's trials, as its archive has it. See ``run/machines.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clusterbench.base.archive import RunArchive, in_parallel, nth
+from clusterbench.base.records import TrialRecord
+
+Views = Mapping[tuple[str, str], Mapping[str, Any]]
+"""(platform, trial id) -> the view; of platforms whose machines a run made."""
+
+
+def gathered(archive: RunArchive, records: Sequence[TrialRecord], platforms: Sequence[str]) -> Views:
+    """Of the trials of ``platforms``. One without a view is left out."""
+    asked = [(one.trial.platform, one.trial.id) for one in records if one.trial.platform in platforms]
+    found = in_parallel(lambda key: archive.get_json(f"trials/{key[0]}/{key[1]}/hypervisor.json"), asked)
+    return {key: view for key, view in zip(asked, found, strict=True) if view}
+
+
+def came_up(archive: RunArchive, platform: str) -> dict[str, Any]:
+    """What came up for it, the last time; empty where no machine was made."""
+    folder = f"platforms/{platform}/machines/"
+    count = len(archive.keys(f"{folder}up."))
+    return archive.need_json(f"{folder}{nth('up', count)}") if count else {}
