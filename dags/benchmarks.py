@@ -41,7 +41,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         for platform in platforms:
             name, pool = platform.platform, pool_of(platform)
             with TaskGroup(name, tooltip=platform.title):
-                take = tasks.take_cluster.override(trigger_rule="none_failed")(name).as_setup()
+                take = tasks.take(platform)
                 set_up = tasks.step("set_up_cluster", name, pool=pool)
                 flush = tasks.step("flush_caches", name, pool=pool)
                 generate = tasks.step("generate_data", name, pool=pool)

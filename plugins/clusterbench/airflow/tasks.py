@@ -76,6 +76,11 @@ MARKED = ("failed", "success", "skipped", "removed", "upstream_failed")
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 """A full-scale run of another experiment may hold a cluster for days."""
 
+HELD_S = 15.0
+"""How often a run looks whether a cluster that another run holds is free."""
+TURN_S = float(os.environ.get("CLUSTERBENCH_TURN_S", "60"))
+"""How often a layout looks whether its turn has come."""
+
 # From Airflow's words to ours.
 
 
@@ -214,7 +219,7 @@ def open_run() -> str:
     return str(run_step("open_run", lambda run: steps.open_run(run, dict(params), started_by)))
 
 
-@task.sensor(mode="reschedule", poke_interval=15, timeout=WAIT_FOR_CLUSTER_S)
+@task.sensor(mode="reschedule", poke_interval=HELD_S, timeout=WAIT_FOR_CLUSTER_S)
 def take_cluster(platform: str) -> bool:
     """Keep every other run off the cluster until it is released; waits while another run holds it.
 
@@ -243,6 +248,14 @@ def take_cluster(platform: str) -> bool:
         return True
 
     return bool(run_step("take_cluster", take, platform))
+
+
+def take(platform: Platform) -> Any:
+    """``take_cluster`` of a platform. Each look of one that waits for its turn is a process beside somebody's trial, so
+    a layout, which may wait for hours, looks less often."""
+    every_s = TURN_S if platform.machines else HELD_S
+    task_of = take_cluster.override(trigger_rule="none_failed", poke_interval=every_s)
+    return task_of(platform.platform).as_setup()
 
 
 RELEASED = ("success", "failed", "upstream_failed", "skipped", "removed")
