@@ -145,6 +145,30 @@ def test_trial_carries_the_settings_of_its_engine(key_value: Experiment) -> None
     assert {tuple(trial.settings.items()) for trial in trials(key_value)} == {(("log_statement", "none"),)}
 
 
+LAYOUTS = [f"lab_made_retail_vm{count}" for count in (1, 2, 4)]
+
+
+def test_layouts_take_turns_in_an_order_that_the_seed_draws_after_all_others() -> None:
+    retail = CATALOG.experiment("retail")
+    plans = [planned(retail, platforms=[*LAYOUTS, "lab_db1"], scale="smoke", seed=seed) for seed in range(12)]
+    orders = [tuple(plan.order) for plan in plans]
+    assert len(set(orders)) > 3 and all(order[0] == "lab_db1" and sorted(order[1:]) == LAYOUTS for order in orders)
+    again = planned(retail, platforms=[*LAYOUTS, "lab_db1"], scale="smoke", seed=3)
+    assert again.order == plans[3].order == Plan.from_json(again.as_json()).order
+    assert again.before("lab_db1") == [] and again.before(again.order[2]) == again.order[:2]
+
+
+def test_layouts_keep_their_order_where_the_experiment_says_so() -> None:
+    retail = CATALOG.experiment("retail").model_copy(update={"layouts": "declared"})
+    assert planned(retail, platforms=LAYOUTS[::-1], scale="smoke").order == LAYOUTS[::-1]
+
+
+def test_a_plan_of_before_has_the_order_of_its_platforms() -> None:
+    plan = planned(CATALOG.experiment("retail"), platforms=["lab_db2", "lab_db1"], scale="smoke")
+    known = {key: value for key, value in plan.as_json().items() if key != "order"}
+    assert Plan.from_json(known).before("lab_db1") == ["lab_db2"]
+
+
 def test_platform_named_twice_is_measured_once(key_value: Experiment) -> None:
     assert list(planned(key_value, platforms=["lab_db1", "lab_db1"]).trials) == ["lab_db1"]
 

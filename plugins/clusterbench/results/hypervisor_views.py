@@ -19,6 +19,17 @@ def gathered(archive: RunArchive, records: Sequence[TrialRecord], platforms: Seq
     return {key: view for key, view in zip(asked, found, strict=True) if view}
 
 
+OTHERS_PERCENT_MIN = 1.0
+"""Of its vCPUs' time: another machine that used less while a trial was measured is no noise."""
+
+
+def busy_others(view: Mapping[str, Any]) -> dict[str, float]:
+    """Machines of nobody in the layout that were busy on its hosts meanwhile, the busiest first -> percent."""
+    busy = {name: float(told.get("cpu_percent") or 0.0) for name, told in (view.get("others") or {}).items()}
+    noise = {name: percent for name, percent in busy.items() if percent >= OTHERS_PERCENT_MIN}
+    return dict(sorted(noise.items(), key=lambda item: -item[1]))
+
+
 def came_up(archive: RunArchive, platform: str) -> dict[str, Any]:
     """What came up for it, the last time; empty where no machine was made."""
     folder = f"platforms/{platform}/machines/"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,11 @@ def give_back(run: Run, platform: Platform) -> None:
         switch.release(platform, hypervisor, run.holder, notes.newest("begun")["was_on"])
     if not run.archive.sealed:
         notes.add("released", {})
+
+
+def made_for(run: Run, platforms: Iterable[str]) -> list[str]:
+    """Those whose machines this run has brought up, or begun to."""
+    return [name for name in platforms if Notes(run.archive, name).count("begun")]
 
 
 def are_up(run: Run, platform: Platform) -> bool:

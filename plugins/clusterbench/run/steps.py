@@ -38,6 +38,7 @@ from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability, firmness, rounds
+from clusterbench.results.hypervisor_views import gathered as views_of
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.run import host_speeds, machines, validation
@@ -587,6 +588,7 @@ def validate_results(run: Run) -> None:
         *validation.about_neighbours(records),
         *validation.about_windows(records, is_full_scale=plan.choices.scale == "full" and plan.choices.rehearse == 1),
         *validation.about_failures(records, run.catalog.experiment(run.experiment)),
+        *validation.about_other_machines(views_of(run.archive, records, machines.made_for(run, plan.trials))),
         *validation.about_release({name: rounds.is_released(run.archive, name) for name in changed}),
     ]
     run.archive.put_json(

@@ -11,9 +11,11 @@ from typing import Any
 
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.records import FINDINGS, TrialRecord
+from clusterbench.base.words import some_of
 from clusterbench.hosts import conformance
 from clusterbench.hosts.resource_use import SWAP
 from clusterbench.results import windows
+from clusterbench.results.hypervisor_views import Views, busy_others
 from clusterbench.results.statistics import Result
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment
@@ -229,6 +231,18 @@ def about_release(released: Mapping[str, bool]) -> list[Verdict]:
     found = f"{len(released) - len(left)} of {len(released)} were" + (f"; not {', '.join(left)}" if left else "")
     says = "Every cluster was put back as it was found, and given back"
     return [Verdict("platforms", 8, says, not left, True, found)]
+
+
+def about_other_machines(views: Views) -> list[Verdict]:
+    """What hypervisors saw of machines that are of no layout, on the hosts that were measured."""
+    told = {key: view for key, view in views.items() if "problem" not in view}
+    if not told:
+        return []
+    noisy = {f"{trial} on {platform}": busy for (platform, trial), view in told.items() if (busy := busy_others(view))}
+    named = dict.fromkeys(name for busy in noisy.values() for name in busy)
+    found = f"{len(told) - len(noisy)} of {len(told)} trials"
+    found += f"; not so: {some_of(list(named))}, beside {some_of(list(noisy))}" if noisy else ""
+    return [Verdict("platforms", 5, "No other machine was busy on the hypervisor's hosts", not noisy, False, found)]
 
 
 def about_flush(flushed: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:

@@ -14,9 +14,8 @@ from typing import Any
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.words import some_of
 from clusterbench.results.gather import Gathered
+from clusterbench.results.hypervisor_views import busy_others
 
-OTHERS_PERCENT_MIN = 1.0
-"""Of a processor: an other machine that took less while a trial was measured is no noise."""
 MACHINE_WORDS = {
     "cpu_ready_percent": "ready",
     "cpu_costop_percent": "co-stop",
@@ -38,7 +37,7 @@ class ViewRow:
     machines: Mapping[str, tuple[float, float] | None]
     """By the hypervisor; see ``MACHINE_WORDS``."""
     others: str
-    """Machines that are not of the layout and ran on its hosts meanwhile, with their share of a processor."""
+    """Machines that are not of the layout and were busy on its hosts meanwhile, with the share of their vCPUs' time."""
     covered_percent: float
 
 
@@ -90,7 +89,7 @@ def _row(record: TrialRecord, view: Mapping[str, Any]) -> ViewRow:
         guest_cpu=_spread(mean.get("cpu_allotted_percent", mean.get("cpu_percent")) for mean in guests),
         steal=_spread(mean.get("cpu_steal_percent") for mean in guests),
         machines={name: _spread(told.get(name) for told in machines.values()) for name in MACHINE_WORDS},
-        others=_others(view["others"]),
+        others=_others(view),
         covered_percent=100 * float(view["covered"]),
     )
 
@@ -105,13 +104,8 @@ def _spread(values: Iterable[float | None]) -> tuple[float, float] | None:
     return (fmean(known), max(known)) if known else None
 
 
-def _others(others: Mapping[str, Mapping[str, Any]]) -> str:
-    busy = {name: told.get("cpu_percent") or 0.0 for name, told in others.items()}
-    named = [
-        f"{name} on {others[name]['machine'] or others[name].get('on', '?')} ({percent:.0f} %)"
-        for name, percent in sorted(busy.items(), key=lambda item: -item[1])
-        if percent >= OTHERS_PERCENT_MIN
-    ]
+def _others(view: Mapping[str, Any]) -> str:
+    named = [f"{name} on {view['others'][name]['on']} ({percent:.0f} %)" for name, percent in busy_others(view).items()]
     return some_of(named) if named else ""
 
 
