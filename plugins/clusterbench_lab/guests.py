@@ -48,7 +48,7 @@ TEMPLATES = (POSTGRES, HADOOP)
 """What machines can be copies of."""
 THREAD_CPUS = {"DC0_C0_H0": Fraction(1, 16)}
 """Host of the vCenter -> processors of the real machine that a vCPU there is."""
-OTHER_THREAD_CPUS = Fraction(1, 4)
+OTHER_THREAD_CPUS = Fraction(1, 8)
 LOOK_EVERY_S = 0.5
 CONNECTION = "lab_vcenter"
 FOLLOW = "from clusterbench_lab.guests import main; main()"

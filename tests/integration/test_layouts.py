@@ -85,5 +85,9 @@ def test_the_command_line_plans_brings_up_and_takes_down(made: Lab) -> None:
     assert again.stdout == "it was up already\n"
     assert clusterbench(made, "machines", "down", LAYOUTS[0]).returncode == 0
     assert clusterbench(made, "machines", "status", LAYOUTS[0]).returncode == 1
+    plan = clusterbench(made, "plan", "retail", "--guess", "--scale", "smoke", "--platform", LAYOUTS[1])
+    assert (
+        "2 machines on 1 host of lab_vcenter (vsphere), made and switched by the run; budget: 4 machines" in plan.stdout
+    )
     native = clusterbench(made, "machines", "plan", "lab_db1")
     assert native.returncode == 1 and "its file has no 'machines': nobody makes its hosts" in native.stderr

@@ -23,6 +23,7 @@ from clusterbench.machines.hypervisors import hypervisor_of
 from clusterbench.machines.provider import Hypervisor
 from clusterbench.machines.vsphere import VSphere
 from clusterbench.run import machines, steps
+from clusterbench.run.doctor import machines as doctor
 from clusterbench.run.run import Run, connected
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.machine_layout import Disk, layout
@@ -46,11 +47,11 @@ def there(vcenter: Lab, connections: Connections) -> Iterator[Connections]:
     """Connections to a vCenter in which no machine of ours is left afterwards."""
     yield connections
     with opened(connections) as hypervisor:
-        ours = [one.name for one in hypervisor.look().values() if one.mark]
-        hypervisor.shut_down(ours, 60)
+        left = list(ours(hypervisor))
+        hypervisor.shut_down(left, 60)
         for platform in (VM1, VM2):
-            hypervisor.unbind(platform.platform, ours)
-        hypervisor.delete(ours)
+            hypervisor.unbind(platform.platform, left)
+        hypervisor.delete(left)
 
 
 def opened(connections: Connections, platform: Platform = VM2) -> Any:
@@ -61,6 +62,10 @@ def opened(connections: Connections, platform: Platform = VM2) -> Any:
 def up(hypervisor: Hypervisor, platform: Platform, run: str = RUN) -> dict[str, Any]:
     switch.bring_up(platform, hypervisor, run)
     return dict(switch.await_guests(platform, hypervisor))
+
+
+def ours(hypervisor: Hypervisor) -> dict[str, Any]:
+    return {name: one for name, one in hypervisor.look().items() if one.mark}
 
 
 def is_on(hypervisor: Hypervisor) -> list[str]:
@@ -203,6 +208,7 @@ def test_what_is_not_ours_is_never_touched(there: Connections) -> None:
 def test_release_leaves_all_as_it_was_found(there: Connections) -> None:
     with opened(there) as hypervisor:
         up(hypervisor, VM1, "retail/before")
+        hypervisor.mark({name: dataclasses.replace(one.mark, held_by="") for name, one in ours(hypervisor).items()})
         was_on = is_on(hypervisor)
         up(hypervisor, VM2)
         switch.release(VM2, hypervisor, RUN, was_on)
@@ -263,6 +269,32 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_switch_loses_nothing(
         assert is_on(hypervisor) == ["lab-made-retail-vm2-db1", "lab-made-retail-vm2-db2"]
         machines.give_back(run, VM2)
         assert is_on(hypervisor) == []
+
+
+def test_machines_that_a_run_of_another_installation_holds_are_left_to_it(there: Connections) -> None:
+    """Its client is another host, so its note cannot be seen here; its mark can."""
+    with opened(there) as hypervisor:
+        up(hypervisor, VM1, "retail/theirs")
+        with pytest.raises(MachineError) as refused:
+            switch.bring_up(VM2, hypervisor, RUN)
+        assert "is held by run retail/theirs: nothing was changed" in str(refused.value)
+        assert "clusterbench machines down lab_made_retail_vm1" in str(refused.value)
+        assert is_on(hypervisor) == ["lab-made-retail-vm1-db1"]
+        switch.release(VM1, hypervisor, "retail/theirs", [])
+        switch.bring_up(VM2, hypervisor, RUN)
+
+
+def test_doctor_says_what_is_there_and_what_is_down(there: Connections) -> None:
+    found = list(doctor.examine(VM2, there))
+    assert [(one.verdict, one.found.partition(":")[0]) for one in found] == [
+        ("good", "all that 2 machines need is there"),
+        ("look", "down, as between runs"),
+    ]
+    assert not doctor.are_up(VM2, there)
+    assert VM2.machines is not None
+    other = VM2.machines.model_copy(update={"hosts": {"server": "esx"}})
+    (first, *_) = doctor.examine(VM2.model_copy(update={"machines": other}), there)
+    assert first.verdict == "bad" and first.found.startswith("machines.hosts.server: no host is called 'esx'")
 
 
 def wrong(connections: Connections, **changes: Any) -> Connections:

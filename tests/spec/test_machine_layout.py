@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from clusterbench.base.paths import project_root
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.machine_layout import Disk, layout, name_of, problems
 from clusterbench.spec.platform import Platform
 
@@ -134,3 +137,33 @@ def test_a_host_that_drives_load_is_no_machine_of_a_layout() -> None:
 def test_a_mistake_is_told_at_its_key(machines: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         platform(machines=machines)
+
+
+@pytest.mark.parametrize(
+    ("changed", "by", "said"),
+    [
+        (
+            "lab_vcenter",
+            "other_vcenter",
+            "machines.connection: its hypervisor is 'other_vcenter', and that of 'lab_made_",
+        ),
+        (
+            "ssh: lab_client",
+            "ssh: lab_etl",
+            "hosts.client.ssh: its client is 'lab_etl', and that of 'lab_made_retail_vm1'",
+        ),
+    ],
+)
+def test_layouts_of_a_cluster_share_hypervisor_and_client(tmp_path: Path, changed: str, by: str, said: str) -> None:
+    folder = tmp_path / "include" / "platforms"
+    folder.mkdir(parents=True)
+    for name in ("lab_made_retail_vm1", "lab_made_retail_vm2", "vm1", "vm2"):
+        text = (
+            (project_root() / "include" / "platforms" / f"{name}.yaml")
+            .read_text()
+            .replace("experiments: [retail]\n", "")
+        )
+        (folder / f"{name}.yaml").write_text(text.replace(changed, by) if name == "lab_made_retail_vm2" else text)
+    (problem,) = Catalog(tmp_path).lint()
+    assert problem.startswith(str(folder / "lab_made_retail_vm2.yaml")) and said in problem
+    assert "take turns, so they must have the same. Mend that, or give this one a cluster of its own" in problem

@@ -51,7 +51,9 @@ def _of_project() -> list[Finding]:
 
 
 def _of_platform(platform: str) -> list[Finding]:
-    from clusterbench.run.doctor import hosts, server  # noqa: PLC0415
+    from clusterbench.hosts.fleet import Fleet  # noqa: PLC0415
+    from clusterbench.machines.guests import without_machines  # noqa: PLC0415
+    from clusterbench.run.doctor import hosts, machines, server  # noqa: PLC0415
     from clusterbench.run.run import connected  # noqa: PLC0415
 
     findings: list[Finding] = []
@@ -59,7 +61,12 @@ def _of_platform(platform: str) -> list[Finding]:
         findings += server.examine_archive(store())
     except ClusterbenchError as error:  # all else is worth knowing without it, too
         findings.append(Finding("archive", "archive", str(error), "bad", "mend connection 'clusterbench_archive'"))
-    with connected(project_catalog().platform(platform), own_connections(), {}) as (fleet, engines):
+    declared, connections = project_catalog().platform(platform), own_connections()
+    findings += machines.examine(declared, connections)
+    if not machines.are_up(declared, connections):
+        with Fleet.of(bare := without_machines(declared), connections) as fleet:
+            return [*findings, *hosts.examine(fleet, bare)]
+    with connected(declared, connections, {}) as (fleet, engines):
         findings += hosts.examine(fleet, engines[0].platform)
         findings += server.examine_leave(engines[0])
         for engine in engines:

@@ -81,7 +81,7 @@ def _up(platform: Platform, machines: Machines) -> int:
     from clusterbench.machines import switch  # noqa: PLC0415
 
     with _held(platform, machines) as (hypervisor, holder):
-        done = switch.bring_up(platform, hypervisor, holder)
+        done = switch.bring_up(platform, hypervisor, holder, is_held=False)
         guests = switch.await_guests(platform, hypervisor)
     print("it was up already" if done.is_nothing else f"up: {', '.join(guests)}")
     return OK

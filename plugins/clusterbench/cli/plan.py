@@ -63,6 +63,7 @@ def _plan(options: argparse.Namespace) -> int:
         plan_tables.print_basis(one, measured[one.platform].why_none)
         plan_tables.print_refused(one)
     plan_tables.print_notes(platforms)
+    plan_tables.print_budgets(platforms, estimates)
     _print_until(plan)
     _print_not_applicable(plan)
     if options.trials:

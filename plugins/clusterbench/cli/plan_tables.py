@@ -14,6 +14,7 @@ from clusterbench.base.words import ABSENT, plural
 from clusterbench.cli.common import wide_console
 from clusterbench.results.plan_compared import PlanComparison
 from clusterbench.spec import Platform
+from clusterbench.spec.machine_layout import layout
 from clusterbench.spec.placed import placed
 from clusterbench.spec.placement_rules import check_practices
 from clusterbench.trial.estimate import Estimate
@@ -160,8 +161,28 @@ def _print_placement(platform: Platform) -> None:
     if not (one := placed(platform)):
         return
     print(f"\n{platform.platform}: {one.say()}")
+    if platform.machines:
+        made, budget = layout(platform), platform.machines.budget
+        hosts = len({each.on for each in made})
+        print(
+            f"  {plural(len(made), 'machine')} on {plural(hosts, 'host')} of {platform.machines.connection} "
+            f"({platform.machines.provider}), made and switched by the run; budget: {budget.machines} machines, "
+            f"{budget.hours:g} hours"
+        )
     for judged in check_practices(one):
         print(f"  {judged.level:<8}{judged.rule:<30}{judged.found} (paper {judged.source})")
+
+
+def print_budgets(platforms: Sequence[Platform], estimates: Sequence[Estimate]) -> None:
+    """Of machines that a run makes: where it is likely to be too small."""
+    needed_h = {one.platform: one.estimate_s / 3600 for one in estimates}
+    for platform in platforms:
+        if platform.machines and (hours := needed_h[platform.platform]) > platform.machines.budget.hours:
+            print(
+                f"{platform.platform}: about {hours:.0f} hours, and the budget of its machines is "
+                f"{platform.machines.budget.hours:g}: trials that would begin later are not measured; raise "
+                "machines.budget.hours, or choose less"
+            )
 
 
 def print_comparison(found: PlanComparison, *, each: bool) -> None:

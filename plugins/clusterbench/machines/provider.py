@@ -24,6 +24,8 @@ class Mark:
     """What it is a copy of."""
     made_by: str
     """The run that made it."""
+    held_by: str = ""
+    """The run that has it now, of whichever installation; empty between runs."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,9 @@ class Hypervisor(Protocol):
 
     def shape(self, wanted: Sequence[Wanted], marks: Mapping[str, Mark]) -> None:
         """Machines that are shut down become as wanted."""
+
+    def mark(self, marks: Mapping[str, Mark]) -> None:
+        """By name, of machines that are ours."""
 
     def bind(self, platform: str, wanted: Sequence[Wanted]) -> None:
         """Each machine stays on the host that it was made on: none is moved while it is measured."""

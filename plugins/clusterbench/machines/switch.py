@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clusterbench.base.errors import MachineError
 from clusterbench.base.words import some_of
@@ -63,17 +63,24 @@ def planned(
     )
 
 
-def bring_up(platform: Platform, hypervisor: Hypervisor, run: str, adopted: Collection[str] = ()) -> Switch:
+def bring_up(
+    platform: Platform, hypervisor: Hypervisor, run: str, adopted: Collection[str] = (), *, is_held: bool = True
+) -> Switch:
     """The layout of a platform, and no other of its cluster, is up. Returns what had to be done for it.
 
+    ``is_held``: by ``run`` until it is released; what somebody brings up by hand is free for the next run.
     Raises MachineError before anything is touched where leave, a template, a host or a network is missing.
     """
     wanted, within_s = layout(platform), _within_s(platform)
     if problems := why_not_here(platform, hypervisor, wanted):
         raise MachineError(f"platform {platform.platform!r}: its machines cannot be made:\n  " + "\n  ".join(problems))
-    switch = planned(platform, hypervisor.look(), hypervisor.differs(wanted), adopted)
+    found = hypervisor.look()
+    _refuse_held(platform, found, run)
+    switch = planned(platform, found, hypervisor.differs(wanted), adopted)
+    holder = run if is_held else ""
     marks = {
-        one.name: Mark(one.name, platform.cluster, platform.platform, one.host, one.template, run) for one in wanted
+        one.name: Mark(one.name, platform.cluster, platform.platform, one.host, one.template, run, holder)
+        for one in wanted
     }
     if switch.shut_down:
         log.info("shut down, to make room: %s", some_of(switch.shut_down))
@@ -84,6 +91,8 @@ def bring_up(platform: Platform, hypervisor: Hypervisor, run: str, adopted: Coll
     if switch.shape:
         log.info("shaped anew: %s", some_of([one.name for one in switch.shape]))
         hypervisor.shape(switch.shape, marks)
+    kept = {name: one.mark for name, one in found.items() if name in marks and one.mark}
+    hypervisor.mark({name: replace(mark, held_by=holder) for name, mark in kept.items()})
     hypervisor.bind(platform.platform, wanted)
     if switch.start:
         log.info("started: %s", some_of(switch.start))
@@ -112,6 +121,7 @@ def release(platform: Platform, hypervisor: Hypervisor, run: str, was_on: Collec
         _within_s(platform),
     )
     hypervisor.unbind(platform.platform, list(ours))
+    hypervisor.mark({name: replace(one.mark, held_by="") for name, one in ours.items() if one.mark})
     if platform.machines.afterwards == "delete":
         hypervisor.delete([name for name, one in ours.items() if one.mark and one.mark.made_by == run])
     again = [name for name in was_on if name in found and found[name].mark and not found[name].is_on]
@@ -139,6 +149,17 @@ def await_guests(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]
 def _within_s(platform: Platform) -> float:
     assert platform.machines is not None
     return platform.machines.ready_minutes * 60
+
+
+def _refuse_held(platform: Platform, found: Mapping[str, Found], run: str) -> None:
+    """The note on the client keeps runs apart that share it. Those of other installations are told by the mark."""
+    for one in found.values():
+        if one.mark and one.mark.cluster == platform.cluster and one.mark.held_by not in ("", run):
+            raise MachineError(
+                f"platform {platform.platform!r}: machine {one.name!r} of cluster {platform.cluster!r} is held by run "
+                f"{one.mark.held_by}: nothing was changed. Wait until that has ended; if it is gone, free its machines "
+                f"with: clusterbench machines down {one.mark.platform}"
+            )
 
 
 def _refuse_strangers(

@@ -60,7 +60,13 @@ class VSphere:
     def differs(self, wanted: Sequence[Wanted]) -> dict[str, list[str]]:
         with naming(self.session, "read how its machines are configured"):
             there = read.machines(self.session)
-            found = {one.name: read.differences(there[one.name].vm, one) for one in wanted if one.name in there}
+            networks = read.inventory(self.session).networks
+            known = read.configurations(self.session, [there[one.name].vm for one in wanted if one.name in there])
+            found = {
+                one.name: read.differences(known[there[one.name].vm], networks, one)
+                for one in wanted
+                if one.name in there
+            }
             return {name: said for name, said in found.items() if said}
 
     def guests(self, names: Collection[str]) -> dict[str, Guest]:
@@ -98,14 +104,27 @@ class VSphere:
     def shape(self, wanted: Sequence[Wanted], marks: Mapping[str, Mark]) -> None:
         there = {} if self._say else read.machines(self.session)
         networks = read.inventory(self.session).networks
+        known = read.configurations(self.session, [there[one.name].vm for one in wanted if one.name in there])
         tasks = []
         for one in wanted:
             vm = there[one.name].vm if one.name in there else None
             mark = _first(there[one.name].found.mark if one.name in there else None, marks[one.name])
-            config = specs.config(one, mark, vm, networks)
+            config = specs.config(one, mark, known.get(vm), networks)
             what = f"ReconfigVM_Task({one.name!r}, {specs.said(one)})"
             tasks.append(self._call(what, partial(_configure, vm, config)))
         self._await(tasks, "configure machines")
+
+    def mark(self, marks: Mapping[str, Mark]) -> None:
+        there = {} if self._say else read.machines(self.session)
+        tasks = []
+        for name, mark in marks.items():
+            vm = there[name].vm if name in there else None
+            if vm is None or there[name].found.mark != mark:
+                held = f"held by {mark.held_by}" if mark.held_by else "held by nobody"
+                tasks.append(
+                    self._call(f"ReconfigVM_Task({name!r}, {held})", partial(_configure, vm, specs.marking(mark)))
+                )
+        self._await(tasks, "mark machines")
 
     def start(self, names: Sequence[str]) -> None:
         """What a guest has told at an earlier start is forgotten first: a key that is read is one of this start."""

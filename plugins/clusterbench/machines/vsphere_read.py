@@ -22,7 +22,8 @@ PAGE = 500
 FINEST_S = 20
 """The interval of what a host keeps of the last hour; a cluster's or older ones are coarser."""
 FINEST_KEPT_S = 3600
-SHARE_COVERED_MIN = 0.5
+ASKED_AT_ONCE = 50
+"""Machines or hosts whose counters are asked for by one call: vCenter refuses calls for too much."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +35,37 @@ class Listed:
     is_template: bool
 
 
-def properties(session: Session, kind: Any, names: Collection[str]) -> list[tuple[Any, dict[str, Any]]]:
-    """Of every object of a kind, in few answers, however many there are. What an object does not have is left out."""
+Told = list[tuple[Any, dict[str, Any]]]
+"""Objects, each with its properties by name. What an object does not have is left out."""
+COLLECTOR = vmodl.query.PropertyCollector
+
+
+def properties(session: Session, kind: Any, names: Collection[str]) -> Told:
+    """Of every object of a kind, in few answers, however many there are."""
     content = session.content
     view = content.viewManager.CreateContainerView(content.rootFolder, [kind], True)
     try:
-        collector = vmodl.query.PropertyCollector
-        walk = collector.TraversalSpec(name="view", path="view", skip=False, type=vim.view.ContainerView)
-        spec = collector.FilterSpec(
-            objectSet=[collector.ObjectSpec(obj=view, skip=True, selectSet=[walk])],
-            propSet=[collector.PropertySpec(type=kind, pathSet=sorted(names))],
-        )
-        told = content.propertyCollector.RetrievePropertiesEx([spec], collector.RetrieveOptions(maxObjects=PAGE))
-        found = list(told.objects) if told else []
-        while told and told.token:
-            told = content.propertyCollector.ContinueRetrievePropertiesEx(told.token)
-            found.extend(told.objects)
-        return [(one.obj, {each.name: each.val for each in one.propSet}) for one in found]
+        walk = COLLECTOR.TraversalSpec(name="view", path="view", skip=False, type=vim.view.ContainerView)
+        return _retrieved(session, kind, names, [COLLECTOR.ObjectSpec(obj=view, skip=True, selectSet=[walk])])
     finally:
         view.Destroy()
+
+
+def properties_of(session: Session, kind: Any, names: Collection[str], objects: Iterable[Any]) -> Told:
+    """Of these objects alone, whose properties are many."""
+    asked = [COLLECTOR.ObjectSpec(obj=each) for each in objects]
+    return _retrieved(session, kind, names, asked) if asked else []
+
+
+def _retrieved(session: Session, kind: Any, names: Collection[str], objects: list[Any]) -> Told:
+    spec = COLLECTOR.FilterSpec(objectSet=objects, propSet=[COLLECTOR.PropertySpec(type=kind, pathSet=sorted(names))])
+    collector = session.content.propertyCollector
+    told = collector.RetrievePropertiesEx([spec], COLLECTOR.RetrieveOptions(maxObjects=PAGE))
+    found = list(told.objects) if told else []
+    while told and told.token:
+        told = collector.ContinueRetrievePropertiesEx(told.token)
+        found.extend(told.objects)
+    return [(one.obj, {each.name: each.val for each in one.propSet}) for one in found]
 
 
 def by_name(session: Session, kind: Any) -> dict[str, Any]:
@@ -107,28 +120,33 @@ def _why_unusable(host: Any) -> str:
     return "is in maintenance mode; take it out of that" if host.runtime.inMaintenanceMode else ""
 
 
-def differences(vm: Any, one: Wanted) -> list[str]:
+def configurations(session: Session, vms: Collection[Any]) -> dict[Any, Any]:
+    return {vm: told["config"] for vm, told in properties_of(session, vim.VirtualMachine, ["config"], vms)}
+
+
+def differences(config: Any, networks: Mapping[str, Any], one: Wanted) -> list[str]:
     """What of a machine is not as declared, in words. A machine on another host is not moved: its disks are there."""
-    hardware, allocation = vm.config.hardware, vm.config.memoryAllocation
+    hardware, allocation = config.hardware, config.memoryAllocation
     reserved = (allocation.reservation or 0) if allocation else 0
-    affinity = vm.config.cpuAffinity.affinitySet if vm.config.cpuAffinity else []
-    options = {option.key: str(option.value) for option in vm.config.extraConfig or []}
+    affinity = config.cpuAffinity.affinitySet if config.cpuAffinity else []
+    options = {option.key: str(option.value) for option in config.extraConfig or []}
     pairs = [
         ("vCPUs", hardware.numCPU, one.cpus),
         ("cores a socket", hardware.numCoresPerSocket or 1, one.cores_per_socket),
         ("MiB of memory", hardware.memoryMB, one.memory_mib),
         ("MiB reserved", reserved, one.memory_mib if one.reserve_memory else 0),
         ("processors", sorted(affinity), sorted(one.processors)),
-        ("data disks", len(specs.own_disks(vm)), max(len(one.disks), len(specs.own_disks(vm)))),
+        ("data disks", len(specs.own_disks(config)), max(len(one.disks), len(specs.own_disks(config)))),
         *((key, options.get(key, _unset(key)), value) for key, value in specs.extra_config(one).items()),
     ]
-    cards = specs.cards_of(vm)
-    networks = [
+    cards = specs.cards_of(config)
+    pairs.append(("network cards", len(cards), max(len(one.networks), len(cards))))
+    others = [
         ("network", getattr(card.backing, "deviceName", None) or "another", name)
         for card, name in zip(cards, one.networks, strict=False)
-        if name not in {network.name for network in vm.network}
+        if name in networks and not specs.is_on(card, networks[name])
     ]
-    return [f"{what} {found} -> {wanted}" for what, found, wanted in [*pairs, *networks] if found != wanted]
+    return [f"{what} {found} -> {wanted}" for what, found, wanted in [*pairs, *others] if found != wanted]
 
 
 def _unset(key: str) -> str:
@@ -137,14 +155,14 @@ def _unset(key: str) -> str:
 
 def guests(session: Session, names: Collection[str]) -> dict[str, Guest]:
     """Address and host key by the guest's own word; the address else as VMware Tools tell it."""
-    ours = {name: each.vm for name, each in machines(session).items() if name in names and each.found.is_on}
-    found = {}
-    for name, vm in ours.items():
-        told = {option.key: str(option.value) for option in vm.config.extraConfig or []}
+    ours = {each.vm: name for name, each in machines(session).items() if name in names and each.found.is_on}
+    wanted, found = ("config.extraConfig", "guest.ipAddress"), {}
+    for vm, said in properties_of(session, vim.VirtualMachine, wanted, ours):
+        told = {option.key: str(option.value) for option in said.get("config.extraConfig") or []}
         key = " ".join(told.get(specs.HOST_KEY, "").split()[:2])
-        address = told.get(specs.ADDRESS) or vm.guest.ipAddress or ""
+        address = told.get(specs.ADDRESS) or said.get("guest.ipAddress") or ""
         if key and address:
-            found[name] = Guest(address, key)
+            found[ours[vm]] = Guest(str(address), key)
     return found
 
 
@@ -214,12 +232,15 @@ def usage(
         each for each in listed.values() if each.found.on in hosts and each.found.is_on and each.found.name not in names
     ]
     asked += [("others", each.found.name, each.vm, MACHINE) for each in others]
+    vms = [entity for kind, _, entity, _ in asked if kind != "hosts"]
+    sizes = properties_of(session, vim.VirtualMachine, ["config.hardware.numCPU"], vms)
+    vcpus_of = {vm: int(told["config.hardware.numCPU"]) for vm, told in sizes}
     window, shares = (start_s, end_s), []
     found: dict[str, dict[str, Any]] = {"machines": {}, "hosts": {}, "others": {}}
     for (kind, name, entity, counters), series in zip(
         asked, _series(manager, ids, [(each[2], each[3]) for each in asked], interval_s, window), strict=True
     ):
-        vcpus = entity.config.hardware.numCPU if kind != "hosts" else 1
+        vcpus = vcpus_of.get(entity, 1)
         found[kind][name] = means(counters, series, interval_s, window, vcpus)
         told = series.get("cpu.usage.average", ())
         shares += [covered(told, interval_s, *window)] if kind != "others" else []
@@ -259,7 +280,11 @@ def _series(
         )
         for entity, counters in asked
     ]
-    told = {answer.entity: answer for answer in (manager.QueryPerf(specs_asked) if specs_asked else [])}
+    told = {
+        answer.entity: answer
+        for first in range(0, len(specs_asked), ASKED_AT_ONCE)
+        for answer in manager.QueryPerf(specs_asked[first : first + ASKED_AT_ONCE])
+    }
     found = []
     for entity, _ in asked:
         answer: Any = told.get(entity)

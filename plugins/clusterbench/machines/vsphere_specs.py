@@ -77,8 +77,8 @@ def extra_config(one: Wanted) -> dict[str, str]:
     }
 
 
-def config(one: Wanted, mark: Mark, vm: Any, networks: Mapping[str, Any]) -> Any:
-    """Everything that a machine is to be, its mark included."""
+def config(one: Wanted, mark: Mark, there: Any, networks: Mapping[str, Any]) -> Any:
+    """Everything that a machine is to be, its mark included. ``there``: its configuration; None in a dry run."""
     spec = vim.vm.ConfigSpec(
         annotation=annotation(mark),
         numCPUs=one.cpus,
@@ -89,8 +89,8 @@ def config(one: Wanted, mark: Mark, vm: Any, networks: Mapping[str, Any]) -> Any
         cpuAffinity=vim.vm.AffinityInfo(affinitySet=list(one.processors)),
         extraConfig=[vim.option.OptionValue(key=key, value=value) for key, value in extra_config(one).items()],
     )
-    if vm is not None:
-        spec.deviceChange = [*_disks(one, vm), *_cards(one, vm, networks)]
+    if there is not None:
+        spec.deviceChange = [*_disks(one, there), *_cards(one, there, networks)]
     return spec
 
 
@@ -107,8 +107,13 @@ def said(one: Wanted) -> str:
 
 
 def forgetting() -> Any:
+    """What a guest has told."""
     keys = (ADDRESS, HOST_KEY)
     return vim.vm.ConfigSpec(extraConfig=[vim.option.OptionValue(key=key, value="") for key in keys])
+
+
+def marking(mark: Mark) -> Any:
+    return vim.vm.ConfigSpec(annotation=annotation(mark))
 
 
 def backing_of(disk: Disk) -> Any:
@@ -124,19 +129,19 @@ def backing_of(disk: Disk) -> Any:
     )
 
 
-def own_disks(vm: Any) -> list[Any]:
+def own_disks(config: Any) -> list[Any]:
     """Data disks: all but the template's own, which snapshots would hold too."""
-    disks = [each for each in vm.config.hardware.device if isinstance(each, vim.vm.device.VirtualDisk)]
+    disks = [each for each in config.hardware.device if isinstance(each, vim.vm.device.VirtualDisk)]
     return [each for each in disks if str(getattr(each.backing, "diskMode", "")).startswith("independent")]
 
 
-def _disks(one: Wanted, vm: Any) -> list[Any]:
+def _disks(one: Wanted, config: Any) -> list[Any]:
     """Those that are missing. None is ever taken away: its data would go with it."""
-    missing = one.disks[len(own_disks(vm)) :]
-    controllers = [each for each in vm.config.hardware.device if isinstance(each, vim.vm.device.VirtualSCSIController)]
+    missing = one.disks[len(own_disks(config)) :]
+    controllers = [each for each in config.hardware.device if isinstance(each, vim.vm.device.VirtualSCSIController)]
     if not missing or not controllers:
         return []
-    taken = {(each.controllerKey, each.unitNumber) for each in vm.config.hardware.device if each.controllerKey}
+    taken = {(each.controllerKey, each.unitNumber) for each in config.hardware.device if each.controllerKey}
     places = (
         (controller.key, unit)
         for controller in controllers
@@ -156,13 +161,13 @@ def _disks(one: Wanted, vm: Any) -> list[Any]:
     return changes
 
 
-def cards_of(vm: Any) -> list[Any]:
-    return [each for each in vm.config.hardware.device if isinstance(each, vim.vm.device.VirtualEthernetCard)]
+def cards_of(config: Any) -> list[Any]:
+    return [each for each in config.hardware.device if isinstance(each, vim.vm.device.VirtualEthernetCard)]
 
 
-def _cards(one: Wanted, vm: Any, networks: Mapping[str, Any]) -> list[Any]:
+def _cards(one: Wanted, config: Any, networks: Mapping[str, Any]) -> list[Any]:
     """The template's cards, on the networks that are declared; more of VMXNET3 where it has too few."""
-    changes, cards = [], cards_of(vm)
+    changes, cards = [], cards_of(config)
     for number, name in enumerate(one.networks):
         backing = backing_on(networks[name])
         if number < len(cards):

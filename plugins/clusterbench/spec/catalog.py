@@ -160,7 +160,11 @@ class Catalog:
                 except ClusterbenchError as error:
                     problems.append(f"{path}: {error}")
         problems += [problem for problem in workload_folder_problems() if not any(problem in each for each in problems)]
-        return problems or self._lint_published() + self._lint_experiments_of_platforms() + self._lint_stands_for()
+        checks = (
+            *(self._lint_published, self._lint_experiments_of_platforms, self._lint_stands_for),
+            self._lint_layouts,
+        )
+        return problems or [problem for check in checks for problem in check()]
 
     def _lint_experiments_of_platforms(self) -> list[str]:
         known = [path.stem for path in self.experiment_files]
@@ -180,6 +184,22 @@ class Catalog:
             for path in self.platform_files
             if (name := platforms[path.stem].stands_for) and name not in templates
         ]
+
+    def _lint_layouts(self) -> list[str]:
+        """Layouts of one cluster exclude each other, which only who knows all of them can see to."""
+        first: dict[str, Platform] = {}
+        problems = []
+        for path in self.platform_files:
+            platform = self.read_platform(path)
+            if platform.machines is None:
+                continue
+            other = first.setdefault(platform.cluster, platform)
+            if differs := _unlike(platform, other):
+                said = (
+                    f"{differs}; layouts of one cluster ({platform.cluster!r}) take turns, so they must have the same"
+                )
+                problems.append(located(path, f"{said}. Mend that, or give this one a cluster of its own"))
+        return problems
 
     def _lint_published(self) -> list[str]:
         problems = []
@@ -224,3 +244,16 @@ def _named_as_its_file(path: Path, key: str, name: str) -> None:
     if name != path.stem:
         problem = f"{key}: the name {name!r} differs from the file's; write {path.stem!r}, or rename it to {name}.yaml"
         raise SpecError([located(path, problem)])
+
+
+def _unlike(one: Platform, other: Platform) -> str:
+    """What two layouts of a cluster do not share, and must; begins with the key that it is about."""
+    assert one.machines is not None and other.machines is not None
+    pairs = (
+        ("machines.connection", "hypervisor", one.machines.connection, other.machines.connection),
+        (f"hosts.{one.client}.ssh", "client", one.hosts[one.client].ssh, other.hosts[other.client].ssh),
+    )
+    for key, what, ours, theirs in pairs:
+        if ours != theirs:
+            return f"{key}: its {what} is {ours!r}, and that of {other.platform!r} is {theirs!r}"
+    return ""
