@@ -248,7 +248,7 @@ def has_volume(pool: Any, name: str) -> bool:
 
 
 def topology_of(host: Host) -> specs.Topology:
-    return specs.topology(host.conn.getCapabilities())
+    return specs.topology(host.capabilities())
 
 
 def differences(one: Listed, wanted: Wanted) -> list[str]:
@@ -327,13 +327,13 @@ def host_facts(session: Session, hosts: Collection[str]) -> dict[str, dict[str, 
 
     def of(host: Host) -> dict[str, Any]:
         with naming(host, "read its facts"):
-            return {**_facts_of(host.conn), "machines": on.get(host.name, [])}
+            return {**_facts_of(host), "machines": on.get(host.name, [])}
 
     return session.of_each(of, hosts)
 
 
-def _facts_of(conn: Any) -> dict[str, Any]:
-    capabilities = conn.getCapabilities()
+def _facts_of(host: Host) -> dict[str, Any]:
+    conn, capabilities = host.conn, host.capabilities()
     topology = specs.topology(capabilities)
     cpu_model, memory_mib, processors, mhz, nodes, sockets, cores, _ = conn.getInfo()
     system = _system(conn)

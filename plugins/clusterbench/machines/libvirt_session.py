@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -43,9 +43,18 @@ class Host:
     """In ``uris``, and in ``machines.hosts`` of a platform's file."""
     uri: str
     conn: Any
+    _told: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _telling: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"libvirt host {self.name} ({self.uri})"
+
+    def capabilities(self) -> str:
+        """Asked for once: some hosts look at every emulator again, for seconds, and meanwhile answer nobody else."""
+        with self._telling:
+            if not self._told:
+                self._told["capabilities"] = str(self.conn.getCapabilities())
+            return self._told["capabilities"]
 
 
 class Session:

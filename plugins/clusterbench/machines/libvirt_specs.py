@@ -84,8 +84,9 @@ def mark_in(metadata: str | None, name: str) -> Mark | None:
     """The mark of a copy that somebody made is of the machine that it was made from, and does not count."""
     told = _machine_in(metadata)
     try:
-        found = Mark(**json.loads(_find(told, "mark").text or "")) if told is not None else None
-    except (ValueError, TypeError, LookupError):
+        said = [each.text or "" for each in told if _bare(each) == "mark"] if told is not None else []
+        found = Mark(**json.loads(said[0])) if said else None
+    except (ValueError, TypeError):
         return None
     return found if found and found.name == name else None
 
@@ -120,10 +121,6 @@ def _machine_in(metadata: str | None) -> ET.Element | None:
 def _bare(element: ET.Element) -> str:
     """Without its namespace, which libvirt leaves out where it tells of one element alone."""
     return element.tag.rpartition("}")[2]
-
-
-def _find(element: ET.Element, tag: str) -> ET.Element:
-    return next(each for each in element if _bare(each) == tag)
 
 
 # A host.
