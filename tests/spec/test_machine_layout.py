@@ -134,3 +134,19 @@ def test_a_host_that_drives_load_is_no_machine_of_a_layout() -> None:
 def test_a_mistake_is_told_at_its_key(machines: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         platform(machines=machines)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"folder": "bench"}, "folder: libvirt has no folders of machines; take it out"),
+        (
+            {"template": {"name": "segment", "snapshot": "loaded"}},
+            "template.snapshot: libvirt copies a machine's disks as",
+        ),
+    ],
+)
+def test_what_libvirt_has_not_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        platform(machines={"provider": "libvirt", **changes})
+    platform(machines=changes)
