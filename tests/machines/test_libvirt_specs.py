@@ -32,6 +32,7 @@ TEMPLATE = """
     <disk type='volume' device='disk'><source pool='p' volume='segment-data1'/><target dev='vdb' bus='virtio'/>
       <serial>clusterbench-data1</serial></disk>
     <interface type='bridge'><mac address='52:54:00:00:00:01'/><source bridge='br0'/><target dev='vnet7'/></interface>
+    <serial type='file'><source path='/log/segment.console'/><target port='0'/></serial>
     <channel type='unix'><source mode='bind' path='/channel/segment.agent'/>
       <target type='virtio' name='org.qemu.guest_agent.0'/></channel>
   </devices>
@@ -70,7 +71,16 @@ def made(one: Wanted, there: Topology = THREADS_APART) -> str:
 
 def test_what_must_differ_between_two_machines_is_not_copied() -> None:
     copy = made(wanted())
-    for of_template in ("6695eb01", "genid", "00:00:01", "vnet7", "segment_VARS", "segment.agent", "/dev/vg/segment"):
+    for of_template in (
+        "6695eb01",
+        "genid",
+        "00:00:01",
+        "vnet7",
+        "segment_VARS",
+        "segment.agent",
+        "segment.console",
+        "/vg/seg",
+    ):
         assert of_template not in copy
     assert "of the template" not in copy and "segment-data1" not in copy, "a key and data of another machine"
     assert "OVMF_VARS.fd" in copy and "-no-hpet" in copy and "<shares>2048</shares>" in copy

@@ -233,6 +233,9 @@ def copied(template: str, name: str, volumes: Sequence[Volume], formats: Mapping
         _drop(card, "mac", "target")
     for channel in domain.iterfind("devices/channel[@type='unix']"):
         _drop(channel, "source")
+    for port in [*domain.iterfind("devices/serial[@type='file']"), *domain.iterfind("devices/console[@type='file']")]:
+        port.set("type", "pty")  # two machines cannot write into one file
+        _drop(port, "source")
     for disk in data_disks(domain):  # another machine's, which this template was
         _child(domain, "devices").remove(disk)
     by_target = {volume.of: volume for volume in volumes}
