@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ libvirt = pytest.importorskip("libvirt", reason="libvirt's Python package could 
 
 from clusterbench.base.connections import Connection  # noqa: E402
 from clusterbench.base.errors import MachineAwayError, MachineError  # noqa: E402
+from clusterbench.base.paths import project_root  # noqa: E402
 from clusterbench.machines import switch  # noqa: E402
 from clusterbench.machines.hypervisors import hypervisor_of  # noqa: E402
 from clusterbench.machines.libvirt_session import Session, uris_of  # noqa: E402
@@ -399,6 +402,24 @@ def test_a_login_that_is_refused_is_no_outage(tmp_path: Path) -> None:
     session.open()
     assert list(session.hosts) == ["s1"]
     session.close()
+
+
+def test_a_worker_without_the_package_says_which_and_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = platform().machines
+    assert machines is not None
+    monkeypatch.delitem(sys.modules, "clusterbench.machines.libvirt_hosts")
+    monkeypatch.setitem(sys.modules, "libvirt", None)
+    with pytest.raises(MachineError) as refused, hypervisor_of(machines, lambda _: connection()):
+        pass
+    assert "libvirt needs the Python package 'libvirt'" in str(refused.value)
+    assert "pip install 'clusterbench[libvirt]'" in str(refused.value)
+
+
+def test_a_dag_file_needs_no_hypervisors_package() -> None:
+    told = "import clusterbench.run.machines, sys; print({'libvirt', 'pyVmomi'} & set(sys.modules))"
+    command = [sys.executable, "-c", told]
+    done = subprocess.run(command, cwd=project_root() / "plugins", capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_the_provider_of_a_platform_is_libvirt() -> None:

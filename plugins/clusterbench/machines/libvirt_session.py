@@ -5,6 +5,7 @@ There is no server above the hosts, as vCenter is: each is asked by itself.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -136,14 +137,15 @@ def _without_questions(uri: str) -> str:
     return parts._replace(query="&".join(filter(None, [parts.query, "no_tty=1"]))).geturl()
 
 
-_prepared = threading.Event()
+_prepared = set[int]()
+"""Processes, as a forked one has no threads of its parent's."""
 
 
 def _prepare_process() -> None:
     """Once: errors are raised and not printed, and a thread sees to it that hosts which went away are noticed."""
-    if _prepared.is_set():
+    if os.getpid() in _prepared:
         return
-    _prepared.set()
+    _prepared.add(os.getpid())
     libvirt.registerErrorHandler(lambda *_: None, None)
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
