@@ -24,8 +24,10 @@ help:  ## this list
 setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
 
+# libvirt's is apart: it has to be compiled, which the containers and most workers need not be able to.
 lock:  ## write requirements.lock anew from pyproject.toml; versions stay where they can
-	$(bin)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
+	$(bin)/uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
+	printf '%s\n' libvirt-python setuptools | $(bin)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o include/lab/libvirt.txt -
 
 wheel: setup  ## a release in dist/: the package with all that it needs, for an Airflow that is there already
 	$(bin)/uv build --quiet --wheel --no-build-isolation --out-dir dist

@@ -6,6 +6,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 venv=$root/.venv
 stamp=$venv/.installed
+libvirt=$root/include/lab/libvirt.txt
 
 missing_packages() {
     sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$root/include/lab/packages" | while read -r program package; do
@@ -108,8 +109,8 @@ find_python() {
 }
 
 python_packages() {
-    wanted=$(cat "$root/requirements.lock" "$root/include/lab/uv.txt" "$0" | sha256sum | cut -d' ' -f1)
-    wanted="$wanted $root"
+    wanted=$(cat "$root/requirements.lock" "$root/include/lab/uv.txt" "$libvirt" "$0" | sha256sum | cut -d' ' -f1)
+    wanted="$wanted $root $(pkg-config --modversion libvirt 2>/dev/null || true)"
     if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
         return
     fi
@@ -120,8 +121,21 @@ python_packages() {
     fi
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$root/include/lab/uv.txt"
     "$venv/bin/uv" pip install -q --system-certs --compile-bytecode --python "$venv/bin/python" --require-hashes -r "$root/requirements.lock"
+    compile_libvirt
     install_project
     printf '%s' "$wanted" >"$stamp"
+}
+
+# PyPI has its source alone, so it is compiled against this system's libvirt. Only that one provider of machines needs
+# it: where it cannot be compiled, all else goes on, and its tests say that they were skipped.
+compile_libvirt() {
+    headers=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    if ! pkg-config --exists libvirt 2>/dev/null || [ ! -e "$headers/Python.h" ]; then
+        echo "setup: no headers of libvirt, or none of this Python in $headers; going on without libvirt" >&2
+        return
+    fi
+    "$venv/bin/uv" pip install -q --system-certs --python "$venv/bin/python" --require-hashes \
+        --build-constraints "$libvirt" -r "$libvirt" >&2 || echo "setup: going on without libvirt" >&2
 }
 
 # What `pip install --editable` would do, without the build tools it would fetch: the path, and the program.

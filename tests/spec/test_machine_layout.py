@@ -167,3 +167,19 @@ def test_layouts_of_a_cluster_share_hypervisor_and_client(tmp_path: Path, change
     (problem,) = Catalog(tmp_path).lint()
     assert problem.startswith(str(folder / "lab_made_retail_vm2.yaml")) and said in problem
     assert "take turns, so they must have the same. Mend that, or give this one a cluster of its own" in problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"folder": "bench"}, "folder: libvirt has no folders of machines; take it out"),
+        (
+            {"template": {"name": "segment", "snapshot": "loaded"}},
+            "template.snapshot: libvirt copies a machine's disks as",
+        ),
+    ],
+)
+def test_what_libvirt_has_not_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        platform(machines={"provider": "libvirt", **changes})
+    platform(machines=changes)

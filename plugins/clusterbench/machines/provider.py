@@ -97,7 +97,20 @@ class Hypervisor(Protocol):
         """Model, processors, NUMA nodes, power policy, version and build, and the machines on each."""
 
     def clock_ahead_s(self) -> float:
-        """Its clock less this machine's."""
+        """Its clock less this machine's; 0 of one whose counters have the time at which this machine read them."""
 
-    def usage(self, machines: Collection[str], hosts: Collection[str], start_s: float, end_s: float) -> dict[str, Any]:
-        """What both did in a window by the hypervisor's clock, at its finest interval: see ``usage.py``."""
+    def totals(self, machines: Collection[str], hosts: Collection[str]) -> dict[str, Any]:
+        """All counters now, of one that keeps no samples; they are noted between trials. Empty of one that does."""
+
+    def usage(
+        self,
+        machines: Collection[str],
+        hosts: Collection[str],
+        start_s: float,
+        end_s: float,
+        noted: Sequence[Mapping[str, Any]] = (),
+    ) -> dict[str, Any]:
+        """What both did in a window by the hypervisor's clock, at its finest interval: see ``usage.py``.
+
+        ``noted``: totals from before and after it, of a hypervisor that keeps no samples.
+        """

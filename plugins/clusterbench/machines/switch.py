@@ -141,7 +141,7 @@ def await_guests(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]
             raise MachineError(
                 f"platform {platform.platform!r}: {some_of(missing)} did not tell address and host key within "
                 f"{_within_s(platform) / 60:g} minutes of its start; does the template run include/machines/"
-                "tell_host_key.sh at boot (docs/machines.md), and has it VMware Tools?"
+                "tell_host_key.sh at boot (docs/machines.md), and has it an agent (VMware Tools, qemu-guest-agent)?"
             )
         time.sleep(LOOK_EVERY_S)
 

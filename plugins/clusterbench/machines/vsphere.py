@@ -83,7 +83,18 @@ class VSphere:
             told = self.session.instance.CurrentTime().timestamp()
             return float(told - (before + time.time()) / 2)
 
-    def usage(self, machines: Collection[str], hosts: Collection[str], start_s: float, end_s: float) -> dict[str, Any]:
+    def totals(self, machines: Collection[str], hosts: Collection[str]) -> dict[str, Any]:  # noqa: ARG002
+        """Empty: vCenter keeps samples."""
+        return {}
+
+    def usage(
+        self,
+        machines: Collection[str],
+        hosts: Collection[str],
+        start_s: float,
+        end_s: float,
+        noted: Sequence[Mapping[str, Any]] = (),  # noqa: ARG002  its own samples are finer
+    ) -> dict[str, Any]:
         with naming(self.session, "read its performance counters"):
             return read.usage(self.session, machines, hosts, start_s, end_s)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clusterbench.base.archive import RunArchive, nth
@@ -11,7 +11,7 @@ from clusterbench.machines.provider import Guest
 
 
 class Notes:
-    """``begun``, ``up`` and ``released``, each as often as it happened; the newest counts."""
+    """``begun``, ``up`` and ``released``, each as often as it happened; the newest counts. ``totals``: all of them."""
 
     def __init__(self, archive: RunArchive, platform: str) -> None:
         self.archive, self.folder = archive, f"platforms/{platform}/machines/"
@@ -26,6 +26,11 @@ class Notes:
         """Empty where nothing was noted."""
         count = self.count(what)
         return self.archive.need_json(f"{self.folder}{nth(what, count)}") if count else {}
+
+    def newest_first(self, what: str) -> Iterator[dict[str, Any]]:
+        """All that was noted of it, each read when it is asked for."""
+        for number in range(self.count(what), 0, -1):
+            yield self.archive.need_json(f"{self.folder}{nth(what, number)}")
 
     @property
     def is_begun(self) -> bool:

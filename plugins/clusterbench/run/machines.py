@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.machines import switch
 from clusterbench.machines.guests import reaching
-from clusterbench.machines.hypervisors import hypervisor_of
+from clusterbench.machines.hypervisors import hypervisor_of, keeps_samples
 from clusterbench.machines.provider import Guest, Hypervisor
 from clusterbench.run.machine_notes import Notes
 from clusterbench.spec.machine_layout import layout, machine_hosts
@@ -129,27 +129,59 @@ def collect_views(run: Run, platform: Platform, before: str = "") -> None:
     """The hypervisor's view of each trial that is measured and has none yet, as ``hypervisor.json`` beside its record.
 
     ``before`` a trial: of the last ones whose samples have come by now. Else, at release, of all, for which is waited.
-    A hypervisor that cannot tell costs no trial: the reason is archived in the view's place.
+    A hypervisor that cannot tell costs no trial: the reason is archived in the view's place. Of one that keeps no
+    samples its totals are noted each time, which is never while a trial of the platform is measured.
     """
     if platform.machines is None or run.archive.sealed or not run.archive.get_json("plan.json"):
         return
+    late_s = LATE_S if keeps_samples(platform.machines) else 0.0
+    if not late_s:
+        _note_totals(run, platform)
     records, all_of_them = _without_view(run, platform, before), not before
     if all_of_them and records:
         newest_s = max(one.window_end_s or 0.0 for one in records)
-        time.sleep(max(0.0, min(LATE_S, newest_s + LATE_S - time.time())))
-    due = [one for one in records if all_of_them or (one.window_end_s or 0.0) + LATE_S < time.time()]
+        time.sleep(max(0.0, min(late_s, newest_s + late_s - time.time())))
+    due = [one for one in records if all_of_them or (one.window_end_s or 0.0) + late_s < time.time()]
     if not due:
         return
     try:
         with hypervisor_of(platform.machines, run.connections) as hypervisor:
             ahead_s = hypervisor.clock_ahead_s() - _client_ahead_s(run, platform)
+            noted = [] if late_s else _noted_since(run, platform, min(_start_s(one) for one in due) + ahead_s)
             for record in due:
-                run.archive.put_json(_key(record.trial), _view(platform, hypervisor, record, ahead_s))
+                run.archive.put_json(_key(record.trial), _view(platform, hypervisor, record, ahead_s, noted))
     except (MachineError, HostAwayError) as error:
         log.warning("the hypervisor's view: %s", error)
         if all_of_them:
             for record in due:
                 run.archive.put_json(_key(record.trial), {"problem": str(error)})
+
+
+def _start_s(record: TrialRecord) -> float:
+    return record.window_start_s or 0.0
+
+
+def _note_totals(run: Run, platform: Platform) -> None:
+    """As they are now; where they cannot be had, a view says later that they were not noted."""
+    assert platform.machines is not None
+    hosts = list(platform.machines.hosts.values())
+    try:
+        with hypervisor_of(platform.machines, run.connections) as hypervisor:
+            totals = hypervisor.totals([one.name for one in layout(platform)], hosts)
+    except MachineError as error:
+        log.warning("the hypervisor's totals: %s", error)
+        return
+    Notes(run.archive, platform.platform).add("totals", totals)
+
+
+def _noted_since(run: Run, platform: Platform, start_s: float) -> list[dict[str, Any]]:
+    """Totals, the newest first, to the last that were noted before."""
+    found = []
+    for told in Notes(run.archive, platform.platform).newest_first("totals"):
+        found.append(told)
+        if told["at_s"] <= start_s:
+            break
+    return found
 
 
 def _without_view(run: Run, platform: Platform, before: str) -> list[TrialRecord]:
@@ -175,7 +207,13 @@ def _client_ahead_s(run: Run, platform: Platform) -> float:
         return testbed.fleet.clocks([platform.client])[platform.client].offset_s
 
 
-def _view(platform: Platform, hypervisor: Hypervisor, record: TrialRecord, ahead_s: float) -> dict[str, Any]:
+def _view(
+    platform: Platform,
+    hypervisor: Hypervisor,
+    record: TrialRecord,
+    ahead_s: float,
+    noted: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     assert platform.machines is not None and record.window_start_s is not None and record.window_end_s is not None
     wanted = {one.name: one for one in layout(platform)}
     seen = hypervisor.usage(
@@ -183,6 +221,7 @@ def _view(platform: Platform, hypervisor: Hypervisor, record: TrialRecord, ahead
         list(platform.machines.hosts.values()),
         record.window_start_s + ahead_s,
         record.window_end_s + ahead_s,
+        noted,
     )
     machines = {
         wanted[name].host: {**told, "machine": wanted[name].machine, "name": name}

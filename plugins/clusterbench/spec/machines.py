@@ -30,7 +30,8 @@ class MachineDisks(Strict):
     """Data disks beside the template's own. How many each machine has is in ``placement``."""
 
     kind: Literal["virtual", "raw"]
-    """``virtual``: files in a datastore, zeroed at once. ``raw``: whole disks of the host (RDM, physical)."""
+    """``virtual``: files in a datastore (of libvirt: volumes in a storage pool), zeroed at once. ``raw``: whole disks
+    of the host (RDM, physical; of libvirt: by their names in /dev/disk/by-id)."""
     size_gb: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Of each virtual disk, in GB of 10⁹ bytes."""
     of: dict[Name, Annotated[list[HypervisorName], Field(min_length=1)]]
@@ -58,9 +59,10 @@ class Budget(Strict):
 class Machines(Strict):
     """``machines`` of a platform's file."""
 
-    provider: Literal["vsphere"]
+    provider: Literal["vsphere", "libvirt"]
     connection: ConnectionName
-    """Of the hypervisor: where it answers, and a login with the rights that docs/machines.md lists."""
+    """Of the hypervisor: where it answers, and a login with the rights that docs/machines.md lists. Of libvirt: where
+    each host's answers, as each is asked by itself."""
     login: ConnectionName
     """An SSH connection without an address: login and key of every guest. Address and host key are learnt."""
     template: Template
@@ -69,7 +71,7 @@ class Machines(Strict):
     folder: HypervisorName | None = None
     """Where the hypervisor's inventory has our machines; None: where the template is."""
     datastore: HypervisorName | None = None
-    """Of the machines' own files; None: the template's."""
+    """Of the machines' own files, of libvirt a storage pool; None: the template's."""
     disks: MachineDisks | None = None
     networks: list[HypervisorName] = []
     """Of the machines' network cards, in their order; empty: the template's."""
@@ -84,3 +86,16 @@ class Machines(Strict):
     ready_minutes: Annotated[float, Field(gt=0, le=1000)] = 15
     """How long a copy, a start and a shutdown may each take."""
     budget: Budget
+
+    @model_validator(mode="after")
+    def _libvirt_has_no_inventory(self) -> Machines:
+        if self.provider != "libvirt":
+            return self
+        if self.folder is not None:
+            raise ValueError("folder: libvirt has no folders of machines; take it out")
+        if self.template.snapshot is not None:
+            raise ValueError(
+                "template.snapshot: libvirt copies a machine's disks as they are, and none of its snapshots; make a "
+                "machine of that state, and name it as the template"
+            )
+        return self

@@ -67,6 +67,7 @@ def seen(run: Gathered) -> Seen | None:
     views = {key: view for key, view in run.views.items() if "problem" not in view}
     told = [(record, views[key]) for record in run.trials if (key := (record.trial.platform, record.trial.id)) in views]
     problems = {f"its counters could not be had: {v['problem']}": None for v in run.views.values() if "problem" in v}
+    problems |= {str(view["remark"]): None for view in views.values() if view.get("remark")}
     if any("simulator" in str(facts.get("vendor")) for up in run.machines.values() for facts in up["hosts"].values()):
         problems["it is a simulator, as in the lab: its counters are made up, and say nothing of these trials"] = None
     return Seen(
