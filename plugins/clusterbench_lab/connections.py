@@ -78,7 +78,7 @@ def _of_machines(layout: Layout, host: SshHost, database: Postgres, vcenter: VCe
             "port": vcenter.port,
             "login": USER,
             "password": vcenter.password,
-            "extra": {"ca": ca},
+            "extra": {"ca": ca, "samples_late_s": 0},
         },
         "lab_guest": {
             "conn_type": "ssh",

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import pytest
 
 from clusterbench.airflow.api import AirflowApi
+from clusterbench.airflow.watch import follow
+from clusterbench.base.archive import Store, runs_in
 from clusterbench.base.connections import from_file
-from clusterbench.cli.run import follow
 from clusterbench_lab import Lab, temporary_lab
 from tests import BLOCK
 from tests.conftest import AIRFLOW_ENVIRONMENT
@@ -29,6 +30,7 @@ ENVIRONMENT = {**AIRFLOW_ENVIRONMENT, "CLUSTERBENCH_PLATFORMS": ",".join(LAYOUTS
 def made() -> Iterator[Lab]:
     with temporary_lab(block=BLOCK + 2, airflow=True, environment=ENVIRONMENT) as lab:
         lab.up(hypervisor=True)
+        assert clusterbench(lab, "pools").returncode == 0
         yield lab
 
 
@@ -46,11 +48,9 @@ def test_one_button_walks_through_three_layouts_and_a_killed_switch_loses_nothin
     first = wait_for(lambda: running(api, dag_run_id), "the first layout is brought up")
     second = wait_for(lambda: running(api, dag_run_id, str(first["task_id"])), "the second layout is brought up")
     os.kill(int(second["pid"]), signal.SIGKILL)
-    assert follow(api, "retail", dag_run_id, io.StringIO()) == 0
+    assert follow(api, "retail", dag_run_id, io.StringIO()) == "success"
 
     connections = from_file(made.layout.connections_file)
-    from clusterbench.base.archive import Store, runs_in
-
     (archive,) = runs_in(Store.of(connections("clusterbench_archive")), "retail")
     records = archive.trials()
     assert {record.trial.platform for record in records} == set(LAYOUTS)

@@ -377,9 +377,8 @@ def whole_run(run: Run, **choices: Any) -> None:
 
 
 def test_a_run_walks_through_its_layouts_and_shows_what_the_hypervisor_saw(
-    there: Connections, monkeypatch: pytest.MonkeyPatch
+    there: Connections,
 ) -> None:
-    monkeypatch.setattr(machines, "LATE_S", 1)  # the simulator's samples are never late
     run = new_run(there, "retail")
     whole_run(run, platforms=[VM1.platform, VM2.platform], sweeps=["sort_memory"])
     assert sorted(run.plan().order) == [VM1.platform, VM2.platform]

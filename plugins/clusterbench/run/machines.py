@@ -22,6 +22,7 @@ from clusterbench.machines.hypervisors import hypervisor_of, keeps_samples
 from clusterbench.machines.provider import Guest, Hypervisor
 from clusterbench.run.machine_notes import Notes
 from clusterbench.spec.machine_layout import layout, machine_hosts
+from clusterbench.spec.machines import Machines
 from clusterbench.spec.platform import Platform
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ log = logging.getLogger(__name__)
 
 LOOKED_BACK = 20
 """Trials before one of which the hypervisor's view may be missing; those of before have it, or get it at release."""
-LATE_S = 45
-"""So long after its end all samples of a window have come to a hypervisor: two intervals of 20 s, and a little."""
+LATE_S = 45.0
+"""So long after its end all samples of a window have come to a hypervisor: two intervals of 20 s, and a little. Its
+connection may say otherwise, as the lab's does."""
 KNOCK_EVERY_S = 1.0
 
 
@@ -134,8 +136,9 @@ def collect_views(run: Run, platform: Platform, before: str = "") -> None:
     """
     if platform.machines is None or run.archive.sealed or not run.archive.get_json("plan.json"):
         return
-    late_s = LATE_S if keeps_samples(platform.machines) else 0.0
-    if not late_s:
+    is_sampled = keeps_samples(platform.machines)
+    late_s = _late_s(run, platform.machines) if is_sampled else 0.0
+    if not is_sampled:
         _note_totals(run, platform)
     records, all_of_them = _without_view(run, platform, before), not before
     if all_of_them and records:
@@ -147,7 +150,7 @@ def collect_views(run: Run, platform: Platform, before: str = "") -> None:
     try:
         with hypervisor_of(platform.machines, run.connections) as hypervisor:
             ahead_s = hypervisor.clock_ahead_s() - _client_ahead_s(run, platform)
-            noted = [] if late_s else _noted_since(run, platform, min(_start_s(one) for one in due) + ahead_s)
+            noted = [] if is_sampled else _noted_since(run, platform, min(_start_s(one) for one in due) + ahead_s)
             for record in due:
                 run.archive.put_json(_key(record.trial), _view(platform, hypervisor, record, ahead_s, noted))
     except (MachineError, HostAwayError) as error:
@@ -155,6 +158,15 @@ def collect_views(run: Run, platform: Platform, before: str = "") -> None:
         if all_of_them:
             for record in due:
                 run.archive.put_json(_key(record.trial), {"problem": str(error)})
+
+
+def _late_s(run: Run, machines: Machines) -> float:
+    said = run.connections(machines.connection).extra.get("samples_late_s", LATE_S)
+    if isinstance(said, bool) or not isinstance(said, int | float) or said < 0:
+        raise MachineError(
+            f"connection {machines.connection!r}: 'samples_late_s' of its extra is {said!r}; it is a number of seconds"
+        )
+    return float(said)
 
 
 def _start_s(record: TrialRecord) -> float:
