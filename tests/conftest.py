@@ -35,6 +35,7 @@ LONGEST_FIRST = (
     "tests/integration/test_airflow.py",
     "tests/integration/test_managed_hadoop.py",
     "tests/integration/test_own_project.py",
+    "tests/integration/test_layouts.py",
     "tests/integration/test_trial.py",
     "tests/integration/test_retail.py",
     "tests/integration/test_tpcds_queries.py",

@@ -67,7 +67,14 @@ def _go(folder: Path) -> str:
 
 
 def _in(folder: Path) -> str:
-    return next((str(path) for path in sorted(folder.glob("**/bin/go")) if path.is_file()), "")
+    """The compiler itself, and not the package's script of the same name, which wants the package on Python's path."""
+    found = (path for path in sorted(folder.glob("**/bin/go")) if path.is_file())
+    return next((str(path) for path in found if _is_program(path)), "")
+
+
+def _is_program(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
 
 
 def _version(go: str) -> tuple[int, ...]:
