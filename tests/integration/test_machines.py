@@ -407,3 +407,17 @@ def test_machines_past_their_budget_measure_nothing_more(there: Connections) -> 
     trial = run.plan().trials[VM2.platform][0]
     record = steps.measure(run, VM2.platform, trial.id)
     assert record.outcome == "not_applicable" and "their budget is 12 hours" in record.reason
+
+
+def test_a_layout_that_somebody_has_shut_down_meanwhile_is_released_at_once(there: Connections) -> None:
+    """Its hosts would be waited for in vain: nothing is left there to put back."""
+    run = new_run(there, "retail")
+    steps.open_run(run, {"scale": "smoke", "platforms": [VM2.platform], "sweeps": ["sort_memory"]}, {"by": "test"})
+    steps.take_cluster(run, VM2.platform)
+    steps.bring_up_machines(run, VM2.platform)
+    steps.set_up_cluster(run, VM2.platform)
+    with opened(there) as hypervisor:
+        hypervisor.shut_down(list(ours(hypervisor)), 60)
+        steps.release_cluster(run, VM2.platform)
+        assert {one.mark.held_by for one in ours(hypervisor).values()} == {""}
+    steps.release_cluster(run, VM2.platform)  # once more does no harm

@@ -101,9 +101,22 @@ def made_for(run: Run, platforms: Iterable[str]) -> list[str]:
     return [name for name in platforms if Notes(run.archive, name).count("begun")]
 
 
-def are_up(run: Run, platform: Platform) -> bool:
-    """Whether a platform's hosts are there: where nobody makes them, they always are."""
-    return platform.machines is None or bool(Notes(run.archive, platform.platform).guests())
+def are_there_to_put_back(run: Run, platform: Platform) -> bool:
+    """Whether a platform has hosts on which something could be put back: where nobody makes them, it always has.
+
+    Machines that never came up have nothing to put back. Those that are down or gone by now, which somebody else has
+    seen to, would be waited for in vain; the next run finds them as ours, and sets them up anew.
+    """
+    if platform.machines is None:
+        return True
+    if not Notes(run.archive, platform.platform).guests():
+        return False
+    with hypervisor_of(platform.machines, run.connections) as hypervisor:
+        found = hypervisor.look()
+    is_any_on = any(one.name in found and found[one.name].is_on for one in layout(platform))
+    if not is_any_on:
+        log.warning("none of the machines of %s is on: somebody else has shut them down", platform.platform)
+    return is_any_on
 
 
 def why_over_budget(run: Run, platform: Platform) -> str:

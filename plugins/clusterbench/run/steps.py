@@ -475,15 +475,15 @@ def release_cluster(run: Run, platform: str) -> None:
 
     Where something cannot be put back, the cluster stays held, and the run is not valid: somebody has to look.
     """
+    declared = run.catalog.platform(platform)
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is touched that another run holds
         try:
-            if rounds.begun(run.archive, platform) and machines.are_up(
-                run, testbed.platform
-            ):  # else nothing was changed
+            is_changed = rounds.begun(run.archive, platform) > 0
+            if is_changed and machines.are_there_to_put_back(run, declared):
                 _put_back(run, testbed)
-            machines.collect_views(run, run.catalog.platform(platform))
-            machines.give_back(run, run.catalog.platform(platform))
+            machines.collect_views(run, declared)
+            machines.give_back(run, declared)
         except ClusterbenchError as error:
             lease.leave_changed(testbed.fleet, testbed.platform, run.holder, str(error).splitlines()[0])
             raise
