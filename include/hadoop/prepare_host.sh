@@ -11,3 +11,7 @@ cd "$directory" || exit
 # Daemons want folders for their web pages, which are empty where Hadoop came as jars.
 mkdir -p logs ${data_directories[@]+"${data_directories[@]}"} \
   pages/webapps/{hdfs,datanode,secondary,cluster,node,jobhistory}
+# Whether a worker has nothing of any file system yet, as a machine that was made anew.
+if [ "${#data_directories[@]}" -gt 0 ] && [ -z "$(find "${data_directories[@]}" -mindepth 1 -print -quit)" ]; then
+  echo empty
+fi

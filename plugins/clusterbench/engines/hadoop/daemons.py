@@ -109,11 +109,12 @@ def _names(chosen: Sequence[Daemon]) -> list[str]:
     return [daemon.kind.name for daemon in chosen]
 
 
-def format_namenode(configuration: Configuration) -> str:
-    """A file system for the NameNode, where there is none; one that is there is never touched."""
+def format_namenode(configuration: Configuration, *, is_lost: bool) -> str:
+    """A file system for the NameNode, where there is none; one that is there stays, unless it ``is_lost``."""
     host = configuration.namenode
     directory = f"{configuration.directories[host]}/name"
-    body = script("hadoop/format_namenode", name_directory=directory, main_class=NAMENODE.main_class)
+    lost = "yes" if is_lost else ""
+    body = script("hadoop/format_namenode", name_directory=directory, main_class=NAMENODE.main_class, is_lost=lost)
     return environment(configuration, host) + _of_daemons(configuration, host) + body
 
 

@@ -58,8 +58,11 @@ class HadoopCluster(Cluster, HadoopEngine):
             )
             for host in self.hosts
         }
-        self.on_each(scripts, "Java and the data folders must be there")
-        self.on_each({configuration.namenode: daemons.format_namenode(configuration)}, "its folder must be writable")
+        said = self.on_each(scripts, "Java and the data folders must be there")
+        empty = [host for host in configuration.workers if "empty" in said[host].split()]
+        is_lost = self.platform.machines is not None and len(empty) == len(configuration.workers)
+        formatting = daemons.format_namenode(configuration, is_lost=is_lost)
+        self.on_each({configuration.namenode: formatting}, "its folder must be writable")
         self.start()
 
     def tear_down(self) -> None:
