@@ -56,6 +56,8 @@ def measured_whole(run: Run, platform: str) -> list[TrialRecord]:
     """All that an opened run does on one platform, as ``dags/benchmarks.py`` has it; the cluster is given back."""
     steps.take_cluster(run, platform)
     try:
+        if run.catalog.platform(platform).machines:
+            steps.bring_up_machines(run, platform)
         steps.set_up_cluster(run, platform)
         steps.flush_caches(run, platform)
         steps.generate_data(run, platform)

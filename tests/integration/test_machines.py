@@ -29,7 +29,7 @@ from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.machine_layout import Disk, layout
 from clusterbench.spec.platform import Platform
 from clusterbench_lab import Lab
-from tests.integration.helpers import new_run, wait_for
+from tests.integration.helpers import measured_whole, new_run, wait_for
 
 pytestmark = pytest.mark.lab
 VM1, VM2 = (project_catalog().platform(f"lab_made_retail_vm{count}") for count in (1, 2))
@@ -361,16 +361,7 @@ def test_a_guest_with_another_key_than_the_hypervisor_told_is_not_talked_to(ther
 def whole_run(run: Run, **choices: Any) -> None:
     steps.open_run(run, {"scale": "smoke", **choices}, {"by": "test"})
     for platform in run.plan().order:
-        steps.take_cluster(run, platform)
-        try:
-            steps.bring_up_machines(run, platform)
-            steps.set_up_cluster(run, platform)
-            steps.flush_caches(run, platform)
-            steps.generate_data(run, platform)
-            for trial in steps.validate_data(run, platform):
-                steps.measure(run, platform, trial.id)
-        finally:
-            steps.release_cluster(run, platform)
+        measured_whole(run, platform)
     steps.summarise(run)
     steps.validate_results(run)
     steps.write_report(run)

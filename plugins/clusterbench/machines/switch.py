@@ -128,15 +128,21 @@ def release(platform: Platform, hypervisor: Hypervisor, run: str, was_on: Collec
     hypervisor.start([name for name in again if name not in names])
 
 
+def guests_now(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]:
+    """Host -> what its guest has told of itself, of those that have by now."""
+    hosts = {one.name: one.host for one in layout(platform)}
+    return {hosts[name]: guest for name, guest in hypervisor.guests(hosts).items()}
+
+
 def await_guests(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]:
     """Host -> what each guest has told of itself. Raises MachineError with those that have not in time."""
-    names = {one.name: one.host for one in layout(platform)}
+    wanted = layout(platform)
     deadline = time.monotonic() + _within_s(platform)
     while True:
-        told = hypervisor.guests(names)
-        missing = [name for name in names if name not in told]
+        told = guests_now(platform, hypervisor)
+        missing = [one.name for one in wanted if one.host not in told]
         if not missing:
-            return {names[name]: guest for name, guest in told.items()}
+            return told
         if time.monotonic() > deadline:
             raise MachineError(
                 f"platform {platform.platform!r}: {some_of(missing)} did not tell address and host key within "

@@ -60,7 +60,7 @@ class VSphere:
     def differs(self, wanted: Sequence[Wanted]) -> dict[str, list[str]]:
         with naming(self.session, "read how its machines are configured"):
             there = read.machines(self.session)
-            networks = read.inventory(self.session).networks
+            networks = read.by_name(self.session, vim.Network)
             known = read.configurations(self.session, [there[one.name].vm for one in wanted if one.name in there])
             found = {
                 one.name: read.differences(known[there[one.name].vm], networks, one)
@@ -114,7 +114,7 @@ class VSphere:
 
     def shape(self, wanted: Sequence[Wanted], marks: Mapping[str, Mark]) -> None:
         there = {} if self._say else read.machines(self.session)
-        networks = read.inventory(self.session).networks
+        networks = read.by_name(self.session, vim.Network)
         known = read.configurations(self.session, [there[one.name].vm for one in wanted if one.name in there])
         tasks = []
         for one in wanted:
@@ -167,7 +167,7 @@ class VSphere:
     def bind(self, platform: str, wanted: Sequence[Wanted]) -> None:
         """In each cluster: a rule for each host, of the platform's name, that its machines must run there."""
         there = {} if self._say else {name: one.vm for name, one in read.machines(self.session).items()}
-        hosts = read.inventory(self.session).hosts
+        hosts = read.by_name(self.session, vim.HostSystem)
         for cluster in read.clusters_of([hosts[one.on] for one in wanted]):
             self._reconfigure(cluster, *specs.rules(platform, wanted, there, hosts, cluster))
 

@@ -23,7 +23,8 @@ from clusterbench.results.compare import OneRun
 from clusterbench.results.durability import Durability, of_run
 from clusterbench.results.durability import archived as archived_durability
 from clusterbench.results.facts_compared import Side
-from clusterbench.results.hypervisor_views import Views, came_up, gathered
+from clusterbench.results.hypervisor_views import Views, gathered
+from clusterbench.results.machine_notes import Notes
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment, Published, Sweep
@@ -121,7 +122,9 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
     else:
         durability = archived_durability(results_json, facts)
     measured = [record for record in trials if record.trial.makes_result]
-    made = {name: up for name, said in declared.items() if "machines" in said and (up := came_up(archive, name))}
+    made = {
+        name: up for name, said in declared.items() if "machines" in said and (up := Notes(archive, name).newest("up"))
+    }
     return Gathered(
         experiment_name=archive.experiment,
         run_id=archive.run_id,

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.base.archive import RunArchive, in_parallel, nth
+from clusterbench.base.archive import RunArchive, in_parallel
 from clusterbench.base.records import TrialRecord
 
 Views = Mapping[tuple[str, str], Mapping[str, Any]]
 """(platform, trial id) -> the view; of platforms whose machines a run made."""
 
 
+def key_of(platform: str, trial_id: str) -> str:
+    """Where the archive has a trial's view."""
+    return f"trials/{platform}/{trial_id}/hypervisor.json"
+
+
 def gathered(archive: RunArchive, records: Sequence[TrialRecord], platforms: Sequence[str]) -> Views:
     """Of the trials of ``platforms``. One without a view is left out."""
     asked = [(one.trial.platform, one.trial.id) for one in records if one.trial.platform in platforms]
-    found = in_parallel(lambda key: archive.get_json(f"trials/{key[0]}/{key[1]}/hypervisor.json"), asked)
+    found = in_parallel(lambda key: archive.get_json(key_of(*key)), asked)
     return {key: view for key, view in zip(asked, found, strict=True) if view}
 
 
@@ -28,10 +33,3 @@ def busy_others(view: Mapping[str, Any]) -> dict[str, float]:
     busy = {name: float(told.get("cpu_percent") or 0.0) for name, told in (view.get("others") or {}).items()}
     noise = {name: percent for name, percent in busy.items() if percent >= OTHERS_PERCENT_MIN}
     return dict(sorted(noise.items(), key=lambda item: -item[1]))
-
-
-def came_up(archive: RunArchive, platform: str) -> dict[str, Any]:
-    """What came up for it, the last time; empty where no machine was made."""
-    folder = f"platforms/{platform}/machines/"
-    count = len(archive.keys(f"{folder}up."))
-    return archive.need_json(f"{folder}{nth('up', count)}") if count else {}

@@ -20,7 +20,8 @@ from clusterbench.machines import switch
 from clusterbench.machines.guests import reaching
 from clusterbench.machines.hypervisors import hypervisor_of, keeps_samples
 from clusterbench.machines.provider import Guest, Hypervisor
-from clusterbench.run.machine_notes import Notes
+from clusterbench.results.hypervisor_views import key_of
+from clusterbench.results.machine_notes import Notes
 from clusterbench.spec.machine_layout import layout, machine_hosts
 from clusterbench.spec.machines import Machines
 from clusterbench.spec.platform import Platform
@@ -165,12 +166,14 @@ def collect_views(run: Run, platform: Platform, before: str = "") -> None:
             ahead_s = hypervisor.clock_ahead_s() - _client_ahead_s(run, platform)
             noted = [] if is_sampled else _noted_since(run, platform, min(_start_s(one) for one in due) + ahead_s)
             for record in due:
-                run.archive.put_json(_key(record.trial), _view(platform, hypervisor, record, ahead_s, noted))
+                run.archive.put_json(
+                    key_of(record.trial.platform, record.trial.id), _view(platform, hypervisor, record, ahead_s, noted)
+                )
     except (MachineError, HostAwayError) as error:
         log.warning("the hypervisor's view: %s", error)
         if all_of_them:
             for record in due:
-                run.archive.put_json(_key(record.trial), {"problem": str(error)})
+                run.archive.put_json(key_of(record.trial.platform, record.trial.id), {"problem": str(error)})
 
 
 def _late_s(run: Run, machines: Machines) -> float:
@@ -216,14 +219,14 @@ def _without_view(run: Run, platform: Platform, before: str) -> list[TrialRecord
         planned = planned[max(0, ids.index(before) - LOOKED_BACK) : ids.index(before)]
 
     def record_of(trial: Trial) -> TrialRecord | None:
-        return None if run.archive.get_json(_key(trial)) else run.archive.trial(trial.platform, trial.id)
+        return (
+            None
+            if run.archive.get_json(key_of(trial.platform, trial.id))
+            else run.archive.trial(trial.platform, trial.id)
+        )
 
     found = filter(None, in_parallel(record_of, planned))
     return [one for one in found if one.window_start_s is not None and one.window_end_s is not None]
-
-
-def _key(trial: Trial) -> str:
-    return f"trials/{trial.platform}/{trial.id}/hypervisor.json"
 
 
 def _client_ahead_s(run: Run, platform: Platform) -> float:

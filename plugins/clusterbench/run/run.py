@@ -20,10 +20,10 @@ from clusterbench.hosts.fleet import Fleet
 from clusterbench.machines.guests import reaching, without_machines
 from clusterbench.machines.hypervisors import hypervisor_of
 from clusterbench.machines.provider import Guest
-from clusterbench.run.machine_notes import Notes
+from clusterbench.machines.switch import guests_now
+from clusterbench.results.machine_notes import Notes
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
-from clusterbench.spec.machine_layout import layout
 from clusterbench.trial.plan import Plan
 from clusterbench.trial.testbed import Testbed
 
@@ -65,9 +65,8 @@ def connected(
 def _guests_now(platform: Platform, connections: Connections) -> Mapping[str, Guest]:
     if platform.machines is None:
         return {}
-    names = {one.name: one.host for one in layout(platform)}
     with hypervisor_of(platform.machines, connections) as hypervisor:
-        return {names[name]: guest for name, guest in hypervisor.guests(names).items()}
+        return guests_now(platform, hypervisor)
 
 
 def _engine(platform: Platform, fleet: Fleet, connections: Connections, known: Mapping[str, Any] | None) -> Engine:

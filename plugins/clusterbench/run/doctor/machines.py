@@ -34,11 +34,11 @@ def examine(platform: Platform, connections: Connections) -> Iterator[Finding]:
             if abs(ahead_s) >= CLOCK_BAD_S:
                 remedy = "set both clocks by NTP: its counters are told by its own"
                 yield Finding("clock", where, f"{ahead_s:+.1f} s off this machine's", "bad", remedy)
-            told = hypervisor.guests([one.name for one in wanted])
+            told = switch.guests_now(platform, hypervisor)
     except ClusterbenchError as error:
         yield Finding("machines", where, str(error), "bad", "mend that; until then nothing can be made")
         return
-    if down := [one.host for one in wanted if one.name not in told]:
+    if down := [one.host for one in wanted if one.host not in told]:
         found = f"down, as between runs: {some_of(down)}; nothing of them was looked at"
         remedy = f"clusterbench machines up {platform.platform}, and doctor again, looks at them too"
         yield Finding("machines", where, found, "look", remedy)
@@ -48,9 +48,8 @@ def are_up(platform: Platform, connections: Connections) -> bool:
     """Whether hosts and servers of the platform can be looked at."""
     if platform.machines is None:
         return True
-    names = [one.name for one in layout(platform)]
     try:
         with hypervisor_of(platform.machines, connections) as hypervisor:
-            return len(hypervisor.guests(names)) == len(names)
+            return len(switch.guests_now(platform, hypervisor)) == len(layout(platform))
     except ClusterbenchError:
         return False
