@@ -5,6 +5,7 @@ It keeps its inventory in memory alone. What its machines are beside that is ``g
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -47,17 +48,20 @@ class VCenter(RecordedServer):
         install(self.program_dir)
         self.account.make_directory(self.folder)
         self._certify()
+        self.account.write(self._password_file, self.password + "\n")
         return fingerprint(LOCKED.read_text(), self.password, str(HOSTS))
 
     def claim(self) -> None:
         self.layout.claim_port(self.name, "vcenter", self.address)
 
     def start(self, fingerprint: str) -> Record:
+        program = str(self.program_dir / "bin" / "vcsim")
         inventory = ["-cluster", "1", "-host", str(HOSTS), "-standalone-host", "0", "-vm", "1"]
-        login = ["-username", USER, "-password", self.password]
+        login = ["-username", USER, "-password", str(self._password_file)]
+        quiet = ["-E", os.devnull]  # else it prints its address with the password in it, into its log
         tls = ["-tlscert", str(self.certificate), "-tlskey", str(self._key)]
         return processes.spawn(
-            [str(self.program_dir / "bin" / "vcsim"), "-l", f"{self.address}:{self.port}", *inventory, *login, *tls],
+            [program, "-l", f"{self.address}:{self.port}", *inventory, *login, *tls, *quiet],
             account=self.account,
             environment=self.account.environment(),
             log_file=self.log_file,
@@ -68,6 +72,11 @@ class VCenter(RecordedServer):
     @property
     def _key(self) -> Path:
         return self.folder / "key.pem"
+
+    @property
+    def _password_file(self) -> Path:
+        """The simulator reads a password from a file that has its name, and so it is on no command line."""
+        return self.folder / "password"
 
     def _certify(self) -> None:
         """Its own certificate, which the connection pins."""

@@ -30,6 +30,7 @@ from clusterbench.spec.machine_layout import Disk, layout
 from clusterbench.spec.platform import Platform
 from clusterbench_lab import Lab
 from tests.integration.helpers import measured_whole, new_run, wait_for
+from tests.lab.looking import command_lines, files_with_secrets, secrets_of
 
 pytestmark = pytest.mark.lab
 VM1, VM2 = (project_catalog().platform(f"lab_made_retail_vm{count}") for count in (1, 2))
@@ -62,6 +63,14 @@ def opened(connections: Connections, platform: Platform = VM2) -> Any:
 def up(hypervisor: Hypervisor, platform: Platform, run: str = RUN) -> dict[str, Any]:
     switch.bring_up(platform, hypervisor, run)
     return dict(switch.await_guests(platform, hypervisor))
+
+
+def test_the_hypervisors_password_is_in_private_files_and_on_no_command_line(vcenter: Lab) -> None:
+    password = secrets_of(vcenter)["vcenter_password"]
+    found = {path for path, names in files_with_secrets(vcenter).items() if "vcenter_password" in names}
+    assert {path.name for path in found} == {"credentials.json", "connections.json", "password"}
+    assert not [path for path in found if path.stat().st_mode & 0o077]
+    assert not [path for path, command in command_lines() if password in command]
 
 
 def ours(hypervisor: Hypervisor) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -67,6 +68,15 @@ def files_with_secrets(lab: Lab) -> dict[Path, list[str]]:
         if names:
             found[path] = names
     return found
+
+
+def command_lines() -> Iterator[tuple[Path, str]]:
+    """Of every process of this machine, also those that are not ours."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield path, path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue  # it has ended
 
 
 def connections(lab: Lab) -> dict[str, dict]:
