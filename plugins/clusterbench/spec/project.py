@@ -27,11 +27,20 @@ class Project(Strict):
     ``checked_with``: the version of clusterbench with which all of it was in order last."""
 
     project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    """The project's name."""
     dag_prefix: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,19}_)?$")] = ""
+    """Stands before the name of each of its DAGs and pools, such as `sales_`, if several projects share one Airflow."""
     connections: dict[OfProject, Pattern] = {}
+    """What Airflow calls this project's connections, such as `{clusterbench_archive: sales_archive}`. Without it, they
+    keep their names."""
     platforms: list[Pattern] = []
+    """The platforms that are offered. Without it, these are the ones in the project's own `include/platforms`."""
     experiments: list[Pattern] = []
+    """The experiments that are offered. Without it, all are. One without an offered platform of its engines is left
+    out."""
     checked_with: str = ""
+    """The version of clusterbench with which everything was last in order. `clusterbench doctor --project` compares it
+    with the installed one."""
 
 
 def project_of(root: Path) -> Project | None:
