@@ -13,8 +13,9 @@ LinkTo = Callable[[type[BaseModel]], str]
 """A model -> the Markdown link to the table of its keys."""
 BOUNDS = ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern")
 MIXED = {
-    frozenset({bool, int, float, str}): "a level: a number, a text, `true` or `false`",
+    frozenset({bool, int, float, str}): "a level",
     frozenset({int, float, str}): "a number or a text",
+    frozenset({int, str}): "a number or a text",
     frozenset({int, float}): "a number",
 }
 """Unions that read better as one than as their parts."""
@@ -63,12 +64,23 @@ def _container(kind: Any, limits: dict[str, Any], link: LinkTo) -> str:
     arguments = get_args(kind)
     if get_origin(kind) is list:
         least, most = limits.get("min_length"), limits.get("max_length")
-        many = f"a list of {least}" if least and least == most else "a list, not empty" if least else "a list"
-        return f"{many}; each is {_words(arguments[0], (), link)}"
+        return _list_of(_words(arguments[0], (), link), f" {least}" if least and least == most else "")
     if get_origin(kind) is dict:
         key, value = (_words(each, (), link) for each in arguments)
-        return f"a mapping; each key is {key}; each value is {value}"
+        return f"a mapping from {key} to {value}"
     return ""
+
+
+def _list_of(each: str, many: str) -> str:
+    """ "a list of names"; if there is no plural, "a list; each is `a` or `b`"."""
+    if each == MIXED[frozenset({int, str})]:
+        return f"a list of{many} numbers or texts"
+    for noun in ("whole number", "number", "level", "text", "name"):
+        if each.startswith(f"a {noun}") and "name of" not in each:
+            return f"a list of{many} {noun}s{each.removeprefix(f'a {noun}')}"
+    if each.startswith("keys as in"):
+        return f"a list of {each}"
+    return f"a list{f' of{many}' if many else ''}; each is {each}"
 
 
 def _plain(kind: Any, limits: dict[str, Any], link: LinkTo) -> str:
@@ -84,16 +96,16 @@ def _plain(kind: Any, limits: dict[str, Any], link: LinkTo) -> str:
 
 
 def numbers(limits: dict[str, Any], noun: str) -> str:
-    """ "a whole number from 0 to 100", "a number above 0", "a whole number, 1 or more"."""
+    """ "a whole number from 0 to 100", "a number above 0", "a whole number of at least 1"."""
     low, high = limits.get("ge"), limits.get("le")
     if low is not None and high is not None:
         return f"{noun} from {number(low)} to {number(high)}"
-    said = [
-        f"above {number(limits['gt'])}" if "gt" in limits else f"{number(low)} or more" if low is not None else "",
-        f"below {number(limits['lt'])}" if "lt" in limits else f"at most {number(high)}" if high is not None else "",
-    ]
-    bounds = ", ".join(filter(None, said))
-    return f"{noun}{'' if bounds.startswith('above') or not bounds else ','} {bounds}".rstrip()
+    above = (
+        f"above {number(limits['gt'])}" if "gt" in limits else f"of at least {number(low)}" if low is not None else ""
+    )
+    below = f"below {number(limits['lt'])}" if "lt" in limits else f"at most {number(high)}" if high is not None else ""
+    bounds = " and ".join(filter(None, [above, below]))
+    return f"{noun} {bounds}".rstrip()
 
 
 def number(value: float) -> str:

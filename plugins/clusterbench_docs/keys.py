@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from clusterbench.base.factors import Factor, Level
 from clusterbench.spec.by_name import workload_names
 from clusterbench.workloads import load_workload
-from clusterbench_docs.allowed import any_of, numbers, words_for
+from clusterbench_docs.allowed import any_of, number, numbers, words_for
 from clusterbench_docs.blocks import BEGIN, FENCE, Kinds, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,12 +56,12 @@ def _default(field: FieldInfo) -> str:
         return "required"
     default = field.default
     if isinstance(default, BaseModel):
-        return "theirs"
+        return "that of its keys"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     if default is None or default in ("", [], {}):
         return "none"
-    return str(default) if isinstance(default, int | float) else f"`{default}`"
+    return number(default) if isinstance(default, int | float) else f"`{default}`"
 
 
 def factors(argument: str) -> str:

@@ -14,7 +14,7 @@ SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
 EXTENTS = ("whole", "part")
 """Of the weekly run: all of every experiment, or what each declares as its ``part``."""
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="a name")]
 NAME_OR_NONE = r"^([a-z][a-z0-9_]{0,39})?$"
 TAG = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*$"
 Tag = Annotated[str, Field(pattern=TAG, max_length=64)]
@@ -91,7 +91,9 @@ class Sweep(Strict):
     """The question that the sweep answers. The report prints it."""
     workload: Name
     """What is measured: a built-in workload, or a folder of your own (docs/workload.md)."""
-    factors: dict[str, Levels | LevelsByScale]
+    factors: Annotated[
+        dict[str, Levels | LevelsByScale], Field(description="by name: a list of levels, or docs/reference.md#levels")
+    ]
     """What varies. Every combination of the levels is one cell. See docs/reference.md#levels."""
     repetitions: Count | CountByScale | UntilFirm = 3
     """How often each cell is measured. Fewer than 3 give no interval. See docs/reference.md#until-a-result-is-firm."""

@@ -13,9 +13,14 @@ from pydantic import Field, model_validator
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
 
-HypervisorName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\%\n]+$")]
+HypervisorName = Annotated[
+    str,
+    Field(min_length=1, max_length=200, pattern=r"^[^/\\%\n]+$", description="a name in the hypervisor's inventory"),
+]
 """A name in the hypervisor's own inventory, which may hold blanks."""
-ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
+ConnectionName = Annotated[
+    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$", description="the name of a connection")
+]
 
 
 class Template(Strict):

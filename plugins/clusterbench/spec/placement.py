@@ -26,6 +26,13 @@ def _fraction(said: Any) -> Any:
         raise ValueError(f"must be a number, or a fraction as 1/60; found {said!r}") from None
 
 
+ThreadCpus = Annotated[
+    float,
+    BeforeValidator(_fraction),
+    Field(gt=0, le=1, description="a number above 0 and at most 1, or a fraction such as `1/60`"),
+]
+
+
 class Machine(Strict):
     """A physical machine, as its data sheet has it. What is left out is not judged."""
 
@@ -77,7 +84,7 @@ class Placement(Strict):
     """The size of each virtual machine: see docs/reference.md#size-of-a-virtual-machine."""
     share: CpuShare = "threads"
     """What an even share is a share of, if no size is declared: the machine's `threads` or its `cores`."""
-    thread_cpus: Annotated[float, BeforeValidator(_fraction), Field(gt=0, le=1)] | None = None
+    thread_cpus: ThreadCpus | None = None
     """For the lab: the share of a real processor that one thread stands for. See docs/reference.md#thread_cpus."""
     prefer_ht: bool = False
     """`true`: the hypervisor counts threads when it fits a VM into a NUMA node (numa.vcpu.preferHT)."""

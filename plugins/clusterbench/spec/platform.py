@@ -17,8 +17,8 @@ from clusterbench.spec.project import dag_id
 from clusterbench.spec.roles import DRIVERS, Role
 from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
-ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
-Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$")]
+ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$", description="the name of a connection")]
+Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$", description="an absolute path")]
 COUNT_MAX = 10_000
 
 
@@ -30,7 +30,7 @@ def _network(text: Any) -> Any:
         raise ValueError(f"{error}; write a network, as 10.20.0.0/16") from None
 
 
-DataNetwork = Annotated[str, BeforeValidator(_network)]
+DataNetwork = Annotated[str, BeforeValidator(_network), Field(description="a network such as `10.20.0.0/16`")]
 
 
 class Host(Strict):
@@ -113,7 +113,7 @@ class ManagedHadoop(Strict):
     clients."""
     path: Folder
     """An HDFS folder of the login's own. It is empty, or the login may create it."""
-    queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] | None = None
+    queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", description="a queue's name")] | None = None
     """The YARN queue of the jobs, by name or path. Without it, YARN chooses."""
     others: OtherApplications = OtherApplications()
     """How much work of other people is noise, and when it is a reason to wait."""
@@ -238,7 +238,7 @@ class Platform(Strict):
     """What runs there: `postgres`, `greenplum` (also for its forks) or `hadoop`."""
     cluster: Name
     """Platforms that share hosts must have the same `cluster`. Then only one run at a time uses those hosts."""
-    may: list[Leave] = []
+    may: Annotated[list[Leave], Field(description="a list of the words of docs/reference.md#leave-to-act")] = []
     """What clusterbench may change on the cluster: words of docs/reference.md#leave-to-act."""
     database: ConnectionId | None = None
     """The Airflow connection of the database, with the login that sets up and checks."""

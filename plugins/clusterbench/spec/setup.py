@@ -11,13 +11,15 @@ from pydantic import Field, field_validator
 from clusterbench.spec.loading import Strict
 from clusterbench.spec.roles import Role
 
-Setting = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,200}$")]
-Count = Annotated[int, Field(ge=0, le=10**15)]
-SysctlName = Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[A-Za-z0-9_-]+)+$")]
+Setting = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,200}$", description="a text")]
+Count = Annotated[int, Field(ge=0, le=10**15, description="a whole number")]
+SysctlName = Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[A-Za-z0-9_-]+)+$", description="a setting")]
 Limit = Literal["core", "data", "fsize", "memlock", "nofile", "nproc", "rss", "stack"]
-DiskOrMount = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9_.-]+)+$|^[a-z][a-z0-9-]{0,30}$")]
-MountPoint = Annotated[str, Field(pattern=r"^/$|^(/[A-Za-z0-9_.-]+)+$")]
-Service = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@_.-]{0,99}$")]
+DiskOrMount = Annotated[
+    str, Field(pattern=r"^(/[A-Za-z0-9_.-]+)+$|^[a-z][a-z0-9-]{0,30}$", description="a disk or a mount point")
+]
+MountPoint = Annotated[str, Field(pattern=r"^/$|^(/[A-Za-z0-9_.-]+)+$", description="a mount point")]
+Service = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@_.-]{0,99}$", description="a service")]
 NUMBERED = re.compile(r"^(?P<before>[^\[\]]*)\[(?P<first>[a-z]|\d+)-(?P<last>[a-z]|\d+)\](?P<after>[^\[\]]*)$")
 """``/data[1-16]`` or ``sd[b-q]``, as clush and pdsh write it."""
 NUMBERED_MAX = 1000
@@ -26,7 +28,7 @@ NUMBERED_MAX = 1000
 class Disk(Strict):
     """The block device of that name, or the one below that mount point."""
 
-    scheduler: Annotated[str, Field(pattern=r"^[a-z-]{1,30}$")] | None = None
+    scheduler: Annotated[str, Field(pattern=r"^[a-z-]{1,30}$", description="a scheduler")] | None = None
     """The I/O scheduler, such as `mq-deadline`."""
     read_ahead_kib: Count | None = None
     """Read-ahead in KiB. Papers print sectors of 512 bytes: their 16384 are 8192 KiB."""
@@ -35,9 +37,9 @@ class Disk(Strict):
 class Mount(Strict):
     """The file system that is mounted there."""
 
-    type: Annotated[str, Field(pattern=r"^[a-z0-9]{1,20}$")] | None = None
+    type: Annotated[str, Field(pattern=r"^[a-z0-9]{1,20}$", description="a type such as `xfs`")] | None = None
     """The type of the file system. It is only compared, never changed."""
-    options: list[Annotated[str, Field(pattern=r"^[a-z0-9_]+(=[A-Za-z0-9_.:/-]+)?$")]] = []
+    options: list[Annotated[str, Field(pattern=r"^[a-z0-9_]+(=[A-Za-z0-9_.:/-]+)?$", description="an option")]] = []
     """Options that must be among those it is mounted with."""
     xfs_agcount: Count | None = None
     """The number of XFS allocation groups. It is only compared, never changed."""
@@ -87,7 +89,7 @@ class Setup(Strict):
 
     keep: bool = False
     """`true`: settings stay when the cluster is released. `false`: they are put back as they were found."""
-    accepted: dict[Setting, Setting] = {}
+    accepted: Annotated[dict[Setting, Setting], Field(description="a mapping from a difference to a reason")] = {}
     """Differences that you accept, each with a reason. See docs/reference.md#accepted-differences."""
     hosts: list[HostSettings] = []
     """Groups of hosts with their settings. If two groups set the same for a host, the later one counts."""

@@ -13,7 +13,7 @@ from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.spec.loading import Strict
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="a name")]
 Text = Annotated[str, Field(min_length=1)]
 Value = int | float | str
 Names = Annotated[list[Name], Field(min_length=1)]
@@ -27,7 +27,9 @@ def _is_quantity(said: int | str) -> int | str:
     return said
 
 
-Quantity = Annotated[int | str, AfterValidator(_is_quantity)]
+Quantity = Annotated[
+    int | str, AfterValidator(_is_quantity), Field(description="a whole number, `$factor` or `10 * $factor`")
+]
 """A whole number, or one that grows with a factor: ``1000``, ``$rows``, ``1500000 * $scale_factor``."""
 
 
@@ -51,7 +53,7 @@ def _is_file_here(name: str) -> str:
     return name
 
 
-File = Annotated[str, AfterValidator(_is_file_here)]
+File = Annotated[str, AfterValidator(_is_file_here), Field(description="the name of a file")]
 
 
 class DeclaredFactor(Strict):
@@ -71,7 +73,7 @@ class DeclaredFactor(Strict):
     """`true`: tables grow with it. Another level needs other data, and a rehearsal divides it."""
     is_fractional: Annotated[bool, Field(alias="fractional")] = False
     """`true`: numbers need not be whole."""
-    setting: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$")] | None = None
+    setting: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$", description="a setting")] | None = None
     """The setting of each session that the factor is, such as `work_mem`. See
     docs/workload.md#factors-that-are-settings."""
     says: str = "{}"
@@ -93,16 +95,17 @@ class LoadedFrom(Strict):
     """Files on the host that loads, or objects in object storage, as DuckDB reads them there."""
 
     files: Annotated[
-        list[Annotated[str, Field(pattern=r"^(/|s3://[a-z0-9][a-z0-9.-]*/)[^'\x00-\x1f]*$")]], Field(min_length=1)
+        list[Annotated[str, Field(pattern=r"^(/|s3://[a-z0-9][a-z0-9.-]*/)[^'\x00-\x1f]*$")]],
+        Field(min_length=1, description="a list of absolute paths, or of `s3://bucket/key`"),
     ]
     """Paths on the ETL host, or docs/workload.md#rows-from-object-storage. `*` stands for any name."""
-    connection: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
+    connection: Annotated[str, Field(pattern=r"^[\w.-]+$", description="the name of a connection")] | None = None
     """The Airflow connection with the keys to the object storage. Required for objects, refused for paths."""
     format: Literal["csv", "parquet"]
     """The format of the files."""
     header: bool = True
     """CSV only: whether the first line names the columns."""
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="one character")] = ","
     """CSV only: the character between two values."""
     null_text: str = ""
     """CSV only: the text that stands for NULL. An empty text becomes NULL."""
@@ -117,6 +120,12 @@ class LoadedFrom(Strict):
         if self.connection and not in_storage:
             raise ValueError("connection: is for objects (s3://bucket/key), and these are paths; take it out")
         return self
+
+
+Table = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?$", description="the name of a table, perhaps with its schema"),
+]
 
 
 class DeclaredTable(Strict):
@@ -138,7 +147,7 @@ class DeclaredTable(Strict):
     """A file with a SELECT of all columns. See docs/workload.md#rows-by-a-select."""
     loaded_from: LoadedFrom | None = None
     """Files or objects with the rows. Files that change need another name; otherwise the old rows stay."""
-    existing: Annotated[str, Field(pattern=r"^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?$")] | None = None
+    existing: Table | None = None
     """A table that is there already, such as `shop.orders`. Then nothing else is written about it."""
     references: dict[Name, Name] = {}
     """For each column: the table whose key it refers to, or NULL. This is checked before anything is measured."""
@@ -202,7 +211,7 @@ class Parameter(Strict):
     """How much the first values of a `range` are preferred. YCSB has 0.99. Without it, all are drawn alike."""
     is_scattered: Annotated[bool, Field(alias="scattered")] = False
     """`true`: the preferred values of `zipf` lie all over the range, not at its beginning."""
-    type: Annotated[str, Field(pattern=TYPE, max_length=100)] | None = None
+    type: Annotated[str, Field(pattern=TYPE, max_length=100, description="a type")] | None = None
     """The engine's type of the value in statements, such as `uuid`. See docs/workload.md#types-of-parameters."""
     fill_in: Text | None = None
     """What a person must still write here. `clusterbench workload new` writes this key."""
@@ -263,7 +272,14 @@ def is_day(end: Value) -> bool:
 class DeclaredStatement(Strict):
     """SQL in ``<name>.sql``, or in ``<name>.<dialect>.sql`` where an engine needs other words."""
 
-    title: Annotated[str, Field(pattern=r"^[\w .,:()+-]*$", max_length=60)] = ""
+    title: Annotated[
+        str,
+        Field(
+            pattern=r"^[\w .,:()+-]*$",
+            max_length=60,
+            description="a text of at most 60 letters, digits, blanks and `_.,:()+-`",
+        ),
+    ] = ""
     """Stands in a comment before the statement, and in reports."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """Clients only: how often the statement runs compared with the others."""
