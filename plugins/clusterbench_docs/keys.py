@@ -65,13 +65,17 @@ def _default(field: FieldInfo) -> str:
 
 
 def factors(argument: str) -> str:
-    """The table of a workload's factors."""
-    if argument not in workload_names():
-        raise LookupError("there is no such workload")
+    """The table of a workload's factors; of several workloads if all have the same."""
     page = place_of("factors", argument)[0]
+    for name in argument.split():
+        if name not in workload_names():
+            raise LookupError(f"there is no workload {name!r}")
+    first, *others = ({**load_workload(name).factors} for name in argument.split())
+    if any(other != first for other in others):
+        raise LookupError("these workloads have different factors; give each a block of its own")
     rows: list[tuple[str, ...]] = [
         (f"`{name}`", _levels(factor), _level(factor.default), markdown(factor.help, page))
-        for name, factor in load_workload(argument).factors.items()
+        for name, factor in first.items()
     ]
     return table(("factor", "levels", "default", "what it is for"), rows)
 
@@ -96,7 +100,7 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each.__module__.startswith("clusterbench."):
-            (body,) = ast.parse(inspect.cleandoc(inspect.getsource(each))).body
+            (body,) = ast.parse(inspect.getsource(each)).body
             assert isinstance(body, ast.ClassDef)
             found |= _below_fields(body)
     return found

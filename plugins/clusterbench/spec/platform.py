@@ -160,6 +160,14 @@ class Hadoop(Strict):
         return self
 
 
+ALIKE = {
+    "count": "This entry stands for this many hosts, numbered from 1 (at most 10000).",
+    "machines": "How many physical machines the hosts are dealt out to in turn. Replaces ``machine`` and ``rack``.",
+    "machines_per_rack": "How many of these machines share a rack. Without it, no rack is declared.",
+}
+"""Keys of a host that stands for many, and what each is for."""
+
+
 def _many_alike(hosts: Any) -> Any:
     """``worker: {ssh: w, roles: [worker], count: 126}`` stands for worker1 to worker126 with ssh w1 to w126."""
     if not isinstance(hosts, dict):
@@ -380,7 +388,7 @@ class Platform(Strict):
 
 def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
     """``count`` hosts, spread over ``machines`` in turn, of which ``machines_per_rack`` share a rack."""
-    numbers = {key: host[key] for key in ("count", "machines", "machines_per_rack") if key in host}
+    numbers = {key: host[key] for key in ALIKE if key in host}
     for key, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= COUNT_MAX:
             raise ValueError(f"{name}.{key}: must be a whole number from 1 to {COUNT_MAX}, found {number!r}")
