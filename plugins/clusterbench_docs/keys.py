@@ -91,7 +91,14 @@ def _level(level: Level) -> str:
     return f"`{level}`" if isinstance(level, str) else str(level)
 
 
-KINDS: Kinds = {"keys": keys, "factors": factors}
+def words(argument: str) -> str:
+    """The table of words that a list may hold, from a dict that says what each allows."""
+    page = place_of("words", argument)[0]
+    rows: list[tuple[str, ...]] = [(f"`{word}`", markdown(text, page)) for word, text in _named(argument).items()]
+    return table(("word", "what it allows"), rows)
+
+
+KINDS: Kinds = {"keys": keys, "factors": factors, "words": words}
 
 
 @cache
