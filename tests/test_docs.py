@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
+import yaml
+from pydantic import BaseModel, TypeAdapter
 
 from clusterbench.base.paths import project_root
 from clusterbench.report.run.trust import CHECKS
-from clusterbench.spec import Experiment, Platform, Published
+from clusterbench.spec import Experiment, Platform, Published, Sweep
 from clusterbench.spec.by_name import workload_names
+from clusterbench.spec.checks import check_experiment
+from clusterbench.spec.platform import Hosts
 from clusterbench.spec.project import OfProject, Project
+from clusterbench.spec.setup import Setup
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.declared.model import WorkloadFile
 from clusterbench_docs import keys
@@ -89,6 +93,29 @@ def test_every_factor_is_on_the_page_and_says_what_it_is_for_in_few_words(worklo
 
 def test_what_is_made_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, capsys.readouterr().out
+
+
+def examples() -> list[dict[str, Any]]:
+    return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: next(iter(example)))
+def test_the_examples_of_the_reference_are_allowed(example: dict[str, Any]) -> None:
+    sweep = {"title": "a question", "workload": "key_value", "factors": {"clients": [1]}}
+    match next(iter(example)):
+        case "experiment":
+            experiment = Experiment.model_validate(example)
+            assert check_experiment(experiment, experiment.platforms, []) == []
+        case "hosts":
+            assert TypeAdapter(Hosts).validate_python(example["hosts"])
+        case "vm1":
+            assert len(TypeAdapter(Hosts).validate_python(example)) == 127
+        case "setup":
+            assert Setup.model_validate(example["setup"])
+        case "optimizer":
+            assert Sweep.model_validate(sweep | {"factors": example})
+        case _:
+            assert Sweep.model_validate(sweep | example)
 
 
 def section(title: str) -> str:
