@@ -264,7 +264,7 @@ class Platform(Strict):
     """The hosts by name."""
     neighbours: dict[Name, Neighbour] = {}
     """Other databases on the same machines. They are under the same load while a trial is measured: see
-    docs/platforms.md#neighbours."""
+    docs/placement.md#neighbours."""
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
     """How the file system's cache is emptied: see docs/reference.md#page-cache."""
     segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
