@@ -1,8 +1,9 @@
-"""Questions: a result got worse; is the new level to be the baseline that later weeks are compared with?
+"""Questions: a result is a regression; is its new level to be the baseline that later weeks are compared with?
 
-The weekly run starts this DAG when it finds a regression. Each question is one mapped task, answered in the UI under
-*Required Actions* by whoever may edit this DAG (of Airflow's four simple roles user, op and admin); without an answer
-within six days nothing is accepted. Who said what and when is archived.
+The weekly run starts this DAG when it finds a regression. Each question is one mapped task. Whoever may edit this DAG
+(of Airflow's four simple roles user, op and admin) answers it in the UI under *Required Actions*. Without an answer
+within six days nothing is accepted, and the next weekly run asks again. Who answered what and when is archived. See
+docs/journeys/mail.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ with DAG(
     doc_md=__doc__,
     schedule=None,
     catchup=False,
-    max_active_runs=16,  # questions stay open for days, and a weekly run by hand may ask others meanwhile
+    max_active_runs=16,  # questions stay open for days, and a weekly run started by Trigger may ask others meanwhile
     params=baseline_tasks.form(),
     default_args=tasks.DEFAULTS,
     tags=tasks.tags(),
