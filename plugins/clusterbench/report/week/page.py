@@ -47,7 +47,7 @@ def render_week(week: Week) -> str:
 
 
 def text_of_week(week: Week) -> str:
-    """The plain-text mail, below 6 kB. Pure."""
+    """The plain-text mail, below 7 kB. Pure."""
     return said.text(week)
 
 
@@ -77,6 +77,7 @@ def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
         "interval": said.interval(one),
         "chance": said.chance(one),
         "why": why(one),
+        "repeat": said.repeat(one),
         "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),

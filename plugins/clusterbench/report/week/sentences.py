@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -21,10 +22,11 @@ COMMON_MIN = 3
 FEW_SHOWN = 6
 LINE_MAX = 240
 """Characters of a line in the mail."""
-CHANGE_MAX, WHY_MAX = 420, 120
-"""Of the entry of a change, and of these for why: everything else is cut off before that."""
+CHANGE_LINE_MAX, WHY_MAX = 130, 120
+"""Of each line about a change, and of the words after "Why:"."""
 EVIDENCE = ((0.001, "very strong evidence"), (0.01, "strong evidence"), (0.05, "some evidence"))
 """Words for a p-value. It is no probability that the change is real, so no word may sound like one."""
+WHAT_TO_DO = "What each part means and what to do: docs/journeys/mail.md of clusterbench"
 NOT_FOLLOWED = (
     "Nothing is followed over time here: this installation has no history database, so no result is compared with "
     "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
@@ -283,15 +285,15 @@ def few(week: Week) -> str:
 
 
 def text(week: Week) -> str:
-    """The plain-text mail. Below 6 kB however bad the week was; the page is attached."""
+    """The plain-text mail. Below 7 kB however bad the week was; the page is attached."""
     worse, nicer = week.of("regression"), week.of("improvement")
     failed = [one for one in week.ran if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
-        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE, CHANGE_MAX),
-        *_listed("No number", week.of("no_number"), lambda one: f"{place(one)}: {missing_why(one)}", MAIL_OTHERS),
+        *_listed(f"Got {verb(worse, 'regression')}", worse, _lines, MAIL_WORSE),
+        *_listed("No number", week.of("no_number"), lambda one: [f"{place(one)}: {missing_why(one)}"], MAIL_OTHERS),
         *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),
-        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS, CHANGE_MAX),
+        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _lines, MAIL_OTHERS),
         "",
     ]
     if again := measured_again(week):
@@ -300,29 +302,41 @@ def text(week: Week) -> str:
         said += [NOT_FOLLOWED, ""]
     elif week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
-    return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
+    said += [f"The whole report, also attached: {week.url}report.html", WHAT_TO_DO, ""]
+    return "\n".join(said)
 
 
-def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int, line_max: int = LINE_MAX) -> list[str]:
+def _listed(head: str, found: Sequence[T], say: Callable[[T], list[str]], most: int) -> list[str]:
+    """``say``: the lines of an entry."""
     if not found:
         return []
     more = [f"- and {len(found) - most} more"] if len(found) > most else []
-    return ["", f"{head}:", *(f"- {_short(say(one), line_max)}" for one in found[:most]), *more]
+    entries = ("\n  ".join(_short(line) for line in say(one)) for one in found[:most])
+    return ["", f"{head}:", *(f"- {entry}" for entry in entries), *more]
 
 
-def _line(one: SeriesVerdict) -> str:
-    lines = [f"{amount(one)} ({interval(one)})", levels(one), since(one)]
-    said = f"{', '.join(filter(None, lines))}; {_evidence(one)}"
-    head, cause = f"{place(one)}: {said}", f"Why: {cut(why(one)[0], WHY_MAX)}"
-    return f"{cut(head, CHANGE_MAX - len(cause) - 2)}. {cause}"
+def _lines(one: SeriesVerdict) -> list[str]:
+    changed = ", ".join(filter(None, [f"{amount(one)} ({interval(one)})", levels(one)]))
+    lines = [place(one), changed, since(one), _evidence(one)]
+    return [*(cut(line, CHANGE_LINE_MAX) for line in lines), f"Why: {cut(why(one)[0], WHY_MAX)}"]
+
+
+def repeat(one: SeriesVerdict) -> str:
+    """The command that measures this cell once more, as an ordinary run."""
+    of = one.series
+    return shlex.join(
+        ["clusterbench", "run", of.experiment, "--scale", of.scale, "--platform", of.platform, "--cell", of.label]
+    )
 
 
 def place(one: SeriesVerdict) -> str:
     return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
 
 
-def _failed(ran: ExperimentRun) -> str:
-    return f"{ran.experiment}: {ran.reason or state_of(ran)}"
+def _failed(ran: ExperimentRun) -> list[str]:
+    return [
+        f"{ran.experiment} {'is ' if ran.is_valid is False else ''}{state_of(ran)}: {ran.reason or 'no reason known'}"
+    ]
 
 
 def _short(text: str, most: int = LINE_MAX) -> str:
