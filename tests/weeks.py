@@ -119,7 +119,7 @@ def usual(**more: object) -> Week:
         ran("tpcds_density", "TPC-DS by concurrency and VM density", is_valid=False, planned=60, completed=60,
             platforms=("lab_ideal", "lab_base", "lab_oversubscribed"), took_s=3300.0,
             before=Before(run_id(1), 60, 60, 3240.0),
-            reason="not so: The caches were in the state that each trial names (58 of 60 as expected)"),
+            reason="check failed: The caches were in the state that each trial names (58 of 60 as expected)"),
     ]  # fmt: skip
     papers = [
         Beside("key_value", "Key-value lookups of JSON documents", "Greenplum 5 on a DellEMC quarter rack DCAv2", (
