@@ -52,7 +52,7 @@ DEADLINE_HOURS = "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS"
 
 
 class StartExperiment(TriggerDagRunOperator):
-    """Starts the experiment's DAG with the week's choices; once, however often it is tried."""
+    """Start the experiment with the week's choices. It is started once, however often this task is tried."""
 
     def __init__(self, *, experiment: str, **kwargs: Any) -> None:
         super().__init__(trigger_dag_id=dag_id(experiment), fail_when_dag_is_paused=KNOWS_PAUSED, **kwargs)
@@ -71,7 +71,7 @@ class StartExperiment(TriggerDagRunOperator):
 
 @task
 def finished(experiment: str) -> None:
-    """Waits for the experiment's run to end, and fails if that failed.
+    """Wait until the experiment's run ends. Fails if that run failed.
 
     It sleeps in a worker's slot for all that time. A sensor that gives its slot up starts a process for each look, with
     seconds of a processor, beside what is being measured.
@@ -326,7 +326,7 @@ def archive_week() -> str:
 
 @task(trigger_rule="all_done", retries=0, task_display_name="tell: send mail and webhook")
 def tell() -> None:
-    """Sends the report by mail and to a webhook, every week: if nothing comes, something is wrong."""
+    """Send the report by mail and to a webhook. It is sent every week; if none arrives, something is wrong."""
     from clusterbench.airflow.notifier import PeopleNotifier  # noqa: PLC0415  providers that no DAG needs
 
     context = get_current_context()
@@ -334,7 +334,7 @@ def tell() -> None:
 
 
 def _message(context: Context) -> Message:
-    """If the archive is away, the message says so."""
+    """If the archive does not answer, the message reports that."""
     from clusterbench.history.changes import ReportedChange  # noqa: PLC0415
     from clusterbench.run import weekly_mail  # noqa: PLC0415
 
@@ -352,7 +352,7 @@ def _message(context: Context) -> Message:
 
 
 class AskAboutBaselines(TriggerDagRunOperator):
-    """Starts the DAG of questions if there is a regression. The questions stay open for days; the week ends."""
+    """Start the DAG with the questions if there is a regression. That DAG waits for days; the weekly run does not."""
 
     def execute(self, context: Context) -> None:
         from clusterbench.history.changes import ReportedChange, regressions  # noqa: PLC0415
@@ -370,7 +370,7 @@ class AskAboutBaselines(TriggerDagRunOperator):
 
 @task(trigger_rule="all_done", task_display_name="conclude: fail if any task failed")
 def conclude() -> None:
-    """Fails if any task of the run failed, and names them. The state of the whole run is the state of this task."""
+    """Fails if any task failed, and names it. The state of the whole DAG run is this task's state."""
     context = get_current_context()
     states = context["ti"].get_task_states(dag_id(WEEKLY), run_ids=[context["dag_run"].run_id])
     failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if _word(state) in FAILED)

@@ -30,7 +30,7 @@ FACTS_SHOWN = 4
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "regressions",
-        help="the newest run of each experiment beside its history; fails if something got worse or has no number",
+        help="compare the newest run of each experiment with its history; exit status 1 if a result got worse",
     )
     parser.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only this one")
     parser.add_argument("--scale", choices=SCALES)

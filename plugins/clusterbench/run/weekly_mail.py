@@ -79,8 +79,8 @@ def of_standstill(dag_run_id: str, experiment: str, minutes: float, why: str, ur
     """``why``: for whom a task waits, or what the tasks are; ``url``: of the experiment's run."""
     subject = f"clusterbench: the weekly run stands still at {experiment}, for {minutes:.0f} minutes"
     text = (
-        f"The weekly run {dag_run_id} has come no further for {minutes:.0f} minutes. {why}\n\n"
-        f"It continues by itself when the cause is fixed. The experiment's run in Airflow: {url}\n"
+        f"The weekly run {dag_run_id} has made no progress for {minutes:.0f} minutes. {why}\n\n"
+        f"It continues by itself as soon as that is fixed. The experiment's run in Airflow: {url}\n"
     )
     return Message(subject, text, {"text": f"{subject}\n{why}\n{url}", "regressions": [], "failed": [], "url": url})
 
