@@ -20,6 +20,7 @@ from clusterbench.spec import (
     Sweep,
 )
 from clusterbench.spec.by_name import workload_names
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.machines import Budget, MachineDisks, Machines, Template
 from clusterbench.spec.placement import Machine, Placement, Size
 from clusterbench.spec.platform import Hardware
@@ -110,3 +111,42 @@ def test_every_section_a_page_links_to_is_there(page: str) -> None:
     links = re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", path.read_text())
     found = [(link, name) for link, name in links if name not in anchors(path.parent / link if link else path)]
     assert found == []
+
+
+NO_STUDIES = {
+    "smoke": "it shows that a pipeline works, and asks nothing",
+    "tpch": "no paper and no question of its own: the example of a declared workload of queries",
+    "ycsb": "no paper and no question of its own: the example of a declared workload of scripts",
+    "ch_benchmark": "no paper and no question of its own: the example of two declared workloads at once",
+}
+STUDIES = sorted(
+    path.stem for path in (project_root() / "dags" / "experiments").glob("*.yaml") if path.stem not in NO_STUDIES
+)
+STUDY_SECTIONS = [
+    "The question",
+    "What is measured",
+    "How to run it",
+    "Where it differs from the paper, and why",
+    "What it needs at full scale",
+    "How long",
+    "How to read its report",
+    "Limits",
+]
+STUDY_WORDS_MAX = 900
+
+
+def test_experiments_without_a_page_are_there() -> None:
+    assert [
+        name for name in NO_STUDIES if not (project_root() / "dags" / "experiments" / f"{name}.yaml").exists()
+    ] == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_a_page_with_the_same_sections_and_all_that_it_sweeps(name: str) -> None:
+    page = (project_root() / "docs" / "studies" / f"{name}.md").read_text()
+    experiment = Catalog(project_root()).experiment(name)
+    assert re.findall(r"^## (.+)$", page, flags=re.MULTILINE) == STUDY_SECTIONS
+    swept = {word for key, sweep in experiment.sweeps.items() for word in (key, sweep.workload)}
+    assert sorted(word for word in swept if f"`{word}`" not in page) == []
+    prose = re.sub(r"\]\([^)]*\)", "]", page)  # an address of a link is no word, nor is a bar of a table
+    assert len([word for word in prose.split() if re.search(r"\w", word)]) <= STUDY_WORDS_MAX
