@@ -147,12 +147,12 @@ def is_speed(better: Better, unit: str) -> bool:
 
 
 def say_deciding(names: Sequence[str]) -> str:
-    """ "2 important facts differ: kernel, cpus"; nothing where none do."""
+    """ "2 facts that decide differ: kernel, cpus"; nothing where none do."""
     known = list(dict.fromkeys(names))
     if not known:
         return ""
     said = ", ".join(name.replace("_", " ") for name in known[:FACTS_NAMED]) + (", …" if known[FACTS_NAMED:] else "")
-    return f"{len(known)} important facts differ: {said}" if known[1:] else f"1 important fact differs: {said}"
+    return f"{len(known)} facts that decide differ: {said}" if known[1:] else f"1 fact that decides differs: {said}"
 
 
 def _unlike(ours: Summary | None, reference: Summary | None, names: tuple[str, str]) -> str:
