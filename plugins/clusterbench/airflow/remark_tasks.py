@@ -91,7 +91,7 @@ def form() -> dict[str, Param]:
             type=OPTIONAL_TEXT,
             maxLength=500,
             title="Cell",
-            description="Only this cell of that platform, as results.json calls it; empty for all.",
+            description="Only this cell of that platform, as a page or results.json calls it; empty for all.",
         ),
         "experiment": Param(
             None,

@@ -422,8 +422,8 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type=OPTIONAL_LIST,
             items={"type": "string", "maxLength": 500},
             title="Cells",
-            description="Only these, as results.json calls them, such as concurrency.clients_8; one a line; empty for "
-            "all.",
+            description="Only these, as a page or results.json calls them, such as concurrency: 8 clients; one a line; "
+            "empty for all.",
         ),
         "levels": Param(
             [],

@@ -52,7 +52,7 @@ DEADLINE_HOURS = "CLUSTERBENCH_WEEKLY_DEADLINE_HOURS"
 
 
 class StartExperiment(TriggerDagRunOperator):
-    """Presses the experiment's button with the week's choices; once, however often it is tried."""
+    """Start the experiment with the week's choices. It is started once, however often this task is tried."""
 
     def __init__(self, *, experiment: str, **kwargs: Any) -> None:
         super().__init__(trigger_dag_id=dag_id(experiment), fail_when_dag_is_paused=KNOWS_PAUSED, **kwargs)
@@ -71,7 +71,7 @@ class StartExperiment(TriggerDagRunOperator):
 
 @task
 def finished(experiment: str) -> None:
-    """Waits for the experiment's run to end, and fails where that failed.
+    """Wait until the experiment's run ends. Fails if that run failed.
 
     It sleeps in a worker's slot for all that time. A sensor that gives its slot up starts a process for each look, with
     seconds of a processor, beside what is being measured.
@@ -179,7 +179,7 @@ def _address(name: str, dag_run_id: str) -> str:
 # The tasks around them, in the order of the sequence.
 
 
-@task
+@task(task_display_name="open_week: start the archive of the week")
 def open_week() -> str:
     """Claim the week's id in the archive. Returns its address in object storage."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -191,7 +191,7 @@ def open_week() -> str:
     return str(run_step("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="load_history: load new runs into the history")
 def load_history() -> str:
     """Load what the history database lacks of the archive. Returns how much that was. Skipped where there is none."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -200,7 +200,7 @@ def load_history() -> str:
     return str(run_step("load_history", weekly.load_history))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="note_week: list what ran")
 def note_week(experiments: Sequence[str]) -> None:
     """week.json: what ran, and what did not and why."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -234,7 +234,7 @@ def _word(state: Any) -> str:
     return str(getattr(state, "value", state))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="suspicions: choose what to measure again")
 def suspicions() -> list[dict[str, Any]]:
     """suspicions.json: what looks worse, and may be measured again within the hours of the form. Returns the runs.
 
@@ -293,9 +293,9 @@ class MeasureAgain(TriggerDagRunOperator):
         super().execute(context)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="regressions: compare with earlier weeks")
 def regressions() -> None:
-    """changes.json: the week's results against their history. Fails if one got worse or is no longer there.
+    """changes.json: the week's results beside their history. Fails if one is a regression or has no number.
 
     Skipped where ``note_week`` found no history database: then nothing is followed over time.
     """
@@ -308,7 +308,7 @@ def regressions() -> None:
     run_step("regressions", find)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="weekly_report: write the report")
 def weekly_report() -> None:
     """One HTML page for people who read one page, into the archive."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -316,7 +316,7 @@ def weekly_report() -> None:
     run_step("weekly_report", weekly.write_report)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="archive_week: seal the archive")
 def archive_week() -> str:
     """The manifest, last and once. Returns the week's address."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -324,9 +324,9 @@ def archive_week() -> str:
     return str(run_step("archive_week", weekly.seal))
 
 
-@task(trigger_rule="all_done", retries=0)
+@task(trigger_rule="all_done", retries=0, task_display_name="tell: send mail and webhook")
 def tell() -> None:
-    """The report by mail and to a webhook: every week, so that silence means that something is wrong."""
+    """Send the report by mail and to a webhook. It is sent every week; if none arrives, something is wrong."""
     from clusterbench.airflow.notifier import PeopleNotifier  # noqa: PLC0415  providers that no DAG needs
 
     context = get_current_context()
@@ -334,7 +334,7 @@ def tell() -> None:
 
 
 def _message(context: Context) -> Message:
-    """An archive that is away is told as well."""
+    """If the archive does not answer, the message reports that."""
     from clusterbench.history.changes import ReportedChange  # noqa: PLC0415
     from clusterbench.run import weekly_mail  # noqa: PLC0415
 
@@ -352,7 +352,7 @@ def _message(context: Context) -> Message:
 
 
 class AskAboutBaselines(TriggerDagRunOperator):
-    """Starts the DAG of questions where there is a regression; it waits for days, the weekly run does not."""
+    """Start the DAG with the questions if there is a regression. That DAG waits for days; the weekly run does not."""
 
     def execute(self, context: Context) -> None:
         from clusterbench.history.changes import ReportedChange, regressions  # noqa: PLC0415
@@ -368,9 +368,9 @@ class AskAboutBaselines(TriggerDagRunOperator):
         super().execute(context)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="conclude: fail if any task failed")
 def conclude() -> None:
-    """Fails when any task failed, with what is wrong; the state of the DAG run is this task's."""
+    """Fails if any task failed, and names it. The state of the whole DAG run is this task's state."""
     context = get_current_context()
     states = context["ti"].get_task_states(dag_id(WEEKLY), run_ids=[context["dag_run"].run_id])
     failed = sorted(name for name, state in states[context["dag_run"].run_id].items() if _word(state) in FAILED)
@@ -406,7 +406,7 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             items={"type": "string", "enum": names},
             examples=names,
             title="Experiments",
-            description="Which to run. None: nothing is measured; the newest runs at this scale are judged again.",
+            description="Which to run. None: nothing is measured; the newest runs at this scale are compared again.",
         ),
         "confirm_hours": Param(
             CONFIRM_HOURS,

@@ -59,7 +59,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
     parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
     parser.add_argument(
-        "--cell", action="append", metavar="CELL", help="as results.json calls it; may be given several times"
+        "--cell",
+        action="append",
+        metavar="CELL",
+        help="as a mail or results.json calls it, such as 'concurrency: 10 clients, warm'; may be given several times",
     )
     parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
     parser.add_argument(

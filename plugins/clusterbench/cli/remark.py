@@ -45,7 +45,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             )
         else:
             one.add_argument("--platform", default="", metavar="NAME", help="only this platform of the run")
-            one.add_argument("--cell", default="", metavar="CELL", help="only this cell, as results.json calls it")
+            one.add_argument(
+                "--cell", default="", metavar="CELL", help="only this cell, as a page or results.json calls it"
+            )
         one.set_defaults(command=_of_run, kind=kind, **(NOT_OF_NOTES if kind == "note" else {"tag": []}))
     event = kinds.add_parser("event", help="what happened to platforms, such as 'storage rebuilt'")
     event.add_argument("text", metavar="TEXT")

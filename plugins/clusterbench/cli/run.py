@@ -78,4 +78,4 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
         print(f"  {error['platform']}, {error['step']}: {error['error']}{times}", file=sys.stderr)
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
-            print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
+            print(f"  check failed: {verdict['says']} ({verdict['found']})", file=sys.stderr)
