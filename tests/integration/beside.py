@@ -65,6 +65,9 @@ class AirflowHere:
     def ensure_pools(self, _names: Mapping[str, str]) -> list[str]:
         return []
 
+    def unpause(self, _name: str) -> str:
+        return ""
+
     def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
         """Ends when the run has ended. Airflow's own words go to a file beside what is printed."""
         from airflow.dag_processing.dagbag import DagBag
