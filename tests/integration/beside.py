@@ -30,7 +30,9 @@ def clusterbench(
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.integration.preloaded"])
-    process = context.Process(target=_command, args=(list(arguments), project, dict(environment), printed, code or project))
+    process = context.Process(
+        target=_command, args=(list(arguments), project, dict(environment), printed, code or project)
+    )
     process.start()
     process.join(LIMIT_S)
     if process.is_alive():

@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+from psycopg import sql
+
 from clusterbench_lab.account import Account, server_account
 from clusterbench_lab.credentials import Credentials
 from clusterbench_lab.layout import Layout
-from clusterbench_lab.postgres import Postgres
+from clusterbench_lab.postgres import Postgres, PostgresSettings
 from clusterbench_lab.s3 import S3Server
 from clusterbench_lab.server import Server
 from clusterbench_lab.ssh import SshHost
@@ -25,7 +28,9 @@ from clusterbench_lab.temporary import borrow_programs
 MACHINES = ("client", "etl", "db", "s3")
 FIRST = 200
 """The last byte of the first one's address, which no server of the lab has."""
-SUPERUSER, PASSWORD = "dba", "of-the-dba"
+PASSWORD = "of-the-owner"
+SOMEBODY_S_KEY = "ssh-ed25519 AAAA somebody else\n"
+"""Which each login has let in before, and after."""
 
 
 class Place(Layout):
@@ -58,6 +63,16 @@ class Cluster:
         """As ssh-copy-id does, on each host; an sshd reads it at every login."""
         for host in self.hosts.values():
             self.account.write(host.host_dir / "ssh/authorized_keys", public_key.read_text())
+            self.account.make_directory(host.home / ".ssh")
+            self.account.write(host.home / ".ssh/authorized_keys", SOMEBODY_S_KEY + public_key.read_text())
+
+    def make_database(self, name: str) -> None:
+        """Empty, of the superuser, who has the name of the login."""
+        at = self.database
+        with psycopg.connect(
+            host=at.address, port=at.port, user=at.settings.role, password=PASSWORD, dbname="postgres", autocommit=True
+        ) as session:
+            session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
 @contextmanager
@@ -71,7 +86,7 @@ def cluster(block: int) -> Iterator[Cluster]:
     place.client_key.with_suffix(".pub").write_text("none yet\n")
     credentials = Credentials.load_or_make(folder / "credentials.json")
     hosts = {name: Machine(name, place, account) for name in ("client", "etl", "db")}
-    database = Postgres("db_postgres", "db", place, account, password=PASSWORD)
+    database = Postgres("db_postgres", "db", place, account, password=PASSWORD, settings=PostgresSettings(account.name))
     storage = S3Server(place, account, credentials)
     servers: list[Server] = [*hosts.values(), database, storage]
     try:
