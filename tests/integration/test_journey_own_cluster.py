@@ -2,11 +2,13 @@
 
 Its cluster is a Greenplum of 16 segment hosts, ours a PostgreSQL on one host: names, addresses and ports of the page's
 cluster are replaced by ours, and what commands print is compared with what the page shows. Airflow is not started:
-runs are made in one process, as ``dag.test()`` does.
+runs are made in one process, as ``dag.test()`` does. Blocks of ``sh`` and ``sql`` are not followed: they install and
+start programs, and make databases.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -20,7 +22,10 @@ import psycopg
 import pytest
 import yaml
 
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.base.connections import from_file
 from clusterbench.base.paths import project_root
+from clusterbench.hosts import lease
 from clusterbench.spec.catalog import Catalog
 from tests import BLOCK
 from tests.integration import own_cluster
@@ -31,8 +36,6 @@ from tests.integration.test_tutorials import RUN_ID, is_shown
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 PAGE = project_root() / "docs" / "journeys" / "own_cluster.md"
-FOLLOWED = ("console", "json", "yaml")
-"""Other blocks are for machines that a test does not have: ``sh`` installs and starts, ``sql`` makes databases."""
 NAME = "mine"
 
 
@@ -43,8 +46,8 @@ class Owner:
     folder: Path
     cluster: Cluster
     ran: list[str] = field(default_factory=list)
-    run_id: str = ""
-    """Of the last run."""
+    run_ids: list[str] = field(default_factory=list)
+    """Of its runs, as commands have named them; the last one is meant where the page names one."""
 
     @property
     def project(self) -> Path:
@@ -73,7 +76,7 @@ class Owner:
             "psql -h": f"psql -p {database.port} -h",
         }.items():
             line = line.replace(theirs, own)
-        return RUN_ID.sub(self.run_id, line)
+        return RUN_ID.sub(self.run_ids[-1], line) if self.run_ids else line
 
     def run(self, line: str) -> str:
         """What a line of the page prints. Fails where it fails."""
@@ -81,8 +84,8 @@ class Owner:
         command = self.ours(line)
         program = command.split()[0]
         said = self._clusterbench(command) if program == "clusterbench" else self._bash(command)
-        if found := RUN_ID.findall(said):
-            self.run_id = found[-1]
+        if " run " in command:
+            self.run_ids.append(RUN_ID.findall(said)[-1])
         if program == "ssh-keygen":  # what ssh-copy-id does is in a block that is not followed
             self.cluster.let_in(self.project / "clusterbench_key.pub")
         return said
@@ -192,23 +195,35 @@ def _is_in_order(text: str, folder: Path) -> None:
 
 
 def _left_nothing(owner: Owner, roles: list[str]) -> None:
-    """On hosts and server; the history is a server's of its own."""
+    """On hosts and server; the history, which is a server's of its own on the page, is on ours."""
     assert sql(owner, "SELECT rolname FROM pg_roles ORDER BY 1") == roles
     assert "bench" not in sql(owner, "SELECT datname FROM pg_database")
     assert sql(owner, "SELECT count(*) FROM pg_db_role_setting") == [0]
     for host in owner.cluster.hosts.values():
         assert not (host.home / ".clusterbench").exists()
         assert (host.home / ".ssh/authorized_keys").read_text() == own_cluster.SOMEBODY_S_KEY
-    identities = [Catalog(owner.project).platform(NAME)]
-    assert identities[0].may == ["evict", "restart", "session_settings"]
+        note = hashlib.sha256(host.host_key().encode()).hexdigest()[:16]
+        assert not list(Path(lease.FOLDER).glob(f"clusterbench.*{note}")), "nobody holds it"
 
 
-def test_what_the_runs_were(owner: Owner) -> None:
-    """After the page: without leave the cold cells were not applicable, with it all but ORCA's were measured."""
-    history = "SELECT count(*) FROM history.runs"
-    assert sql(owner, history, "history") == [2], "both runs are followed over time"
+def test_each_leave_has_made_the_cells_possible_that_the_page_says(owner: Owner) -> None:
+    """After the page: without leave cold cells were not applicable, with it all but ORCA's were measured."""
+    store = Store.of(from_file(owner.project / "connections.json")("clusterbench_archive"))
+    looked, allowed = (
+        {record.trial.id: record.outcome for record in RunArchive(store, "smoke", run_id).trials()}
+        for run_id in dict.fromkeys(owner.run_ids)
+    )
+    assert {outcome for trial, outcome in looked.items() if "cold" in trial} == {"not_applicable"}
+    assert {outcome for trial, outcome in looked.items() if "warm" in trial} == {"completed"}
+    assert {outcome for trial, outcome in allowed.items() if "lookups" in trial} == {"completed"}
+    assert sql(owner, "SELECT count(*) FROM history.runs", "history") == [2], "both are followed over time"
+
+
+def test_connections_are_their_owner_s_and_every_host_is_pinned(owner: Owner) -> None:
+    file = owner.project / "connections.json"
+    assert oct(file.stat().st_mode)[-3:] == "600"
+    known = json.loads(file.read_text())
+    for name, host in owner.cluster.hosts.items():
+        assert known[f"{NAME}_{name}"]["extra"]["host_key"] == host.host_key()
     declared = yaml.safe_load(owner.platform.read_text())
     assert "template" not in declared and list(declared["hosts"]) == ["client", "etl", "db"]
-    known = json.loads((owner.project / "connections.json").read_text())
-    assert oct((owner.project / "connections.json").stat().st_mode)[-3:] == "600"
-    assert known["mine_db"]["extra"]["host_key"].startswith("ssh-ed25519 AAAA")
