@@ -25,7 +25,8 @@ from clusterbench_lab.server import Server
 from clusterbench_lab.ssh import SshHost
 from clusterbench_lab.temporary import borrow_programs
 
-MACHINES = ("client", "etl", "db", "s3")
+MACHINES = ("client", "etl", "db1", "s3")
+"""Named as a lab's, so that one whose maker was killed is taken down as labs are."""
 FIRST = 200
 """The last byte of the first one's address, which no server of the lab has."""
 PASSWORD = "of-the-owner"
@@ -85,8 +86,8 @@ def cluster(block: int) -> Iterator[Cluster]:
         (folder / name).mkdir(mode=0o711)
     place.client_key.with_suffix(".pub").write_text("none yet\n")
     credentials = Credentials.load_or_make(folder / "credentials.json")
-    hosts = {name: Machine(name, place, account) for name in ("client", "etl", "db")}
-    database = Postgres("db_postgres", "db", place, account, password=PASSWORD, settings=PostgresSettings(account.name))
+    hosts = {name: Machine(name, place, account) for name in MACHINES[:-1]}
+    database = Postgres("db1_postgres", "db1", place, account, password=PASSWORD, settings=PostgresSettings(account.name))
     storage = S3Server(place, account, credentials)
     servers: list[Server] = [*hosts.values(), database, storage]
     try:

@@ -69,7 +69,7 @@ class Owner:
             " 10.20.0.{101..116}": "",
             "10.20.0.10": hosts["client"].address,
             "10.20.0.11": hosts["etl"].address,
-            "10.20.0.20": hosts["db"].address,
+            "10.20.0.20": hosts["db1"].address,
             "gpadmin": self.cluster.account.name,
             "discover mine": f"discover mine --ssh-port {port}",
             "ssh -i": f"ssh -p {port} -o UserKnownHostsFile={self.known_hosts} -o StrictHostKeyChecking=accept-new -i",
@@ -223,7 +223,7 @@ def test_connections_are_their_owner_s_and_every_host_is_pinned(owner: Owner) ->
     file = owner.project / "connections.json"
     assert oct(file.stat().st_mode)[-3:] == "600"
     known = json.loads(file.read_text())
-    for name, host in owner.cluster.hosts.items():
+    for name, host in zip(("client", "etl", "db"), owner.cluster.hosts.values(), strict=True):
         assert known[f"{NAME}_{name}"]["extra"]["host_key"] == host.host_key()
     declared = yaml.safe_load(owner.platform.read_text())
     assert "template" not in declared and list(declared["hosts"]) == ["client", "etl", "db"]
