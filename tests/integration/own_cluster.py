@@ -87,7 +87,9 @@ def cluster(block: int) -> Iterator[Cluster]:
     place.client_key.with_suffix(".pub").write_text("none yet\n")
     credentials = Credentials.load_or_make(folder / "credentials.json")
     hosts = {name: Machine(name, place, account) for name in MACHINES[:-1]}
-    database = Postgres("db1_postgres", "db1", place, account, password=PASSWORD, settings=PostgresSettings(account.name))
+    database = Postgres(
+        "db1_postgres", "db1", place, account, password=PASSWORD, settings=PostgresSettings(account.name)
+    )
     storage = S3Server(place, account, credentials)
     servers: list[Server] = [*hosts.values(), database, storage]
     try:
