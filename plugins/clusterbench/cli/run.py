@@ -51,6 +51,8 @@ def _run(options: argparse.Namespace) -> int:
         experiment.experiment, {**chosen(options), "scale": choices.scale}
     )  # a rehearsal's is full
     print(f"started {experiment.experiment}: {api.url}{addresses.dag_run(experiment.experiment, dag_run_id)}")
+    if said := api.unpause(experiment.experiment):
+        print(said)
     if options.no_wait:
         return OK
     state = follow(api, experiment.experiment, dag_run_id)

@@ -41,6 +41,8 @@ def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bo
     """``show`` prints the results of an experiment's archive. Exit status 0 only where all is valid."""
     dag_run_id = api.trigger(WEEKLY, chosen)
     print(f"started {WEEKLY}: {api.url}{addresses.dag_run(WEEKLY, dag_run_id)}")
+    if said := api.unpause(WEEKLY):
+        print(said)
     if not wait:
         return OK
     state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
