@@ -9,6 +9,12 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygments.lexers import PostgresLexer
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_site"))
@@ -31,6 +37,11 @@ html_title = f"clusterbench {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_use_index = False  # there is nothing in it; the search finds words
 html_show_copyright = False
 # Excerpts beside what the search finds would be fetched, which browsers refuse to pages of the file system.
 html_show_search_summary = False
+
+
+def setup(app: Sphinx) -> None:
+    app.add_lexer("sql", PostgresLexer)  # which knows parameters: $1

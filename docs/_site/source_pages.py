@@ -10,6 +10,7 @@ import ast
 import html
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
 from sphinx import addnodes
-from sphinx.util import logging
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "source"
 HIDDEN = ("__pycache__",)
-LOG = logging.getLogger(__name__)
 
 
 def page_of(path: Path) -> str:
@@ -45,13 +44,21 @@ def point_to_pages(app: Sphinx, doctree: nodes.document) -> None:
     linked: dict[str, set[Path]] = app.env.__dict__.setdefault("linked_sources", {})
     linked[page] = set()
     for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(addnodes.pending_xref)]:
-        target, _, anchor = node["reftarget"].partition("#")
-        path = (Path(app.srcdir, page).parent / target).resolve()
-        if not target or node.get("refdomain") or not path.exists() or not path.is_relative_to(ROOT):
+        path, anchor = linked_file(app, node)
+        if path is None or not path.exists() or not path.is_relative_to(ROOT):
             continue
         linked[page].add(path)
         uri = app.builder.get_relative_uri(page, page_of(path)) + (f"#{anchor}" if anchor else "")
         node.replace_self(nodes.reference("", "", *node.children, internal=True, refuri=uri))
+
+
+def linked_file(app: Sphinx, node: nodes.Element) -> tuple[Path | None, str]:
+    """None where it is a page of the site. Of Markdown, MyST has resolved the path and taken the suffix off."""
+    target, _, anchor = str(node["reftarget"]).partition("#")
+    if node.get("refdomain") == "doc":
+        is_page = target in app.env.found_docs
+        return (None if is_page else Path(f"{target}.md")), str(node.get("reftargetid") or "")
+    return ((Path(app.srcdir, app.env.docname).parent / target).resolve() if target else None), anchor
 
 
 def forget(app: Sphinx, env: Any, page: str) -> None:  # noqa: ARG001  how Sphinx calls it
@@ -65,7 +72,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     made = sorted(linked | inside)
     for path in made:
         name = page_of(path)
-        body = folder_text(path, set(made)) if path.is_dir() else file_text(app, path, name)
+        body = folder_text(path, set(made)) if path.is_dir() else file_text(app, path, set(made))
         title = str(path.relative_to(ROOT))
         # the body of a README has its own heading
         heading = "" if path.suffix == ".md" else f"<h1>{html.escape(title)}</h1>"
@@ -82,7 +89,11 @@ def folder_text(folder: Path, made: set[Path]) -> str:
     for path in listed(folder):
         name = html.escape(path.name + ("/" if path.is_dir() else ""))
         if path in made:
-            name = f'<a href="{path.name}/index.html">{name}</a>' if path.is_dir() else f'<a href="{path.name}.html">{name}</a>'
+            name = (
+                f'<a href="{path.name}/index.html">{name}</a>'
+                if path.is_dir()
+                else f'<a href="{path.name}.html">{name}</a>'
+            )
         rows.append(f"<tr><td><code>{name}</code></td><td>{html.escape(first_line(path))}</td></tr>")
     return f'<div class="table-wrapper"><table class="docutils">{"".join(rows)}</table></div>'
 
@@ -94,10 +105,10 @@ def first_line(path: Path) -> str:
     return (ast.get_docstring(ast.parse(module.read_text())) or "").partition("\n")[0].replace("``", "")
 
 
-def file_text(app: Sphinx, path: Path, name: str) -> str:
+def file_text(app: Sphinx, path: Path, made: set[Path]) -> str:
     text = path.read_text(errors="replace")
     if path.suffix == ".md":
-        return markdown(app, path, text, name)
+        return markdown(app, path, text, made)
     try:
         lexer = get_lexer_for_filename(path.name.removesuffix(".j2"))
     except ClassNotFound:
@@ -105,10 +116,9 @@ def file_text(app: Sphinx, path: Path, name: str) -> str:
     return f'<div class="highlight">{highlight(text, lexer, HtmlFormatter(nowrap=False))}</div>'
 
 
-def markdown(app: Sphinx, path: Path, text: str, name: str) -> str:
-    """As it looks on a Git host. Its links to pages of the site lead there; others are text."""
-    parser = MarkdownIt("commonmark").enable("table").use(anchors_plugin, max_level=4)
-    body = str(parser.render(text))
+def markdown(app: Sphinx, path: Path, text: str, made: set[Path]) -> str:
+    """As it looks on a Git host. Its links to pages of the site lead there; what has no page is no link."""
+    body = str(MarkdownIt("commonmark").enable("table").use(anchors_plugin, max_level=4).render(text))
 
     def to_site(found: re.Match[str]) -> str:
         target, _, anchor = found[2].partition("#")
@@ -116,16 +126,29 @@ def markdown(app: Sphinx, path: Path, text: str, name: str) -> str:
             return found[0]
         place = (path.parent / target).resolve()
         if found[1] == "src":
-            place_from = Path(app.outdir, f"{name}.html").parent
-            return f'src="{os.path.relpath(Path(app.outdir, "_images", place.name), place_from)}"'
-        page = page_of(place)
+            return f'src="{relative(app, path, copied(app, place))}"'
         if place.is_relative_to(app.srcdir) and place.suffix == ".md":
             page = str(place.relative_to(app.srcdir).with_suffix(""))
-        elif not Path(app.outdir, f"{page}.html").exists():
+        elif place in made:
+            page = page_of(place)
+        else:
             return f'title="{html.escape(target)}"'
-        return f'href="{app.builder.get_relative_uri(name, page)}{"#" if anchor else ""}{anchor}"'
+        return f'href="{relative(app, path, f"{page}.html")}{"#" if anchor else ""}{anchor}"'
 
     return re.sub(r'\b(href|src)="([^"]*)"', to_site, body)
+
+
+def copied(app: Sphinx, picture: Path) -> str:
+    """Where it is on the site."""
+    place = Path("_images", picture.name)
+    Path(app.outdir, place).parent.mkdir(exist_ok=True)
+    shutil.copyfile(picture, Path(app.outdir, place))
+    return str(place)
+
+
+def relative(app: Sphinx, path: Path, place: str) -> str:
+    """The way from a file's page to a place of the site."""
+    return os.path.relpath(Path(app.outdir, place), Path(app.outdir, page_of(path)).parent)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -10,15 +10,18 @@ from dataclasses import asdict
 
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
+from clusterbench.cli.common import words
 from clusterbench_lab.airflow_servers import PASSWORDS
 from clusterbench_lab.credentials import ADMIN, AIRFLOW_USERS
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
 
+UPS = ("clusterbench lab up", "clusterbench lab up --no-airflow", "clusterbench lab up --hypervisor")
+
 
 def main(argv: list[str]) -> int:
     """Exit codes: 0 done (of `status`: everything runs), 1 not, 2 for a wrong call."""
-    choices = _parser().parse_args(argv)
+    choices = parser().parse_args(argv)
     try:
         if choices.action == "up":
             return _up(choices)
@@ -65,24 +68,39 @@ def _line(server: ServerStatus) -> str:
     return f"{line}  {server.detail}".rstrip()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
         prog="clusterbench lab",
-        description="Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. "
-        "They live in .lab, or where CLUSTERBENCH_LAB_DIR says.",
+        **words(
+            "Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. They live in .lab, or in the "
+            "folder that CLUSTERBENCH_LAB_DIR names.",
+            "clusterbench lab up",
+        ),
     )
-    actions = parser.add_subparsers(dest="action", required=True)
-    up = actions.add_parser("up", help="start what does not run; again and again if you like")
-    up.add_argument("--no-airflow", dest="airflow", action="store_false", help="only what Airflow works on")
+    actions = found.add_subparsers(dest="action", required=True)
+    about = "Start every server of the lab that does not run yet. Data from earlier are still there."
+    up = actions.add_parser("up", help="start what does not run; again and again if you like", **words(about, *UPS))
+    up.add_argument("--no-airflow", dest="airflow", action="store_false", help="start all but Airflow")
     up.add_argument(
-        "--hypervisor", action="store_true", help="also a simulated vCenter, whose machines are hosts of the lab"
+        "--hypervisor", action="store_true", help="start also a simulated vCenter, whose machines are hosts of the lab"
     )
-    up.add_argument("--block", type=int, help="addresses 127.0.N.x for a new lab (default 1)")
-    status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
-    status.add_argument("--json", action="store_true")
-    actions.add_parser("down", help="stop what `up` started; the data stays")
-    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go")
-    return parser
+    up.add_argument("--block", type=int, metavar="N", help="addresses 127.0.N.x for a new lab; 1 unless given")
+    about = "Print one line for each server of the lab: address, port, process, and whether it runs."
+    status = actions.add_parser(
+        "status",
+        help="one line per server; exit code 0 when all run",
+        **words(about, "clusterbench lab status", failed="a server does not run"),
+    )
+    status.add_argument("--json", action="store_true", help="everything, as JSON")
+    about = "Stop every server that 'up' started. Their data stay."
+    actions.add_parser("down", help="stop what `up` started; the data stays", **words(about, "clusterbench lab down"))
+    about = "Fetch what 'up' would fetch, and start nothing."
+    actions.add_parser(
+        "fetch",
+        help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go",
+        **words(about, "clusterbench lab fetch"),
+    )
+    return found
 
 
 def _say(line: str) -> None:

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == ["lab"]:
             return lab.run_lab(arguments[1:])
-        options = _parser().parse_args(arguments)
+        options = parser().parse_args(arguments)
         return int(options.command(options))
     except ClusterbenchError as error:
         print(f"clusterbench: {error}", file=sys.stderr)
@@ -65,14 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "clusterbench", description="Benchmarks of data clusters, declared and repeatable."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """Of every command but ``lab``, whose arguments the lab parses itself."""
+    found = argparse.ArgumentParser("clusterbench", description="Benchmarks of data clusters, declared and repeatable.")
+    commands = found.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
         module.add_to(commands)
-    return parser
+    return found
 
 
 if __name__ == "__main__":
