@@ -124,13 +124,13 @@ def make_choices(_argument: str) -> str:
 
 
 def _rows(actions: list[argparse.Action]) -> str:
-    rows = []
+    rows: list[tuple[str, str, str]] = []
     for action in actions:
         flag = action.option_strings[-1] if action.option_strings else ""
         name = f"`{' '.join(filter(None, [flag, _value(action)]))}`"
         rows.append((name, _default(action), _options_as_code(action.help or "")))
     if any(default for _, default, _ in rows):
-        return table(("argument", "default", "meaning"), rows)
+        return table(("argument", "default", "meaning"), [*rows])
     return table(("argument", "meaning"), [(name, meaning) for name, _, meaning in rows])
 
 

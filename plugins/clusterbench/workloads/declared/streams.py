@@ -45,7 +45,7 @@ def measurements(folder: Folder) -> dict[str, MeasurementKind]:
     return {
         **psql_streams.MEASUREMENTS,
         **{
-            f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title)
+            f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title, about=psql_streams.OF_STATEMENT)
             for name, title in folder.titles.items()
         },
     }
