@@ -51,7 +51,7 @@ def _section(command: Command) -> str:
     parts = [f"### `clusterbench {command.name}`", words_of(command.parser)]
     if not command.inner:
         if _actions(command.parser):
-            parts += [_fenced(_usage(command)), _arguments(command.parser)]
+            parts += [f"Usage: `{_usage(command)}`", _arguments(command.parser)]
         parts += ["Examples:" if len(examples(command.parser)) > 1 else "Example:"]
         parts += [_fenced(*examples(command.parser)), _exits(command.parser)]
     return "\n\n".join([part for part in parts if part] + [_section(one) for one in command.inner])

@@ -105,7 +105,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         ),
     )
     release.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
-    release.add_argument("holder", nargs="?", default="", help="the run that holds it, as the refusal names it")
+    release.add_argument(
+        "holder", metavar="HOLDER", nargs="?", default="", help="the run that holds it, as the refusal names it"
+    )
     release.add_argument("--force", action="store_true", help="free it from whoever holds it")
     release.set_defaults(command=_release)
 
