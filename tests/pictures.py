@@ -1,4 +1,4 @@
-"""``python -m tests.pictures [NAME …]``: the pictures of the pages, made from the present code with a headless Chromium.
+"""``python -m tests.pictures [NAME …]``: the pictures of the pages, from the present code, with a headless Chromium.
 
 What they show is made up by the tests, or a captured run among their fixtures; so whoever changes the words of a page
 can make its picture again. ``ui`` starts a lab with Airflow for it, which takes some minutes.
@@ -7,20 +7,25 @@ can make its picture again. ``ui`` starts a lab with Airflow for it, which takes
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
+from io import BytesIO
 from typing import Any, cast
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from clusterbench.base.archive import RunArchive, Store
+from clusterbench.base.database_work import WorkChange
 from clusterbench.base.paths import built_in_root
+from clusterbench.base.plans import PlanChange
 from clusterbench.history import database
+from clusterbench.history.confirmation import Confirmation
 from clusterbench.report.run.page import render_report
 from clusterbench.report.week.page import render_week
-from clusterbench_lab import temporary_lab
+from clusterbench.results.facts_compared import Difference
+from clusterbench_lab import Lab, temporary_lab
 from tests import BLOCK, weeks
 from tests.airflow.ui import made_up
 from tests.integration.browsing import log_in, made_up_history, shown_history
@@ -47,9 +52,12 @@ def shown(browser: Any, html: str, width: int) -> Iterator[Any]:
 
 
 def shoot(page: Any, name: str, **options: Any) -> None:
+    """With 256 colours, which makes a picture a third as large and looks the same."""
     PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png", **options)
-    print(PICTURES / f"{name}.png", flush=True)
+    path = PICTURES / f"{name}.png"
+    taken = Image.open(BytesIO(page.screenshot(**options))).convert("RGB")
+    taken.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(path, flush=True)
 
 
 def between(page: Any, name: str, first: str, last: str) -> None:
@@ -64,7 +72,46 @@ def between(page: Any, name: str, first: str, last: str) -> None:
 def weekly(browser: Any) -> None:
     """A made-up week in which results got slower, and one experiment did not come about."""
     with shown(browser, render_week(weeks.usual()), 1200) as page:
-        shoot(page, "weekly", full_page=True)
+        between(page, "weekly", "h1", "h2:has-text('What the words mean')")
+
+
+def why(browser: Any) -> None:
+    """Three made-up results that got slower: a setting and a plan changed, and somebody held locks."""
+    setting = Difference("engine.settings.log_min_duration_statement", "engine", "-1", "0", True)
+    told = Confirmation(
+        "confirmed", "confirmed: measured again in 6 runs at once, -49 %", 6, -49.0, (-51.0, -47.0), 1e-5
+    )
+    plan = PlanChange("query 64", "Index Scan using item_key on item", "Seq Scan on item")
+    judged = [
+        replace(
+            weeks.judged("statement: protocol parse", step=-0.5, since=1, level=67480.0, p=1e-7, facts=(setting,)),
+            confirmation=told,
+        ),
+        replace(
+            weeks.judged(
+                "lite: 4 streams",
+                experiment="tpcds_density",
+                platform="lab_ideal",
+                measurement="response_time_s",
+                title="Response time",
+                unit="s",
+                level=42.6,
+                step=0.12,
+                facts=(),
+                seed=5,
+            ),
+            plans=(plan,),
+            made_of="query 64 is 71 % of the difference",
+        ),
+        replace(
+            weeks.judged("concurrency: 50 clients, warm", step=-0.14, facts=(), seed=7),
+            work=(WorkChange("sessions_waiting_for_locks", 0.0, 2.0),),
+            held_by="locks held by nightly_backup (LOCK TABLE orders)",
+        ),
+    ]
+    week = weeks.week(judged=judged, ran=weeks.usual().ran, airflow_url="http://airflow.example:8080")
+    with shown(browser, render_week(week), 1200) as page:
+        between(page, "why", "h2", "h2 >> nth=1")
 
 
 def report(browser: Any) -> None:
@@ -76,25 +123,29 @@ def report(browser: Any) -> None:
 def retail(browser: Any) -> None:
     """The comparison of platforms in the report of a captured run."""
     with shown(browser, report_of("retail", "l1"), 1285) as page:
-        between(page, "retail", "#platforms-response_time_s", "#sweep-full_scan")
+        between(page, "retail", "#platforms-response_time_s", "#platforms-response_time_s tbody tr:nth-of-type(11)")
 
 
 def ui(browser: Any) -> None:
     """The pages inside Airflow, over a made-up history of a year."""
     with temporary_lab(block=BLOCK, airflow=True) as lab:
-        own = made_up_history(lab, "pictures")
-        database.migrate(own)
-        with database.connect(own) as db:
-            made_up.fill(db)
-        with shown_history(lab, own):
-            context = browser.new_context(viewport=WIDE, base_url=lab.airflow_url())
-            context.set_default_timeout(60_000)
-            log_in(context, "/bench/experiments/key_value", *lab.airflow_login())
-            of_ui(context.new_page())
-            context.close()
+        of_lab(browser, lab)
 
 
-def of_ui(page: Any) -> None:
+def of_lab(browser: Any, lab: Lab) -> None:
+    own = made_up_history(lab, "pictures")
+    database.migrate(own)
+    with database.connect(own) as db:
+        made_up.fill(db)
+    with shown_history(lab, own):
+        context = browser.new_context(viewport=WIDE, base_url=lab.airflow_url())
+        context.set_default_timeout(60_000)
+        log_in(context, "/bench/experiments/key_value", *lab.airflow_login())
+        of_pages(context.new_page())
+        context.close()
+
+
+def of_pages(page: Any) -> None:
     page.goto("/")
     page.get_by_role("link", name="Results", exact=True).click()
     inside = page.frame_locator("iframe")
@@ -105,7 +156,7 @@ def of_ui(page: Any) -> None:
     shoot(page, "ui_series")
 
 
-ALL: dict[str, Draw] = {"weekly": weekly, "report": report, "retail": retail, "ui": ui}
+ALL: dict[str, Draw] = {"weekly": weekly, "why": why, "report": report, "retail": retail, "ui": ui}
 
 
 def main() -> None:
