@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 Kinds = dict[str, Callable[[str], str]]
 """The name of a kind of block -> what turns the rest of the marker's line into Markdown."""
@@ -26,10 +26,18 @@ def rewritten(page: str, kinds: Kinds) -> str:
         fence = _fence_after(fence, line)
         if fence or not (marker := BEGIN.fullmatch(line.strip())):
             continue
-        if all(text.strip() != END for _, text in lines):
-            raise PageError(f":{number}: has no {END} after it")
+        _skip_to_end(lines, number)
         written += ["", *_made(marker, number, kinds).strip("\n").split("\n"), "", END]
     return "\n".join(written)
+
+
+def _skip_to_end(lines: Iterator[tuple[int, str]], begin: int) -> None:
+    for number, line in lines:
+        if line.strip() == END:
+            return
+        if BEGIN.fullmatch(line.strip()):
+            raise PageError(f":{begin}: has no {END} before the next block in line {number}")
+    raise PageError(f":{begin}: has no {END} after it")
 
 
 def _fence_after(fence: str, line: str) -> str:
@@ -50,11 +58,6 @@ def _made(marker: re.Match[str], number: int, kinds: Kinds) -> str:
         return kinds[kind](argument)
     except LookupError as error:
         raise PageError(f":{number}: {kind} {argument}: {error.args[0]}") from error
-
-
-def arguments_of(page: str, kind: str) -> list[str]:
-    """The arguments of the page's blocks of that kind, in their order."""
-    return [found["argument"] or "" for found in BEGIN.finditer(page) if found["kind"] == kind]
 
 
 def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

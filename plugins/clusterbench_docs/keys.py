@@ -56,7 +56,7 @@ def _default(field: FieldInfo) -> str:
         return "required"
     default = field.default
     if isinstance(default, BaseModel):
-        return "that of its keys"
+        return "the defaults of its keys"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
     if default is None or default in ("", [], {}):
@@ -91,7 +91,14 @@ def _level(level: Level) -> str:
     return f"`{level}`" if isinstance(level, str) else str(level)
 
 
-KINDS: Kinds = {"keys": keys, "factors": factors}
+def words(argument: str) -> str:
+    """The table of words that a list may hold, from a dict that says what each allows."""
+    page = place_of("words", argument)[0]
+    rows: list[tuple[str, ...]] = [(f"`{word}`", markdown(text, page)) for word, text in _named(argument).items()]
+    return table(("word", "what it allows"), rows)
+
+
+KINDS: Kinds = {"keys": keys, "factors": factors, "words": words}
 
 
 @cache
@@ -99,7 +106,7 @@ def descriptions(model: type[BaseModel]) -> dict[str, str]:
     """Field -> the string below it, in one line; of the classes that the model is made from, too."""
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
-        if issubclass(each, BaseModel) and each.__module__.startswith("clusterbench."):
+        if issubclass(each, BaseModel) and each is not BaseModel:
             (body,) = ast.parse(inspect.getsource(each)).body
             assert isinstance(body, ast.ClassDef)
             found |= _below_fields(body)

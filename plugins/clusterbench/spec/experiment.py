@@ -23,7 +23,9 @@ Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
-LevelsByEngine = Annotated[dict[Name, Levels], Field(min_length=1)]
+LevelsByEngine = Annotated[
+    dict[Name, Levels], Field(min_length=1, description="a mapping from an engine to a list of levels")
+]
 """Where engines differ in what they can do: ``{greenplum: [orca], postgres: [planner]}``."""
 
 
@@ -92,11 +94,11 @@ class Sweep(Strict):
     workload: Name
     """What is measured: a built-in workload, or a folder of your own (docs/workload.md)."""
     factors: Annotated[
-        dict[str, Levels | LevelsByScale], Field(description="by name: a list of levels, or docs/reference.md#levels")
+        dict[str, Levels | LevelsByScale], Field(description="a mapping from a factor to its docs/reference.md#levels")
     ]
-    """What varies. Every combination of the levels is one cell. See docs/reference.md#levels."""
+    """What varies. Every combination of the levels is one cell."""
     repetitions: Count | CountByScale | UntilFirm = 3
-    """How often each cell is measured. Fewer than 3 give no interval. See docs/reference.md#until-a-result-is-firm."""
+    """How often each cell is measured. Fewer than 3 give no interval."""
     timeout_s: Count = 3600
     """The seconds after which the driver is ended. The trial has then timed out."""
     plots: list[Name] = []
@@ -249,12 +251,14 @@ class Experiment(Strict):
     """The file in `include/published` whose numbers stand beside ours."""
     notice: str = ""
     """A sentence at the head of every report, for example that the numbers are no official results of a standard."""
-    settings: dict[Name, dict[str, str]] = {}
-    """For each engine: settings of every session that a driver opens."""
+    settings: Annotated[
+        dict[Name, dict[str, str]], Field(description="a mapping from an engine to settings and their values")
+    ] = {}
+    """Settings of every session that a driver opens."""
     failures_are_findings: bool = False
     """`true`: failed and timed-out trials leave a run valid. For experiments that look for the point of collapse."""
     layouts: Literal["random", "declared"] = "random"
-    """The order in which layouts of docs/machines.md take turns: `random` draws it by the seed, `declared` is that of
+    """For docs/machines.md: the order in which layouts take turns. `random`: drawn by the seed. `declared`: that of
     `platforms`."""
     part: Part | None = None
     """What a weekly run of extent `part` measures. Without it, nothing of this experiment is in such a run."""

@@ -67,7 +67,7 @@ class Machines(Strict):
     """``machines`` of a platform's file."""
 
     provider: Literal["vsphere", "libvirt"]
-    """What makes the machines. `libvirt` has docs/machines_libvirt.md."""
+    """What makes the machines. For `libvirt`, read docs/machines_libvirt.md."""
     connection: ConnectionName
     """The Airflow connection of the hypervisor: see docs/reference.md#connections."""
     login: ConnectionName

@@ -64,7 +64,7 @@ class Size(Strict):
     """What one virtual machine has, or the one system of a machine without any."""
 
     cpus: Cpus
-    """vCPUs of the virtual machine."""
+    """vCPUs, as the virtual machine's system counts them."""
     memory_gib: Memory | None = None
     """Memory in GiB."""
     data_disks: Disks | None = None

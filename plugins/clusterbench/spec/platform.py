@@ -37,7 +37,7 @@ class Host(Strict):
     """A machine reached over SSH; ``ssh`` names an Airflow connection, which holds address, key and host key."""
 
     ssh: ConnectionId
-    """The Airflow connection of type SSH by which the host is reached."""
+    """The connection of type SSH by which the host is reached."""
     roles: Annotated[list[Role], Field(min_length=1)]
     """What the host does: see docs/reference.md#roles."""
     machine: Name | None = None
@@ -52,7 +52,7 @@ class Hardware(Strict):
     cpus: Annotated[int, Field(ge=1, le=10_000)]
     """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gb: Annotated[int, Field(ge=1, le=100_000)]
-    """Memory in GB of 10⁹ bytes."""
+    """Memory in GB. A host with up to a tenth less passes: firmware and kernel keep a little."""
     data_disks: Annotated[int, Field(ge=0, le=1000)] | None = None
     """How many data disks the host has."""
     data_disk_gb: DiskSize | None = None
@@ -65,7 +65,7 @@ class Worker(Strict):
     cpus: Annotated[int, Field(ge=1, le=10_000)]
     """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gib: Annotated[float, Field(gt=0, le=100_000)]
-    """Memory in GiB."""
+    """Memory in GiB. A worker with up to a tenth less passes: firmware and kernel keep a little."""
     data_disks: Annotated[int, Field(ge=1, le=1000)]
     """How many data disks the worker has."""
     data_disk_gb: DiskSize | None = None
@@ -243,11 +243,11 @@ class Platform(Strict):
     notes: list[Annotated[str, Field(min_length=1)]] = []
     """Facts that nothing can read back, such as a hypervisor's settings. The report prints each sentence."""
     engine: Name
-    """What runs there: `postgres`, `greenplum` (also for its forks) or `hadoop`."""
+    """What runs there: `postgres`, `greenplum` (including its forks) or `hadoop`."""
     cluster: Name
     """Platforms that share hosts must have the same `cluster`. Then only one run at a time uses those hosts."""
-    may: Annotated[list[Leave], Field(description="a list of the words of docs/reference.md#leave-to-act")] = []
-    """What clusterbench may change on the cluster: words of docs/reference.md#leave-to-act."""
+    may: Annotated[list[Leave], Field(description="a list of words of docs/reference.md#leave-to-act")] = []
+    """What clusterbench may change on the cluster."""
     database: ConnectionId | None = None
     """The Airflow connection of the database, with the login that sets up and checks."""
     driver_database: ConnectionId | None = None
@@ -257,14 +257,14 @@ class Platform(Strict):
     """The service manager's unit of the server, such as `postgresql@16-main`. The server is stopped and started through
     it."""
     data_network: DataNetwork | None = None
-    """The network for data, such as `10.20.0.0/16`. See docs/reference.md#data-network."""
+    """The network for data: see docs/reference.md#data-network."""
     patience: Patience = Patience()
     """How long an outage is waited out before the trials that it stopped are given up: see docs/operate.md#outages."""
     hosts: Hosts
-    """The hosts by name. See docs/reference.md#hosts-of-a-platform."""
+    """The hosts by name."""
     neighbours: dict[Name, Neighbour] = {}
     """Other databases on the same machines. They are under the same load while a trial is measured: see
-    docs/platforms.md#neighbours."""
+    docs/placement.md#neighbours."""
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
     """How the file system's cache is emptied: see docs/reference.md#page-cache."""
     segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
@@ -296,7 +296,7 @@ class Platform(Strict):
     independent_answers: IndependentAnswers | None = None
     """A host that computes the answers to TPC-DS's queries above scale factor 1. Without it, answers are compared with
     earlier runs only."""
-    settings: dict[str, Setting] = {}
+    settings: Annotated[dict[str, Setting], Field(description="a mapping from a setting to its value")] = {}
     """Settings that the server claims to have, as the server prints them. A difference stops the run."""
     setup: Setup = Setup()
     """What the hosts must be set to."""

@@ -330,19 +330,19 @@ class WorkloadFile(Strict):
     driven_by: Literal["clients", "streams", "together"]
     """What runs the statements: see docs/workload.md#drivers."""
     factors: dict[Name, DeclaredFactor] = {}
-    """What experiments can vary, in addition to the factors of docs/workload.md#what-experiments-can-vary."""
+    """What experiments can vary in addition to the factors that the driver has."""
     data_of: Name | None = None
     """Instead of `tables`: another workload, whose tables the statements are about."""
     parts: dict[Name, Part] = {}
     """With `driven_by: together`: the workloads that run together. The first decides the window."""
     tables: dict[Name, DeclaredTable] = {}
-    """The tables by name. Write either this or `data_of`."""
+    """The tables by name. Required unless `data_of` is written, or workloads run together."""
     rows_by_duckdb: RowsByDuckdb | None = None
     """Statements for DuckDB that make the rows. The rows then go through the engine's own bulk loader."""
     parameters: dict[Name, Parameter] = {}
     """Parameters that several statements draw."""
     statements: dict[Name, DeclaredStatement] = {}
-    """The statements by name. See docs/workload.md#files-of-statements."""
+    """The statements by name. Required unless workloads run together."""
     mixes: dict[Name, Annotated[dict[Name, Annotated[int, Field(ge=1)]], Field(min_length=1)]] = {}
     """Clients only: by name, statements and their weights. The factor `mix` chooses one."""
     orders: list[Names] = []
