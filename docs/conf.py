@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygments.lexers import PostgresLexer
+from pygments.token import Name
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -43,5 +44,11 @@ html_show_copyright = False
 html_show_search_summary = False
 
 
+class OurSql(PostgresLexer):
+    """PostgreSQL's, with the placeholders of declared workloads: ``$key``."""
+
+    tokens = {**PostgresLexer.tokens, "root": [(r"\$\w+\b(?!\$)", Name.Variable), *PostgresLexer.tokens["root"]]}
+
+
 def setup(app: Sphinx) -> None:
-    app.add_lexer("sql", PostgresLexer)  # which knows parameters: $1
+    app.add_lexer("sql", OurSql)

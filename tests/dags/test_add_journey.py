@@ -24,7 +24,9 @@ def bag() -> DagBag:
 def rows(heading: str) -> dict[str, list[str]]:
     """First column of the table below a heading -> its other cells; a cell may name several."""
     section = PAGE.split(f"{heading}\n")[1].split("\n## ")[0]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "| `" in line[:3]]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "| `" in line[:3]
+    ]
     return {name: others for first, *others in cells for name in re.findall(r"`(\w+)`", first)}
 
 
@@ -33,7 +35,9 @@ def test_every_task_of_an_experiment_is_there_with_its_pool(bag: DagBag) -> None
     table = rows("### The tasks of an experiment")
     assert set(table) - {OF_MACHINES} == set(tasks) - {OF_MACHINES}
     pooled = {name for name, (_, pool) in table.items() if pool == "yes"}
-    assert pooled - {OF_MACHINES} == {name for name, task in tasks.items() if task.pool != "default_pool"} - {OF_MACHINES}
+    assert pooled - {OF_MACHINES} == {name for name, task in tasks.items() if task.pool != "default_pool"} - {
+        OF_MACHINES
+    }
 
 
 def test_every_method_of_a_workload_is_there() -> None:
