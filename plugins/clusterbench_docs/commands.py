@@ -61,6 +61,10 @@ def words_of(parser: argparse.ArgumentParser) -> str:
     return _options_as_code(" ".join((parser.description or "").split()))
 
 
+def has_commands(parser: argparse.ArgumentParser) -> bool:
+    return any(isinstance(action, argparse._SubParsersAction) for action in parser._actions)
+
+
 def _options_as_code(text: str) -> str:
     return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*)", r"`\1`", text)
 
@@ -70,6 +74,7 @@ def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def examples(parser: argparse.ArgumentParser) -> list[str]:
+    """As ``cli/about.py`` writes them."""
     told = (parser.epilog or "").partition(EXAMPLES)[2].partition(EXITS)[0]
     return [line.strip() for line in told.splitlines() if line.strip()]
 

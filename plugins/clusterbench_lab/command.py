@@ -10,13 +10,25 @@ from dataclasses import asdict
 
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import words
+from clusterbench.cli.about import About, tell
 from clusterbench_lab.airflow_servers import PASSWORDS
 from clusterbench_lab.credentials import ADMIN, AIRFLOW_USERS
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
 
-UPS = ("clusterbench lab up", "clusterbench lab up --no-airflow", "clusterbench lab up --hypervisor")
+ABOUT = {
+    "up": About(
+        "Start every server of the lab that does not run yet. Data from earlier are still there.",
+        ("clusterbench lab up", "clusterbench lab up --no-airflow", "clusterbench lab up --hypervisor"),
+    ),
+    "status": About(
+        "Print one line for each server of the lab: address, port, process, and whether it runs.",
+        ("clusterbench lab status",),
+        "a server does not run",
+    ),
+    "down": About("Stop every server that 'up' started. Their data stay.", ("clusterbench lab down",)),
+    "fetch": About("Fetch what 'up' would fetch, and start nothing.", ("clusterbench lab fetch",)),
+}
 
 
 def main(argv: list[str]) -> int:
@@ -71,35 +83,21 @@ def _line(server: ServerStatus) -> str:
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog="clusterbench lab",
-        **words(
-            "Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. They live in .lab, or in the "
-            "folder that CLUSTERBENCH_LAB_DIR names.",
-            "clusterbench lab up",
-        ),
+        description="Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. "
+        "They live in .lab, or in the folder that CLUSTERBENCH_LAB_DIR names.",
     )
     actions = found.add_subparsers(dest="action", required=True)
-    about = "Start every server of the lab that does not run yet. Data from earlier are still there."
-    up = actions.add_parser("up", help="start what does not run; again and again if you like", **words(about, *UPS))
+    up = actions.add_parser("up", help="start what does not run; again and again if you like")
     up.add_argument("--no-airflow", dest="airflow", action="store_false", help="start all but Airflow")
     up.add_argument(
         "--hypervisor", action="store_true", help="start also a simulated vCenter, whose machines are hosts of the lab"
     )
     up.add_argument("--block", type=int, metavar="N", help="addresses 127.0.N.x for a new lab; 1 unless given")
-    about = "Print one line for each server of the lab: address, port, process, and whether it runs."
-    status = actions.add_parser(
-        "status",
-        help="one line per server; exit code 0 when all run",
-        **words(about, "clusterbench lab status", failed="a server does not run"),
-    )
+    status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
     status.add_argument("--json", action="store_true", help="everything, as JSON")
-    about = "Stop every server that 'up' started. Their data stay."
-    actions.add_parser("down", help="stop what `up` started; the data stays", **words(about, "clusterbench lab down"))
-    about = "Fetch what 'up' would fetch, and start nothing."
-    actions.add_parser(
-        "fetch",
-        help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go",
-        **words(about, "clusterbench lab fetch"),
-    )
+    actions.add_parser("down", help="stop what `up` started; the data stays")
+    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go")
+    tell(found, ABOUT)
     return found
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.words import number
-from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, wide_console, words
+from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
 from clusterbench.machines.guests import without_machines
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
@@ -27,87 +27,32 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    cluster = commands.add_parser(
-        "cluster",
-        help="set up, give back or look at a platform's servers, as a run does",
-        **words(
-            "Start, stop or list a platform's servers, the same way as a run does it. 'up' also applies "
-            "the declared settings, 'down' puts the earlier ones back. Both are refused while a run has "
-            "the cluster. Servers that are somebody else's are not stopped.",
-            "clusterbench cluster status lab_db1",
-            "clusterbench cluster up lab_hadoop1",
-            failed="a server is not in the state that was asked for",
-        ),
-    )
-    cluster.add_argument("action", choices=["up", "down", "status"], help="what to do; status only looks")
-    cluster.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
+    cluster = commands.add_parser("cluster", help="set up, give back or look at a platform's servers, as a run does")
+    cluster.add_argument("action", choices=["up", "down", "status"])
+    cluster.add_argument("platform")
     cluster.set_defaults(command=_cluster)
 
-    setup = commands.add_parser(
-        "setup",
-        help="compare a platform's hosts and engine with its file; change nothing",
-        **words(
-            "Compare the settings of a platform's hosts and engine with what its file declares. Without "
-            "an option nothing is changed: each difference is listed with what a run would do about it.",
-            "clusterbench setup mine",
-            "clusterbench setup mine --apply",
-            "clusterbench setup mine --undo",
-            failed="a setting is not as declared",
-        ),
-    )
-    setup.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
+    setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
+    setup.add_argument("platform")
     how = setup.add_mutually_exclusive_group()
     how.add_argument("--apply", action="store_true", help="apply what 'may' allows, as a run does")
     how.add_argument("--undo", action="store_true", help="put back what was applied")
     setup.add_argument("--all", action="store_true", help="print also what is as declared")
     setup.set_defaults(command=_setup)
 
-    hosts = commands.add_parser(
-        "hosts",
-        help="how fast each host of a platform is by itself, and which are slow",
-        **words(
-            "Print how fast processors, memory, disk and network of each host are by themselves, and "
-            "which hosts are slower than the others or than they were.",
-            "clusterbench hosts mine",
-            "clusterbench hosts mine --measure",
-            failed="a host is slow, or the hosts were never measured",
-        ),
-    )
-    hosts.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
-    hosts.add_argument(
-        "--measure",
-        action="store_true",
-        help="measure now, as 'host_speed' in the platform's file asks for; else the newest measurement is shown",
-    )
+    hosts = commands.add_parser("hosts", help="how fast each host of a platform is by itself, and which are slow")
+    hosts.add_argument("platform")
+    hosts.add_argument("--measure", action="store_true", help="now, as 'host_speed' in the platform's file says")
     hosts.add_argument("--json", action="store_true", help="everything, as JSON")
     hosts.set_defaults(command=_hosts)
 
-    sudoers = commands.add_parser(
-        "sudoers",
-        help="print what root is needed for on a platform's hosts, for sudo",
-        **words(
-            "Print a sudoers file with exactly the commands that a platform's file allows and that need root.",
-            "clusterbench sudoers mine",
-        ),
-    )
-    sudoers.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
+    sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
+    sudoers.add_argument("platform")
     sudoers.set_defaults(command=_sudoers)
 
-    release = commands.add_parser(
-        "release",
-        help="free a cluster whose run died",
-        **words(
-            "Remove the lease of a run that ended without giving its cluster back. Look at the hosts "
-            "first: the run's driver may still be at work.",
-            "clusterbench release mine key_value/20261126T060702-a4c1",
-            "clusterbench release mine --force",
-            failed="somebody else holds the cluster, or it could not be freed",
-        ),
-    )
-    release.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
-    release.add_argument(
-        "holder", metavar="HOLDER", nargs="?", default="", help="the run that holds it, as the refusal names it"
-    )
+    release = commands.add_parser("release", help="free a cluster whose run died")
+    release.add_argument("platform")
+    release.add_argument("holder", nargs="?", default="", help="the run that holds it, as the refusal names it")
     release.add_argument("--force", action="store_true", help="free it from whoever holds it")
     release.set_defaults(command=_release)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from textwrap import fill
 from typing import Any
 
 from rich.console import Console
@@ -19,7 +18,6 @@ from clusterbench.spec.project import connection_id
 
 OK, FAILED = 0, 1
 RUN_HELP = "EXPERIMENT/RUN_ID, or the run id alone"
-PLATFORM_HELP = "its name, as in include/platforms/PLATFORM.yaml"
 TABLE_WIDTH = 150
 """Columns that a table of results needs; a narrower window, or a file, gets as many."""
 SHOWN = (
@@ -50,45 +48,20 @@ def wide_console() -> Console:
     return Console(width=max(TABLE_WIDTH, Console().width))
 
 
-def words(about: str, *examples: str, failed: str = "") -> dict[str, Any]:
-    """What ``--help`` of a command says beside its options, and so its section in docs/commands.md.
-
-    ``failed``: when it exits with 1, beside an error that it prints.
-    """
-    one = f"{failed}; or an error, which is printed" if failed else "an error, which is printed"
-    exits = f"exit status:\n  0  done\n  1  {one}\n  2  a call that cannot be understood"
-    epilog = "\n".join(["examples:", *(f"  {call}" for call in examples), "", exits])
-    return {"description": fill(about, 100), "epilog": epilog, "formatter_class": argparse.RawDescriptionHelpFormatter}
-
-
 def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """An experiment and what the form of its DAG asks."""
-    parser.add_argument("experiment", metavar="EXPERIMENT", help="its name, as in dags/experiments/EXPERIMENT.yaml")
-    parser.add_argument("--scale", choices=SCALES, help="the size; the experiment's default_scale unless given")
+    parser.add_argument("experiment", metavar="EXPERIMENT")
+    parser.add_argument("--scale", choices=SCALES)
+    parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
     parser.add_argument(
-        "--platform",
-        action="append",
-        metavar="NAME",
-        help="measure this platform instead of those of the experiment's file; may be given several times",
+        "--cell", action="append", metavar="CELL", help="as results.json calls it; may be given several times"
     )
-    parser.add_argument("--sweep", action="append", metavar="NAME", help="only this sweep; may be given several times")
-    parser.add_argument(
-        "--cell",
-        action="append",
-        metavar="CELL",
-        help="only this cell, by the name that reports and results.json give it; may be given several times",
-    )
-    parser.add_argument(
-        "--concurrency",
-        action="append",
-        type=int,
-        metavar="N",
-        help="only this number of clients or streams; may be given several times",
-    )
+    parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
     parser.add_argument(
         "--in-turns",
         action="append",
@@ -103,27 +76,23 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         help="hold a factor at this level wherever a sweep has it, such as statements=q01; may be given several times",
     )
     parser.add_argument("--generate-only", action="store_true", default=None, help="make and check the data, no more")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="measure each cell N times")
+    parser.add_argument("--repetitions", type=int, metavar="N")
     parser.add_argument(
         "--rehearse",
         type=int,
         metavar="N",
         help="full scale with every size divided by N, shorter trials, and all else untouched",
     )
-    profile = "measure each cell once more while perf samples its hosts' processors: flame graphs in the report"
+    profile = "once more each cell, with the processors of its hosts sampled by perf: flame graphs in the report"
     parser.add_argument("--profile", action="store_true", default=None, help=profile)
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="fixes data, keys and the order of trials; the file's unless given"
-    )
+    parser.add_argument("--seed", type=int, metavar="N")
     add_words(parser)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """What a person says of the run that they start."""
-    parser.add_argument("--note", metavar="TEXT", help="why this run is made; reports, lists and pages show it")
-    parser.add_argument(
-        "--tag", action="append", metavar="TAG", help="a word to find the run by; may be given several times"
-    )
+    parser.add_argument("--note", metavar="TEXT", help="why this run is made: beside it in report, lists and pages")
+    parser.add_argument("--tag", action="append", metavar="TAG", help="may be given several times")
 
 
 def _in_turns(said: Sequence[str] | None) -> dict[str, list[str]] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import ArchiveError, ClusterbenchError, suggest
-from clusterbench.cli.common import OK, SHOWN, archive_of, own_connections, wide_console, words
+from clusterbench.cli.common import OK, SHOWN, archive_of, own_connections, wide_console
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.rehearsal import notice
 
@@ -24,34 +24,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     compare = commands.add_parser(
         "compare",
         help="two runs, platforms of one, or a run and its paper: facts that differ, then ratios and verdicts",
-        **words(
-            "Compare two runs, the platforms of one run, or a run and its paper. Facts that differ come "
-            "first, then declared settings that differ, then each result with its ratio and whether that "
-            "is a difference.",
-            "clusterbench compare RUN_A RUN_B",
-            "clusterbench compare RUN_A --published",
-            "clusterbench compare R1,R2,R3 R4,R5,R6 --measurement latency_ms_p99",
-        ),
     )
     runs = "EXPERIMENT/RUN_ID, or the run id alone; several equal runs with commas: R1,R2,R3"
     compare.add_argument("run_a", metavar="RUN_A", help=f"{runs}; ratios are to it")
     compare.add_argument("run_b", metavar="RUN_B", nargs="?", help="likewise; without it: RUN_A's platforms")
     compare.add_argument("--published", action="store_true", help="RUN_A beside the numbers of the paper")
-    compare.add_argument(
-        "--platform",
-        action="append",
-        metavar="P",
-        default=[],
-        help="only this platform, of both runs; P_OF_A=P_OF_B compares two; may be given several times",
-    )
-    compare.add_argument(
-        "--measurement",
-        action="append",
-        metavar="NAME",
-        default=[],
-        help="only this measurement; may be given several times",
-    )
-    compare.add_argument("--all", action="store_true", help="print every result, also those without a difference")
+    compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
+    compare.add_argument("--measurement", action="append", metavar="NAME", default=[], help="only this one; repeatable")
+    compare.add_argument("--all", action="store_true", help="print every line")
     compare.add_argument("--json", action="store_true", help="everything, as JSON")
     compare.set_defaults(command=_compare)
 

@@ -8,28 +8,15 @@ from pathlib import Path
 
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
-from clusterbench.cli.common import OK, own_connections, words
+from clusterbench.cli.common import OK, own_connections
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    discover = commands.add_parser(
-        "discover",
-        help="write a platform's file from what a cluster tells of itself",
-        **words(
-            "Ask a cluster which hosts it has and how it is set, and write include/platforms/NAME.yaml "
-            "from that. Nothing on the cluster is changed.",
-            "clusterbench discover mine --database mine_database",
-            "clusterbench discover hadoop1 --resourcemanager http://rm:8088",
-        ),
-    )
+    discover = commands.add_parser("discover", help="write a platform's file from what a cluster tells of itself")
     discover.add_argument("name", metavar="NAME", help="what the platform is to be called")
     whom = discover.add_mutually_exclusive_group(required=True)
-    whom.add_argument(
-        "--database", metavar="CONNECTION", help="the connection of a coordinator or of a PostgreSQL server"
-    )
-    whom.add_argument(
-        "--resourcemanager", metavar="URL", help="the address of a Hadoop's ResourceManager, such as http://rm:8088"
-    )
+    whom.add_argument("--database", metavar="CONNECTION", help="connection of a coordinator or of a PostgreSQL server")
+    whom.add_argument("--resourcemanager", metavar="URL", help="of a Hadoop, such as http://rm:8088")
     discover.add_argument(
         "--own-daemons",
         action="store_true",

@@ -11,7 +11,7 @@ from rich.table import Table
 from clusterbench.base.connections import no_connections
 from clusterbench.base.errors import ClusterbenchError, SpecError
 from clusterbench.base.paths import PROJECT_FILE, project_root
-from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, store, wide_console, words
+from clusterbench.cli.common import FAILED, OK, own_connections, store, wide_console
 from clusterbench.run.doctor.finding import Finding, folded
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.project import project_of
@@ -20,23 +20,10 @@ WORDS = {"good": "", "look": "LOOK", "bad": "BAD"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = commands.add_parser(
-        "doctor",
-        help="before a first run or an upgrade: what would go wrong, and what to do",
-        **words(
-            "Look at all hosts, the database, object storage and Airflow, and list what would stop a run "
-            "or spoil its numbers, each with a remedy. Nothing is changed.",
-            "clusterbench doctor mine",
-            "clusterbench doctor mine --all",
-            "clusterbench doctor --project",
-            failed="something must be done first",
-        ),
-    )
+    doctor = commands.add_parser("doctor", help="before a first run or an upgrade: what would go wrong, and what to do")
     whom = doctor.add_mutually_exclusive_group(required=True)
-    whom.add_argument("platform", metavar="PLATFORM", nargs="?", help=PLATFORM_HELP)
-    whom.add_argument(
-        "--project", action="store_true", help="check this project's files against the version that is installed here"
-    )
+    whom.add_argument("platform", nargs="?")
+    whom.add_argument("--project", action="store_true", help="this project's files against the version installed here")
     doctor.add_argument("--all", action="store_true", help="print also what is well")
     doctor.set_defaults(command=_doctor)
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import CONNECTION_ID, Store, find_run
-from clusterbench.cli.common import FAILED, OK, RUN_HELP, own_connections, words
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, own_connections
 from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
@@ -15,61 +15,20 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    history = commands.add_parser(
-        "history",
-        help="the history database: load runs, make it again, say what it has",
-        **words(
-            "The history database has the results of all runs over time. All of it can be rebuilt from object storage.",
-            "clusterbench history status",
-        ),
-    )
+    history = commands.add_parser("history", help="the history database: load runs, make it again, say what it has")
     actions = history.add_subparsers(required=True, metavar="ACTION")
 
-    load = actions.add_parser(
-        "load",
-        help="load a finished run; without RUN all that are missing",
-        **words(
-            "Load a finished run into the history database, or all finished runs that it lacks.",
-            "clusterbench history load",
-            "clusterbench history load RUN",
-            failed="a run was refused, because its archive is not as its manifest says",
-        ),
-    )
+    load = actions.add_parser("load", help="load a finished run; without RUN all that are missing")
     load.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     load.set_defaults(command=_load)
 
-    rebuild = actions.add_parser(
-        "rebuild",
-        help="make all of it again from object storage; readers see no half of it",
-        **words(
-            "Make the whole history again from object storage. Who reads meanwhile sees the old one "
-            "until the new one is complete.",
-            "clusterbench history rebuild",
-            failed="a run was refused",
-        ),
-    )
+    rebuild = actions.add_parser("rebuild", help="make all of it again from object storage; readers see no half of it")
     rebuild.set_defaults(command=_rebuild)
 
-    status = actions.add_parser(
-        "status",
-        help="what it has, and which finished runs it lacks; changes nothing",
-        **words(
-            "Print which runs the history database has, and which finished runs it lacks. Nothing is changed.",
-            "clusterbench history status",
-        ),
-    )
+    status = actions.add_parser("status", help="what it has, and which finished runs it lacks; changes nothing")
     status.set_defaults(command=_status)
 
-    migrate = actions.add_parser(
-        "migrate",
-        help="bring its tables up to date, as every load does; or back",
-        **words(
-            "Bring the tables of the history database to the version of this clusterbench, as every load "
-            "does, or back to an older one.",
-            "clusterbench history migrate",
-            "clusterbench history migrate --to VERSION",
-        ),
-    )
+    migrate = actions.add_parser("migrate", help="bring its tables up to date, as every load does; or back")
     migrate.add_argument("--to", metavar="VERSION", help="an older version of its tables, before an older clusterbench")
     migrate.set_defaults(command=_migrate)
 

@@ -11,7 +11,7 @@ from string import Template
 from clusterbench import __version__
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import PROJECT_FILE, built_in_root
-from clusterbench.cli.common import OK, words
+from clusterbench.cli.common import OK
 
 TEMPLATES = "include/init"
 EMPTY = ("dags/experiments", "include/platforms", "include/sql", "expectations")
@@ -22,16 +22,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    init = commands.add_parser(
-        "init",
-        help="make a folder a project of one's own; nothing in it is written over",
-        **words(
-            "Make a folder a project of your own: its own experiments, platforms and workloads beside "
-            "the installed package. Files that are there already are left as they are.",
-            "clusterbench init bench",
-        ),
-    )
-    init.add_argument("folder", type=Path, metavar="DIR", help="the folder; it is made if it is not there")
+    init = commands.add_parser("init", help="make a folder a project of one's own; nothing in it is written over")
+    init.add_argument("folder", type=Path, metavar="DIR")
     init.add_argument("--project", metavar="NAME", help="what it is called; the folder's name unless given")
     init.set_defaults(command=_init)
 

@@ -9,20 +9,12 @@ from typing import Any
 
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import OK, words
+from clusterbench.cli.common import OK
 from clusterbench.cli.pools import make_pools
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    bench = commands.add_parser(
-        "bench",
-        help="measure the pipeline itself against the driver by hand, as ratios",
-        **words(
-            "Measure what clusterbench itself costs: the same load by its driver alone and as a run, as "
-            "ratios. It needs a clone of the project and its lab.",
-            "clusterbench bench",
-        ),
-    )
+    bench = commands.add_parser("bench", help="measure the pipeline itself against the driver by hand, as ratios")
     bench.set_defaults(command=_bench)
     commands.add_parser("lab", help="up | status | down: real servers on this machine", add_help=False)
 

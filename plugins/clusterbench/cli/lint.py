@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from clusterbench.cli.common import FAILED, OK, words
+from clusterbench.cli.common import FAILED, OK
 from clusterbench.spec.by_name import workload_folders
 from clusterbench.spec.catalog import Catalog, is_offered, project_catalog
 from clusterbench.spec.placed import memory_bytes
@@ -15,16 +15,7 @@ from clusterbench.trial.plan import make_plan, read_choices
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    lint = commands.add_parser(
-        "lint",
-        help="check every experiment, platform and published file",
-        **words(
-            "Check every YAML file: experiments, platforms, workloads, published values. Each mistake is "
-            "printed with its file, line and field, and with what is allowed there.",
-            "clusterbench lint",
-            failed="there is a mistake",
-        ),
-    )
+    lint = commands.add_parser("lint", help="check every experiment, platform and published file")
     lint.set_defaults(command=_lint)
 
 

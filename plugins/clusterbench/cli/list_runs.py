@@ -13,7 +13,7 @@ from clusterbench.base.archive import Store, experiments_in, runs_in
 from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.base.words import ABSENT
-from clusterbench.cli.common import OK, store, wide_console, words
+from clusterbench.cli.common import OK, store, wide_console
 from clusterbench.results.run_list import ListedRun, newest_runs
 from clusterbench.spec.catalog import project_catalog
 
@@ -22,16 +22,7 @@ NOTE_CHARACTERS = 60
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    runs = commands.add_parser(
-        "list",
-        help="runs of the archive, the newest first, finished or not",
-        **words(
-            "List the runs of the archive, the newest first: run id, platforms, scale, state, and who started it.",
-            "clusterbench list",
-            "clusterbench list key_value --platform mine --limit 5",
-            "clusterbench list --tag firmware_7",
-        ),
-    )
+    runs = commands.add_parser("list", help="runs of the archive, the newest first, finished or not")
     runs.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only of this one; 'weekly' for weekly runs")
     runs.add_argument("--platform", metavar="NAME", help="only runs on this platform")
     runs.add_argument("--tag", metavar="TAG", help="only runs with this tag")

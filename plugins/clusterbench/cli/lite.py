@@ -5,20 +5,11 @@ from __future__ import annotations
 import argparse
 
 from clusterbench.base.paths import project_root
-from clusterbench.cli.common import OK, add_run, archive_of, words
+from clusterbench.cli.common import OK, add_run, archive_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    lite = commands.add_parser(
-        "lite",
-        help="choose the 51 fastest TPC-DS queries, once, from a run of all 99",
-        **words(
-            "Choose the 51 fastest of TPC-DS's 99 queries from a run of all, and write them into "
-            "include/sql/tpcds/lite.yaml. Chosen anew, it is another test, whose numbers are not "
-            "comparable with earlier ones.",
-            "clusterbench lite RUN --platform P",
-        ),
-    )
+    lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
     add_run(lite)
     lite.add_argument("--platform", required=True, metavar="P", help="the reference platform")
     lite.set_defaults(command=_lite)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from clusterbench.base.errors import MachineError
 from clusterbench.cli.cluster import by_whom
-from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, wide_console, words
+from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
 from clusterbench.machines.guests import without_machines
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
@@ -23,23 +23,13 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "machines",
-        help="the virtual machines that a platform's file has clusterbench make",
-        **words(
-            "Bring up, list or shut down the virtual machines that a platform's file declares. 'plan' prints "
-            "every call that 'up' would make, and makes none.",
-            "clusterbench machines plan lab_made_retail_vm2",
-            "clusterbench machines status lab_made_retail_vm2",
-            failed="a machine is not as declared, or a call was refused",
-        ),
-    )
+    parser = commands.add_parser("machines", help="the virtual machines that a platform's file has clusterbench make")
     parser.add_argument(
         "action",
         choices=["plan", "status", "up", "down"],
         help="plan: print every call that bringing them up would make, and make none",
     )
-    parser.add_argument("platform", metavar="PLATFORM", help=PLATFORM_HELP)
+    parser.add_argument("platform")
     parser.set_defaults(command=_machines)
 
 

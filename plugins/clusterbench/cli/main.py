@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.cli import (
+    about,
     cluster,
     compare,
     discover,
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     commands = found.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
         module.add_to(commands)
+    about.tell(found, about.COMMANDS)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.cli import plan_tables, rehearsal
-from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, store, words
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, store
 from clusterbench.results.measured import read_measured
 from clusterbench.results.plan_compared import compare_plan
 from clusterbench.spec import Platform
@@ -27,21 +27,9 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    plan = commands.add_parser(
-        "plan",
-        help="show trials, bytes, disk and time, without touching a host",
-        **words(
-            "Print what a run would do: its trials, how much data and disk they need, how long they "
-            "take, and what of it cannot be. Times come from earlier runs if there are any. No host is "
-            "touched.",
-            "clusterbench plan key_value --scale full",
-            "clusterbench plan key_value --trials",
-            "clusterbench plan key_value --compare-with RUN",
-            failed="something of the plan cannot be, such as data that does not fit on a disk",
-        ),
-    )
+    plan = commands.add_parser("plan", help="show trials, bytes, disk and time, without touching a host")
     add_choices(plan)
-    plan.add_argument("--cells", action="store_true", help="a line for each cell instead of each sweep")
+    plan.add_argument("--cells", action="store_true", help="every cell by itself, not by sweep")
     plan.add_argument("--trials", action="store_true", help="list every trial in its order")
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
     plan.add_argument("--guess", action="store_true", help="ask no archive: times as if nothing had run yet")

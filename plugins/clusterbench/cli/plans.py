@@ -13,17 +13,7 @@ from rich.table import Table
 from clusterbench.base.plans import normalised
 from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom, held
-from clusterbench.cli.common import (
-    FAILED,
-    OK,
-    RUN_HELP,
-    add_choices,
-    archive_of,
-    chosen,
-    own_connections,
-    wide_console,
-    words,
-)
+from clusterbench.cli.common import FAILED, OK, RUN_HELP, add_choices, archive_of, chosen, own_connections, wide_console
 from clusterbench.report.compare_shown import escaped
 
 if TYPE_CHECKING:
@@ -35,19 +25,9 @@ SHOWN_MAX = 40
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    plans = commands.add_parser(
-        "plans",
-        help="the plan of every statement as the server has it now; runs none of them",
-        **words(
-            "Ask the server for the plan of every statement that an experiment measures, without running "
-            "one. With --with, list the plans that differ from those of a run.",
-            "clusterbench plans tpcds_density --platform P",
-            "clusterbench plans tpcds_density --with RUN --statement 'query 64'",
-            failed="a plan differs, or there are no plans",
-        ),
-    )
+    plans = commands.add_parser("plans", help="the plan of every statement as the server has it now; runs none of them")
     add_choices(plans)
-    beside = f"list the plans that differ from those of this run: {RUN_HELP}"
+    beside = f"which plans are others than in this run: {RUN_HELP}"
     plans.add_argument("--with", dest="beside", metavar="RUN", help=beside)
     plans.add_argument("--statement", action="append", metavar="NAME", help="print its whole plan, such as 'query 64'")
     plans.add_argument("--json", action="store_true", help="everything, as JSON")

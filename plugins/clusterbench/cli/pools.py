@@ -5,21 +5,13 @@ from __future__ import annotations
 import argparse
 
 from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import OK, words
+from clusterbench.cli.common import OK
 from clusterbench.spec.catalog import Catalog, project_catalog
 from clusterbench.spec.platform import pool_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    pools = commands.add_parser(
-        "pools",
-        help="make the one-slot pool of every cluster in Airflow",
-        **words(
-            "Make a pool with one slot in Airflow for each cluster, so that one trial at a time runs on "
-            "it. Do it again after a platform with another cluster was added.",
-            "clusterbench pools",
-        ),
-    )
+    pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
     pools.set_defaults(command=lambda _options: make_pools())
 
 

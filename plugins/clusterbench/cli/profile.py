@@ -12,7 +12,7 @@ from rich.table import Table
 from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import ArchiveError
 from clusterbench.base.profiles import moved
-from clusterbench.cli.common import OK, RUN_HELP, archive_of, wide_console, words
+from clusterbench.cli.common import OK, RUN_HELP, archive_of, wide_console
 from clusterbench.report.compare_shown import escaped
 
 if TYPE_CHECKING:
@@ -22,23 +22,12 @@ FUNCTIONS = 10
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    profile = commands.add_parser(
-        "profile",
-        help="flame graphs of a run with --profile, or of how two of them differ",
-        **words(
-            "Write flame graphs of a run that was made with --profile, an SVG file for each cell. With "
-            "two runs: red took more of the time in RUN_B, blue took less.",
-            "clusterbench profile RUN",
-            "clusterbench profile RUN RUN_B --output DIR",
-        ),
-    )
+    profile = commands.add_parser("profile", help="flame graphs of a run with --profile, or of how two of them differ")
     profile.add_argument("run", metavar="RUN", help=RUN_HELP)
     profile.add_argument("after", metavar="RUN_B", nargs="?", help="likewise: what took more, or less, than in RUN")
-    profile.add_argument(
-        "--platform", action="append", metavar="NAME", help="only this platform; may be given several times"
-    )
-    profile.add_argument("--cell", action="append", metavar="CELL", help="only this cell; may be given several times")
-    profile.add_argument("--output", type=Path, default=Path(), metavar="FOLDER", help="where the SVG files go")
+    profile.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
+    profile.add_argument("--cell", action="append", metavar="CELL", help="may be given several times")
+    profile.add_argument("--output", type=Path, default=Path(), metavar="FOLDER", help="where SVG files go")
     profile.set_defaults(command=_profile)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clusterbench.base.errors import HistoryError
-from clusterbench.cli.common import FAILED, OK, own_connections, wide_console, words
+from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
 from clusterbench.history.changes import WORSE
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec import SCALES
@@ -29,19 +29,10 @@ FACTS_SHOWN = 4
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
-        "regressions",
-        help="the newest run of each experiment against its history; fails where something got worse",
-        **words(
-            "Compare the newest run of each experiment with its history, and list the results that "
-            "became worse or better. A regression makes the command fail, so that a script can act on "
-            "it.",
-            "clusterbench regressions",
-            "clusterbench regressions key_value --scale laptop --json",
-            failed="a result became worse",
-        ),
+        "regressions", help="the newest run of each experiment against its history; fails where something got worse"
     )
     parser.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only this one")
-    parser.add_argument("--scale", choices=SCALES, help="only runs of this scale")
+    parser.add_argument("--scale", choices=SCALES)
     parser.add_argument("--json", action="store_true", help="everything, as JSON, also what did not change")
     parser.set_defaults(command=_regressions)
 

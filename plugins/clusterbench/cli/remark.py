@@ -15,7 +15,7 @@ from rich.table import Table
 from clusterbench.base import remark_store, remarks
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.words import ABSENT
-from clusterbench.cli.common import OK, RUN_HELP, archive_of, own_connections, store, wide_console, words
+from clusterbench.cli.common import OK, RUN_HELP, archive_of, own_connections, store, wide_console
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.experiment import TAG
@@ -29,76 +29,33 @@ OF_RUN: dict[str, tuple[remarks.Kind, str]] = {
     "put-back": ("put_back", "what was withdrawn counts again"),
 }
 
-ABOUT = {
-    "note": (
-        "Add a note to a run, and tags to find it by.",
-        "clusterbench remark note RUN 'the storage team was at work on host 12' --tag storage",
-    ),
-    "withdraw": (
-        "Withdraw a run, one of its platforms or a cell: its numbers stay, and no comparison over time uses them.",
-        "clusterbench remark withdraw RUN 'a backup ran on all segments'",
-    ),
-    "put-back": (
-        "Let what was withdrawn count again.",
-        "clusterbench remark put-back RUN 'the backup was on another cluster'",
-    ),
-}
-
 NOT_OF_NOTES: dict[str, Any] = {"platform": "", "cell": ""}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    remark = commands.add_parser(
-        "remark",
-        help="a note on a run, an event on the time line, a number withdrawn",
-        **words(
-            "Write down what people know of a run or a day, so that everybody who looks at its numbers "
-            "sees it. Remarks are archived; nothing is ever removed.",
-            "clusterbench remark list",
-        ),
-    )
+    remark = commands.add_parser("remark", help="a note on a run, an event on the time line, a number withdrawn")
     kinds = remark.add_subparsers(metavar="KIND", required=True)
     for name, (kind, says) in OF_RUN.items():
-        one = kinds.add_parser(name, help=says, **words(*ABOUT[name]))
+        one = kinds.add_parser(name, help=says)
         one.add_argument("run", metavar="RUN", help=RUN_HELP)
         one.add_argument("text", metavar="TEXT", help="what is to be known of it" if kind == "note" else "why")
         if kind == "note":
             one.add_argument(
-                "--tag",
-                action="append",
-                type=_tag,
-                default=[],
-                metavar="TAG",
-                help="a word to find the run by; may be given several times",
+                "--tag", action="append", type=_tag, default=[], metavar="TAG", help="may be given several times"
             )
         else:
             one.add_argument("--platform", default="", metavar="NAME", help="only this platform of the run")
             one.add_argument("--cell", default="", metavar="CELL", help="only this cell, as results.json calls it")
         one.set_defaults(command=_of_run, kind=kind, **(NOT_OF_NOTES if kind == "note" else {"tag": []}))
-    event = kinds.add_parser(
-        "event",
-        help="what happened to platforms, such as 'storage rebuilt'",
-        **words(
-            "Note what happened to platforms at some time. Pages and reports show it on the time line.",
-            "clusterbench remark event 'storage rebuilt' --at 2026-05-12 --platform prod",
-        ),
-    )
-    event.add_argument("text", metavar="TEXT", help="what happened")
+    event = kinds.add_parser("event", help="what happened to platforms, such as 'storage rebuilt'")
+    event.add_argument("text", metavar="TEXT")
     event.add_argument(
         "--at", type=_moment, metavar="WHEN", help="2026-05-12 or 2026-05-12T08:30, in UTC; now, unless given"
     )
     event.add_argument("--platform", default="", metavar="NAME", help="to this one alone; all, unless given")
     event.add_argument("--experiment", default="", metavar="NAME", help="to this one alone; all, unless given")
     event.set_defaults(command=_event)
-    listed = kinds.add_parser(
-        "list",
-        help="what was said, the newest first",
-        **words(
-            "List remarks, the newest first: all, or those of a run or of an experiment.",
-            "clusterbench remark list",
-            "clusterbench remark list RUN",
-        ),
-    )
+    listed = kinds.add_parser("list", help="what was said, the newest first")
     listed.add_argument("of", metavar="RUN|EXPERIMENT", nargs="?", help="only of this one")
     listed.add_argument("--json", action="store_true", help="everything, as JSON")
     listed.set_defaults(command=_list)

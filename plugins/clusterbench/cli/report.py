@@ -6,21 +6,14 @@ import argparse
 from pathlib import Path
 
 from clusterbench.base.run_ids import WEEKLY
-from clusterbench.cli.common import OK, add_run, archive_of, own_connections, words
+from clusterbench.cli.common import OK, add_run, archive_of, own_connections
 from clusterbench.spec.catalog import project_catalog
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    report = commands.add_parser(
-        "report",
-        help="write a run's HTML report to a file",
-        **words(
-            "Write a run's report to a file: one HTML page that needs nothing else.",
-            "clusterbench report RUN --output report.html",
-        ),
-    )
+    report = commands.add_parser("report", help="write a run's HTML report to a file")
     add_run(report)
-    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="the file to write")
+    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
     report.set_defaults(command=_report)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from clusterbench.base.archive import RunArchive
-from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console, words
+from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console
 from clusterbench.results.durability import Durability, archived
 from clusterbench.results.statistics import Result
 
@@ -18,16 +18,7 @@ REASON_LENGTH = 60
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    results = commands.add_parser(
-        "results",
-        help="print a run's results",
-        **words(
-            "Print the most telling results of a run as a table: median, 95 % interval and number of "
-            "repetitions of each cell.",
-            "clusterbench results RUN",
-            "clusterbench results RUN --json",
-        ),
-    )
+    results = commands.add_parser("results", help="print a run's results")
     add_run(results)
     results.add_argument("--json", action="store_true", help="everything, as JSON")
     results.set_defaults(command=_results)

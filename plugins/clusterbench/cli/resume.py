@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.errors import AirflowUnknownError, ArchiveError
 from clusterbench.base.paths import lab_dir
-from clusterbench.cli.common import OK, add_run, archive_of, words
+from clusterbench.cli.common import OK, add_run, archive_of
 from clusterbench.cli.pools import pool_names
 from clusterbench.cli.run import show_end
 from clusterbench.report import addresses
@@ -23,17 +23,10 @@ UNDER_WAY = ("queued", "running")
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     resume = commands.add_parser(
-        "resume",
-        help="go on with a run that was stopped before its archive was sealed: what was measured stands",
-        **words(
-            "Go on with a run that was stopped before its archive was sealed. What was measured stays, "
-            "and only the rest is measured.",
-            "clusterbench resume key_value/20261126T060702-a4c1",
-            failed="the run is not valid, or it did not complete",
-        ),
+        "resume", help="go on with a run that was stopped before its archive was sealed: what was measured stands"
     )
     add_run(resume)
-    resume.add_argument("--no-wait", action="store_true", help="start it and return at once")
+    resume.add_argument("--no-wait", action="store_true", help="start it and return")
     resume.set_defaults(command=_resume)
 
 

@@ -11,7 +11,7 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY, run_id_from
 from clusterbench.cli import weekly
-from clusterbench.cli.common import FAILED, OK, add_choices, archive_of, chosen, words
+from clusterbench.cli.common import FAILED, OK, add_choices, archive_of, chosen
 from clusterbench.cli.pools import pool_names
 from clusterbench.cli.results import print_results
 from clusterbench.report import addresses
@@ -24,20 +24,10 @@ if TYPE_CHECKING:
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser(
-        "run",
-        help="start an experiment, or 'weekly', in Airflow, as Trigger in its UI does, and follow it",
-        **words(
-            "Start an experiment in Airflow, as Trigger in its UI does, and print its progress until it "
-            "ends. 'weekly' runs all experiments of the weekly run, one after the other. Ctrl-C ends the "
-            "printing, not the run.",
-            "clusterbench run smoke --platform mine",
-            "clusterbench run key_value --scale laptop --sweep concurrency --repetitions 3",
-            "clusterbench run weekly --scale laptop --part --only retail",
-            failed="the run is not valid, or it did not complete",
-        ),
+        "run", help="start an experiment, or 'weekly', in Airflow, as Trigger in its UI does, and follow it"
     )
     add_choices(run)
-    run.add_argument("--no-wait", action="store_true", help="start it and return at once")
+    run.add_argument("--no-wait", action="store_true", help="start it and return")
     weekly.add_to(run)
     run.set_defaults(command=_run)
 

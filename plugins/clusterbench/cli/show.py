@@ -6,20 +6,11 @@ import argparse
 import sys
 
 from clusterbench.base.errors import ArchiveError
-from clusterbench.cli.common import OK, add_run, archive_of, words
+from clusterbench.cli.common import OK, add_run, archive_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    show = commands.add_parser(
-        "show",
-        help="print an object of a run's archive, or list what is there",
-        **words(
-            "Print an object of a run's archive, or list the objects of a folder.",
-            "clusterbench show RUN",
-            "clusterbench show RUN verdicts.json",
-            "clusterbench show RUN trials",
-        ),
-    )
+    show = commands.add_parser("show", help="print an object of a run's archive, or list what is there")
     add_run(show)
     show.add_argument("object", metavar="OBJECT", nargs="?", help="its name in the archive; a folder is listed")
     show.set_defaults(command=_show)

@@ -5,19 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from clusterbench.cli.common import FAILED, OK, add_run, archive_of, words
+from clusterbench.cli.common import FAILED, OK, add_run, archive_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verify = commands.add_parser(
-        "verify",
-        help="read a run back from the archive and compare every object with its manifest",
-        **words(
-            "Read every object of a run back from object storage, and compare it with the checksum in "
-            "the run's manifest.",
-            "clusterbench verify RUN",
-            failed="an object is missing, was changed, or is not in the manifest",
-        ),
+        "verify", help="read a run back from the archive and compare every object with its manifest"
     )
     add_run(verify)
     verify.set_defaults(command=_verify)

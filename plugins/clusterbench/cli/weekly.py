@@ -30,23 +30,11 @@ Show = Callable[[RunArchive], None]
 
 def add_to(run: argparse.ArgumentParser) -> None:
     """Options of ``run`` that only the weekly run has."""
+    run.add_argument("--part", action="store_true", help="of 'weekly': what each experiment declares as its part")
     run.add_argument(
-        "--part",
-        action="store_true",
-        help="only with 'weekly': measure what each experiment declares as its part, instead of all",
+        "--confirm-hours", type=float, metavar="H", help="of 'weekly': for measuring again what looks worse; 0: not"
     )
-    run.add_argument(
-        "--confirm-hours",
-        type=float,
-        metavar="H",
-        help="only with 'weekly': hours at most for measuring again what looks worse; 0: do not",
-    )
-    run.add_argument(
-        "--only",
-        action="append",
-        metavar="NAME",
-        help="only with 'weekly': only this experiment; may be given several times",
-    )
+    run.add_argument("--only", action="append", metavar="NAME", help="of 'weekly': may be given several times")
 
 
 def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bool) -> int:

@@ -12,7 +12,7 @@ from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.words import plural
 from clusterbench.cli.cluster import by_whom
-from clusterbench.cli.common import FAILED, OK, own_connections, words
+from clusterbench.cli.common import FAILED, OK, own_connections
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.catalog import Catalog, project_catalog
 
@@ -28,31 +28,16 @@ SAMPLES_FROM = 9_05_00
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    workload = commands.add_parser(
-        "workload",
-        help="'workload new': one of your own, from a living database or a log",
-        **words("Workloads of your own.", "clusterbench workload new shop --from lab_db1"),
-    )
+    workload = commands.add_parser("workload", help="'workload new': one of your own, from a living database or a log")
     kinds = workload.add_subparsers(required=True, metavar="new")
-    new = kinds.add_parser(
-        "new",
-        help="write a folder below include/sql, and an experiment of three concurrencies",
-        **words(
-            "Write a workload of your own from what a database was asked to do most, or from a file of "
-            "SQL: a folder include/sql/NAME, and an experiment that runs it at three levels of "
-            "concurrency.",
-            "clusterbench workload new shop --from lab_db1",
-            "clusterbench workload new shop --from lab_db1 --log statements.sql --title 'Our shop'",
-            failed="the server refused a statement",
-        ),
-    )
-    new.add_argument("name", metavar="NAME", help="of the workload and of the experiment: small letters, digits and _")
-    new.add_argument(
-        "--from", dest="platform", required=True, metavar="PLATFORM", help="the platform whose database is asked"
-    )
+    new = kinds.add_parser("new", help="write a folder below include/sql, and an experiment of three concurrencies")
+    new.add_argument("name", help="of the workload and of the experiment: small letters, digits and _")
+    new.add_argument("--from", dest="platform", required=True, metavar="PLATFORM", help="whose database is asked")
     new.add_argument("--log", type=Path, metavar="FILE", help="take the statements of this file of SQL instead")
-    new.add_argument("--statements", type=int, default=STATEMENTS_MAX, metavar="N", help="how many statements at most")
-    new.add_argument("--title", metavar="TEXT", help="what pages and reports call it")
+    new.add_argument(
+        "--statements", type=int, default=STATEMENTS_MAX, metavar="N", help=f"at most; default {STATEMENTS_MAX}"
+    )
+    new.add_argument("--title", help="in words")
     new.set_defaults(command=_new)
 
 
