@@ -168,7 +168,7 @@ def test_a_week_has_no_rehearsal(capsys: Output) -> None:
 def test_plan_judges_the_placement_as_the_page_about_it_shows(capsys: Output) -> None:
     assert main(["plan", "terasort", "--scale", "full", "--platform", "hadoop_vm2"]) == 0
     said = capsys.readouterr().out
-    page = (ROOT / "docs/platforms.md").read_text().split("```\n")[1]
+    page = (ROOT / "docs/placement.md").read_text().split("```\n")[1]
     assert said.endswith(f"\n{page}")
 
 
