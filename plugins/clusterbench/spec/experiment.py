@@ -180,7 +180,7 @@ def _check_scales(what: str, by_scale: dict[Any, Any]) -> None:
     if unknown := [scale for scale in by_scale if scale not in SCALES]:
         raise ValueError(f"{what}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), SCALES)}")
     if missing := [scale for scale in SCALES if scale not in by_scale]:
-        raise ValueError(f"{what}: nothing is said for scale {', '.join(missing)}; every scale must be named")
+        raise ValueError(f"{what}: no levels are given for scale {', '.join(missing)}; every scale must be named")
 
 
 def _check_levels(where: str, levels: Any) -> None:
