@@ -46,6 +46,8 @@ def _lint(_options: argparse.Namespace) -> int:
     problems = catalog.lint()
     for problem in problems:
         print(problem, file=sys.stderr)
+    for warning in catalog.warnings():
+        print(f"warning: {warning}", file=sys.stderr)
     if not problems:
         for path in hiding():
             print(f"note: {path} replaces the built-in file of the same name")

@@ -46,7 +46,7 @@ from clusterbench.run.known_answers import note_expected_answers, remember_answe
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
 from clusterbench.spec.placement_rules import described
-from clusterbench.trial import concurrency_series, drivers, neighbours, server_settings, utilisation
+from clusterbench.trial import drivers, neighbours, ramp, server_settings, utilisation
 from clusterbench.trial.outcomes import given_up
 from clusterbench.trial.plan import DISK_HEADROOM, Plan, make_plan, read_choices
 from clusterbench.trial.protocol import job_of, jobs_of, place, run_trial
@@ -329,7 +329,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
     """One trial, by the protocol of ``trial/protocol.py``. A finished run takes no more trials, it tells those it has.
 
-    Raises NotYetError where an earlier step of its series has no record and this is not the ``last_try``.
+    Raises NotYetError where an earlier step of its ramp has no record and this is not the ``last_try``.
     """
     done = run.archive.trial(platform, trial_id)
     if run.archive.sealed and done is None:
@@ -340,7 +340,7 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
         return run.archive.put_trial(_not_measured(trial, trial.not_applicable), None)
     if done is None and (reason := _not_needed(run, trial, plan)):
         return run.archive.put_trial(replace(_not_measured(trial, reason), outcome="not_needed"), None)
-    if done is None and trial.series and (record := _of_series(run, trial, plan, last_try=last_try)):
+    if done is None and trial.ramp and (record := _of_ramp(run, trial, plan, last_try=last_try)):
         return run.archive.put_trial(record, None)
     declared = run.catalog.platform(platform)
     if done is None and (reason := machines.why_over_budget(run, declared)):
@@ -418,24 +418,24 @@ def _full_disk_is_waited_for() -> Iterator[None]:
         ) from None
 
 
-def _of_series(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
-    """What the earlier steps of the trial's series make of it: a record where the series is given up.
+def _of_ramp(run: Run, trial: Trial, plan: Plan, *, last_try: bool) -> TrialRecord | None:
+    """What the earlier steps of the trial's ramp make of it: a record if the ramp is given up.
 
     Airflow starts the trials of a platform in their order, one at a time (a pool of one slot). A trial whose worker
     died waits before it is tried again, and meanwhile the next one would start: that one then waits as well, by being
     tried again itself. An earlier step that never gets a record (the archive was away at all its tries) does not hold
     back the rest: on its last try a trial is measured all the same.
     """
-    before = concurrency_series.steps_before(trial, plan.trials[trial.platform])
+    before = ramp.steps_before(trial, plan.trials[trial.platform])
     found = (run.archive.trial(trial.platform, step.id) for step in before)
     records = {record.trial.id: record for record in found if record}
     try:
-        concurrency_series.check_turn(trial, before, records)
+        ramp.check_turn(trial, before, records)
     except NotYetError as not_yet:
         if not last_try:
             raise
         log.warning("%s; this was waited for often enough, and is measured now", not_yet)
-    if reason := concurrency_series.given_up(before, records):
+    if reason := ramp.given_up(before, records):
         log.warning("%s", reason)
         return replace(_not_measured(trial, reason), evidence={"given_up": True})
     return None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
 from clusterbench.base.paths import built_in_root, project_root
+from clusterbench.spec import deprecated
 from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
@@ -165,6 +166,15 @@ class Catalog:
             self._lint_layouts,
         )
         return problems or [problem for check in checks for problem in check()]
+
+    def warnings(self) -> list[str]:
+        """Old words in the files, which are still read, one line each."""
+        return [
+            warning
+            for kind, files in (("experiment", self.experiment_files), ("platform", self.platform_files))
+            for path in files
+            for warning in deprecated.warnings(path, kind)
+        ]
 
     def _lint_experiments_of_platforms(self) -> list[str]:
         known = [path.stem for path in self.experiment_files]

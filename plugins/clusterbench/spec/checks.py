@@ -85,9 +85,9 @@ def _check_sweep(sweep: Sweep) -> list[str]:
             f"factors.{name}: {problem}" for level in sorted(levels, key=str) if (problem := factor.problem(level))
         ]
     rising = [name for name, factor in workload.factors.items() if factor.is_concurrency]
-    if sweep.order == "series" and not set(rising) & set(sweep.factors):
+    if sweep.order == "ramp" and not set(rising) & set(sweep.factors):
         named = " or ".join(map(repr, rising)) or f"none, {sweep.workload!r} has no factor of concurrency"
-        problems.append(f"order: series needs a factor of concurrency, and this sweep has none; add one: {named}")
+        problems.append(f"order: a ramp needs a factor of concurrency, and this sweep has none; add one: {named}")
     return problems
 
 

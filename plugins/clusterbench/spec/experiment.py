@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from clusterbench.base.errors import suggest
 from clusterbench.base.factors import Level
+from clusterbench.spec.deprecated import in_todays_words
 from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
@@ -85,10 +86,10 @@ class Sweep(Strict):
     timeout_s: Count = 3600
     plots: list[Name] = []
     """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
-    order: Literal["random", "series"] = "random"
-    """``series``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
+    order: Literal["random", "ramp"] = "random"
+    """``ramp``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
     give_up_after: Count | None = None
-    """So many levels of a series in a row that failed or timed out, and its later ones are not tried."""
+    """After so many levels of a ramp in a row that failed or timed out, its later ones are not tried."""
     regression: Regression | None = None
 
     @field_validator("factors", mode="before")
@@ -111,6 +112,11 @@ class Sweep(Strict):
             shaped[factor] = LevelsByScale.model_validate(levels) if isinstance(levels, dict) else levels
         return shaped
 
+    @field_validator("order", mode="before")
+    @classmethod
+    def _order_in_todays_words(cls, order: Any) -> Any:
+        return in_todays_words("experiment", "order", order)
+
     @field_validator("repetitions", mode="before")
     @classmethod
     def _counts(cls, repetitions: Any) -> Any:
@@ -130,19 +136,19 @@ class Sweep(Strict):
         return CountByScale.model_validate(shaped) if is_by_scale else shaped["all scales"]
 
     @model_validator(mode="after")
-    def _gives_up_series_only(self) -> Sweep:
-        if self.give_up_after is not None and self.order != "series":
-            raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
+    def _gives_up_ramps_only(self) -> Sweep:
+        if self.give_up_after is not None and self.order != "ramp":
+            raise ValueError("give_up_after: only a ramp can be given up; write 'order: ramp', or leave it out")
         return self
 
     @model_validator(mode="after")
     def _is_firm_in_rounds(self) -> Sweep:
-        """A series and trials whose caches are as left go in one go, so that there are no rounds."""
+        """A ramp and trials whose caches are as left go in one go, so that there are no rounds."""
         scales = cast(tuple[Scale, ...], SCALES)
         if any(self.until_at(scale) for scale in scales):
             left = [scale for scale in scales if "cache" in self.factors and "as_left" in self.levels("cache", scale)]
-            if self.order == "series" or left:
-                why = "order 'series'" if self.order == "series" else f"cache 'as_left' ({', '.join(left)})"
+            if self.order == "ramp" or left:
+                why = "order 'ramp'" if self.order == "ramp" else f"cache 'as_left' ({', '.join(left)})"
                 raise ValueError(
                     f"repetitions: until_percent measures in rounds, and {why} is measured in one go; say a number"
                 )

@@ -58,7 +58,7 @@ def in_turns(trials: Sequence[Trial]) -> list[Trial]:
         others = tuple(
             sorted((name, str(level)) for name, level in trial.levels.items() if not name.startswith(SERVER))
         )
-        is_alone = not server_settings(trial.levels) or trial.series or not trial.makes_result
+        is_alone = not server_settings(trial.levels) or trial.ramp or not trial.makes_result
         key = (trial.id,) if is_alone else (trial.sweep, trial.repetition, *others)
         turns.setdefault(key, []).append(trial)
     return [trial for turn in turns.values() for trial in turn]

@@ -55,11 +55,14 @@ def _versions(root: Path, project: Project) -> Iterator[Finding]:
 
 
 def _files(root: Path) -> Iterator[Finding]:
-    problems = project_catalog().lint()
+    catalog = project_catalog()
+    problems = catalog.lint()
     for problem in problems:
         yield Finding("declarations", "project", problem, "bad", "correct what the message names")
     if not problems:
         yield Finding("declarations", "project", "every file can be read")
+    for warning in catalog.warnings():
+        yield Finding("declarations", "project", warning, "look", "as it says; a later release no longer reads it")
     for path in hiding():
         remedy = f"after an upgrade, compare it with {built_in_root() / path}"
         yield Finding("declarations", path, "replaces the built-in file", "look", remedy)
