@@ -91,12 +91,13 @@ compose-up:  ## build and start everything as containers (docs/compose.md)
 compose-down:  ## stop and remove the containers; their data stays (with it: make compose-down VOLUMES=--volumes)
 	$(compose) down $(VOLUMES)
 
-lint: setup  ## style of the code, direction of imports, shell scripts, and every YAML and SQL file
+lint: setup  ## style of the code, direction of imports, shell scripts, every YAML and SQL file, and the pages that are made
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	cd plugins && $(abspath $(bin))/lint-imports --no-logo --no-cache --config ../pyproject.toml
 	shellcheck $(shell_scripts)
 	$(bin)/clusterbench lint
+	$(bin)/python -m clusterbench_docs --check
 
 types: setup  ## mypy, strict
 	$(bin)/mypy

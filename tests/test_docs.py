@@ -1,80 +1,150 @@
-"""The reference names everything that can be written, and nothing that cannot."""
+"""The pages have every key that can be written, and no other; their links lead somewhere."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+import yaml
+from pydantic import BaseModel, TypeAdapter
 
 from clusterbench.base.paths import project_root
 from clusterbench.report.run.trust import CHECKS
-from clusterbench.spec import (
-    Experiment,
-    Part,
-    Platform,
-    Published,
-    PublishedMetric,
-    PublishedMetrics,
-    PublishedValue,
-    Sweep,
-)
+from clusterbench.spec import Experiment, Platform, Published, Sweep
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.catalog import Catalog
-from clusterbench.spec.machines import Budget, MachineDisks, Machines, Template
-from clusterbench.spec.placement import Machine, Placement, Size
-from clusterbench.spec.platform import Hardware
-from clusterbench.spec.project import Project
-from clusterbench.spec.scenarios import PublishedScenarios, Scenario, ScenarioCell
-from clusterbench.spec.setup import Disk, HostSettings, Mount, Setup
+from clusterbench.spec.checks import check_experiment
+from clusterbench.spec.platform import Hosts
+from clusterbench.spec.project import OfProject, Project
+from clusterbench.spec.setup import Setup
 from clusterbench.workloads import load_workload
-from clusterbench.workloads.declared.model import (
-    Asked,
-    DeclaredFactor,
-    DeclaredTable,
-    LoadedFrom,
-    Parameter,
-    RowsByDuckdb,
-    Suite,
-    WorkloadFile,
-)
+from clusterbench.workloads.declared.model import WorkloadFile
+from clusterbench_docs import keys
+from clusterbench_docs.command import main
+from clusterbench_docs.keys import descriptions, path_of, places
 
-REFERENCE = (project_root() / "docs" / "reference.md").read_text()
+ROOT = project_root()
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+WORDS_MAX = 30
+"""In a cell that says what a key is for. What needs more is a section."""
 
 
-MODELS = [
-    *(Machines, MachineDisks, Budget, Template),
-    *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
-    Project,
-    *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),
-]
+def inside(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models in a type: in its lists, mappings and unions, too."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from inside(argument)
 
 
-@pytest.mark.parametrize(
-    "model", [WorkloadFile, DeclaredFactor, DeclaredTable, LoadedFrom, RowsByDuckdb, Parameter, Asked, Suite]
-)
-def test_every_key_of_a_declared_workload_is_on_its_page(model: type) -> None:
-    page = (project_root() / "docs" / "workload.md").read_text()
-    keys = [field.alias or name for name, field in model.model_fields.items()]  # type: ignore[attr-defined]
-    assert [key for key in keys if f"`{key}`" not in page] == []
+def with_nested(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield model
+    for field in model.model_fields.values():
+        for nested in inside(field.annotation):
+            yield from with_nested(nested)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_every_key_is_in_the_reference(model: type) -> None:
-    missing = [name for name in model.model_fields if f"`{name}`" not in REFERENCE]  # type: ignore[attr-defined]
-    assert missing == []
+@cache
+def models_that_are_loaded() -> list[type[BaseModel]]:
+    """Every ``Model`` of a ``load(path, Model)`` in the package, and every model of its keys."""
+    found: dict[str, type[BaseModel]] = {}
+    package = ROOT / "plugins" / "clusterbench"
+    for file in sorted(package.rglob("*.py")):
+        source = file.read_text(encoding="utf-8")
+        if "spec.loading import" not in source:
+            continue
+        module = ".".join(file.relative_to(package.parent).with_suffix("").parts)
+        for call in ast.walk(ast.parse(source)):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "load":
+                root = getattr(importlib.import_module(module), call.args[1].id)  # type: ignore[attr-defined]
+                found |= {path_of(model): model for model in with_nested(root)}
+    return [found[path] for path in sorted(found)]
+
+
+def test_the_walk_finds_what_is_read() -> None:
+    found = models_that_are_loaded()
+    assert {Experiment, Platform, Published, Project, WorkloadFile} <= set(found)
+    assert len(found) > 40
+
+
+@pytest.mark.parametrize("model", models_that_are_loaded(), ids=path_of)
+def test_every_model_that_is_read_has_its_keys_on_a_page(model: type[BaseModel]) -> None:
+    assert ("keys", path_of(model)) in places()
+
+
+@pytest.mark.parametrize("model", models_that_are_loaded(), ids=path_of)
+def test_every_key_says_what_it_is_for_in_few_words(model: type[BaseModel]) -> None:
+    said = descriptions(model)
+    assert [name for name in model.model_fields if name not in said] == []
+    assert {name: text for name, text in said.items() if len(text.split()) > WORDS_MAX} == {}
 
 
 @pytest.mark.parametrize("workload", workload_names())
-def test_every_factor_is_there_with_its_default_and_levels(workload: str) -> None:
-    section = next(part for part in REFERENCE.split("\n## Factors of")[1:] if f"`{workload}`" in part.splitlines()[0])
-    for name, factor in load_workload(workload).factors.items():
-        row = next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
-        assert str(factor.default) in row.split("|")[2]
-        for choice in factor.choices if "as above" not in row else ():
-            assert f"`{choice}`" in row, f"{name}: {choice}"
-    rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], flags=re.MULTILINE)
-    assert rows == [name for name in rows if name in load_workload(workload).factors], "a factor that is not there"
+def test_every_factor_is_on_the_page_and_says_what_it_is_for_in_few_words(workload: str) -> None:
+    assert [one for kind, one in places() if kind == "factors" and workload in one.split()]
+    helps = {name: factor.help for name, factor in load_workload(workload).factors.items()}
+    assert {name: text for name, text in helps.items() if not 0 < len(text.split()) <= WORDS_MAX} == {}
+
+
+def test_what_is_made_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().out
+
+
+def examples() -> list[dict[str, Any]]:
+    return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: next(iter(example)))
+def test_the_examples_of_the_reference_are_allowed(example: dict[str, Any]) -> None:
+    sweep = {"title": "a question", "workload": "key_value", "factors": {"clients": [1]}}
+    match next(iter(example)):
+        case "experiment":
+            experiment = Experiment.model_validate(example)
+            assert check_experiment(experiment, experiment.platforms, []) == []
+        case "hosts":
+            assert TypeAdapter(Hosts).validate_python(example["hosts"])
+        case "vm1":
+            assert len(TypeAdapter(Hosts).validate_python(example)) == 127
+        case "setup":
+            assert Setup.model_validate(example["setup"])
+        case "optimizer":
+            assert Sweep.model_validate(sweep | {"factors": example})
+        case _:
+            assert Sweep.model_validate(sweep | example)
+
+
+def section(title: str) -> str:
+    return REFERENCE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def test_every_variable_of_the_environment_is_in_the_reference_and_no_other() -> None:
+    files = [ROOT / name for name in ("Makefile", "Dockerfile", "docker-compose.yaml")]
+    for folder in ("plugins", "dags", "include"):
+        files += [file for file in (ROOT / folder).rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+    read = {
+        name for file in files for name in re.findall(r"\bCLUSTERBENCH_[A-Z_]*[A-Z]", file.read_text(errors="ignore"))
+    }
+    listed = re.findall(r"^\| `(CLUSTERBENCH_\w+)` \|", section("The environment"), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(read)
+
+
+def test_every_connection_is_in_the_reference() -> None:
+    """Those with fixed names, and every key that names one."""
+    listed = section("Connections").split("\n### ")[0]
+    named = {
+        field.alias or name
+        for model in models_that_are_loaded()
+        for name, field in model.model_fields.items()
+        if "name of a connection" in keys.words_for(field, path_of) and model is not Project
+    }
+    assert {"ssh", "database", "login", "connection"} <= named
+    assert [name for name in (*get_args(OfProject), *sorted(named)) if f"`{name}`" not in listed] == []
 
 
 def test_readme_lists_the_eight_checks_by_the_titles_that_reports_have() -> None:
@@ -154,7 +224,7 @@ def test_a_study_has_a_page_with_the_same_sections_and_all_that_it_sweeps(name: 
 
 CELL_WORDS = 45
 """A cell of a table with more words than this is a section that has not been written yet."""
-LONGER_CELLS = {
+LONGER_CELLS = {"docs/operate.md": 3, "docs/ui.md": 3, "docs/words.md": 1}
     "docs/operate.md": 3,
     "docs/reference.md": 8,
     "docs/ui.md": 3,

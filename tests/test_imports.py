@@ -36,12 +36,13 @@ def test_every_room_knows_only_those_below_it() -> None:
             "from clusterbench.engines.greenplum import ENGINE",
             "No workload, step or page knows an engine",
         ),
+        ("cli/cluster.py", "from clusterbench_docs import blocks", "Nothing needs what makes the pages"),
         ("trial/testbed.py", "from clusterbench.trial import protocol", "No circles within a room"),
         ("a_new_room/__init__.py", "", "A room of the package knows only those below"),
     ],
 )
 def test_a_wrong_import_would_be_seen(tmp_path: Path, module: str, line: str, contract: str) -> None:
-    for package in ("clusterbench", "clusterbench_lab"):
+    for package in ("clusterbench", "clusterbench_lab", "clusterbench_docs"):
         for source in (ROOT / "plugins" / package).rglob("*.py"):
             copy = tmp_path / source.relative_to(ROOT / "plugins")
             copy.parent.mkdir(parents=True, exist_ok=True)

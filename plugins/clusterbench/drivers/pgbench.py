@@ -134,11 +134,26 @@ MIX_OUTPUTS = (
     *pgbench_log.OUTPUTS,
 )
 MIX_FACTORS: Mapping[str, Factor] = {
-    "clients": Factor(1, "simultaneous clients", minimum=1, maximum=10_000, wording="{} clients", is_concurrency=True),
-    "ramp_up_s": Factor(10, "time before the window", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"),
-    "window_s": Factor(60, "measured time", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"),
+    "clients": Factor(
+        1,
+        "The clients that work at the same time.",
+        minimum=1,
+        maximum=10_000,
+        wording="{} clients",
+        is_concurrency=True,
+    ),
+    "ramp_up_s": Factor(
+        10, "The seconds under load before the window.", maximum=86_400, rehearsed_least=20, wording="{} s ramp-up"
+    ),
+    "window_s": Factor(
+        60, "The seconds that are measured.", minimum=1, maximum=86_400, rehearsed_least=20, wording="{} s measured"
+    ),
     "rate_per_s": Factor(
-        0, "transactions begun a second; 0: as fast as it goes", maximum=10_000_000, wording="{} transactions/s"
+        0,
+        "Transactions that all clients together begin each second (docs/reference.md#open-loop). 0: as fast "
+        "as possible.",
+        maximum=10_000_000,
+        wording="{} transactions/s",
     ),
 }
 """What any mix can be asked for."""

@@ -55,11 +55,13 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
 }
 
 
-STREAMS = Factor(1, "simultaneous sessions", minimum=1, maximum=200, wording="{} streams", is_concurrency=True)
+STREAMS = Factor(
+    1, "The sessions that work at the same time.", minimum=1, maximum=200, wording="{} streams", is_concurrency=True
+)
 WINDOW_S = Factor(
     0,
-    "so long at least each stream goes on, where tables are warm, with the same statement, after it was done once or "
-    "twice without being measured; 0: each does it once, as in the papers",
+    "The shortest measured time in seconds: see docs/reference.md#window-of-scans. 0: each stream runs "
+    "the statement once.",
     minimum=0,
     maximum=86_400,
     rehearsed_least=1,

@@ -15,7 +15,7 @@ SCALES = ("smoke", "laptop", "full")
 Scale = Literal["smoke", "laptop", "full"]
 EXTENTS = ("whole", "part")
 """Of the weekly run: all of every experiment, or what each declares as its ``part``."""
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="a name")]
 NAME_OR_NONE = r"^([a-z][a-z0-9_]{0,39})?$"
 TAG = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*$"
 Tag = Annotated[str, Field(pattern=TAG, max_length=64)]
@@ -24,7 +24,9 @@ Levels = Annotated[list[Level], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
-LevelsByEngine = Annotated[dict[Name, Levels], Field(min_length=1)]
+LevelsByEngine = Annotated[
+    dict[Name, Levels], Field(min_length=1, description="a mapping from an engine to a list of levels")
+]
 """Where engines differ in what they can do: ``{greenplum: [orca], postgres: [planner]}``."""
 
 
@@ -32,19 +34,24 @@ class LevelsByScale(Strict):
     """Levels of one factor, or a count, that differ by scale; all three are named so that none is forgotten."""
 
     smoke: Levels | LevelsByEngine
+    """The levels at scale `smoke`."""
     laptop: Levels | LevelsByEngine
+    """The levels at scale `laptop`."""
     full: Levels | LevelsByEngine
+    """The levels at scale `full`."""
 
 
 class UntilFirm(Strict):
     """Repetitions go on until a result is known well enough, in rounds: no cell is further than another."""
 
     at_least: Annotated[int, Field(ge=3)] = 5
+    """Every cell has at least this many repetitions."""
     at_most: Annotated[int, Field(ge=3, le=100)] = 15
+    """A cell ends after this many repetitions in any case."""
     until_percent: Annotated[float, Field(gt=0, le=50)]
-    """Half of the 95 % interval of the median, of the median."""
+    """Repetitions go on until half of the 95 % interval of the median is at most this percentage of the median."""
     measurement: Name | None = None
-    """Which result; without it the first that the report draws, or else the workload's first."""
+    """The measurement that must become firm. Without it, this is the first of `plots`, or else the workload's first."""
 
     @model_validator(mode="after")
     def _is_a_range(self) -> UntilFirm:
@@ -58,8 +65,11 @@ Repetitions = Count | UntilFirm
 
 class CountByScale(Strict):
     smoke: Repetitions
+    """The repetitions at scale `smoke`."""
     laptop: Repetitions
+    """The repetitions at scale `laptop`."""
     full: Repetitions
+    """The repetitions at scale `full`."""
 
 
 RUNS_MAX = 78
@@ -70,27 +80,38 @@ class Regression(Strict):
     """When a result counts as having become worse over the weeks. What a sweep does not say is the experiment's."""
 
     threshold_percent: Annotated[float, Field(gt=0, le=1000)] = 5.0
+    """A change is reported unless its whole 95 % interval lies below this percentage."""
     runs_min: Annotated[int, Field(ge=6, le=RUNS_MAX)] = 10
-    """Valid runs with a number, without which there is no verdict."""
+    """A result has no verdict before it has this many valid runs with a number."""
     measurements: list[Name] = []
-    """Those that are followed; empty: what the report draws."""
+    """The measurements that are followed. Without it, these are the ones that the report draws."""
 
 
 class Sweep(Strict):
     """One or two things varied at a time, as the papers do; every combination of the levels is a cell."""
 
     title: Annotated[str, Field(min_length=1)]
+    """The question that the sweep answers. The report prints it."""
     workload: Name
-    factors: dict[str, Levels | LevelsByScale]
+    """What is measured: a built-in workload, or a folder of your own (docs/workload.md)."""
+    factors: Annotated[
+        dict[str, Levels | LevelsByScale], Field(description="a mapping from a factor to its docs/reference.md#levels")
+    ]
+    """What varies. Every combination of the levels is one cell."""
     repetitions: Count | CountByScale | UntilFirm = 3
+    """How often each cell is measured. Fewer than 3 give no interval."""
     timeout_s: Count = 3600
+    """The seconds after which the driver is ended. The trial has then timed out."""
     plots: list[Name] = []
-    """Measurements that the report draws; empty: the mean latency, or else the workload's first two."""
+    """The measurements that get a figure in the report. Without it: the mean latency, or else the workload's
+    first two."""
     order: Literal["random", "ramp"] = "random"
-    """``ramp``: a repetition is measured in one go, in rising concurrency, as paper 004 does."""
+    """In which order trials are measured: see docs/reference.md#order-of-trials."""
     give_up_after: Count | None = None
-    """After so many levels of a ramp in a row that failed or timed out, its later ones are not tried."""
+    """After this many failed or timed-out levels in a row, the rest of that ramp is not measured. Only with
+    `order: ramp`."""
     regression: Regression | None = None
+    """Replaces keys of the experiment's `regression` for this sweep. Keys that you leave out are the experiment's."""
 
     @field_validator("factors", mode="before")
     @classmethod
@@ -205,33 +226,52 @@ class Part(Strict):
     """What of an experiment a short weekly run measures. Empty: as for the whole."""
 
     scale: Scale | None = None
-    """The largest: a smaller one that was asked for stays."""
+    """The largest scale of the part. If the weekly run asks for a smaller one, the part is measured at that one."""
     platforms: list[Name] = []
+    """The platforms that the part measures. Without it, these are the experiment's. See
+    docs/reference.md#what-a-part-measures."""
     sweeps: list[Name] = []
+    """The sweeps that the part measures. Without it, it measures all of them."""
     concurrency: list[Annotated[int, Field(ge=1, le=10_000)]] = []
+    """The levels of concurrency that the part measures. Without it, it measures all of them."""
     repetitions: Annotated[int, Field(ge=0, le=1000)] = 0
+    """How often each cell is measured. 0 means as often as the sweep declares."""
 
 
 class Experiment(Strict):
     """One YAML file in ``dags/experiments``; it becomes one DAG of the same name."""
 
     experiment: Name
+    """The experiment's name. Its file and its DAG have the same name."""
     title: Annotated[str, Field(min_length=1)]
+    """A short title for Airflow and the report."""
     description: Annotated[str, Field(min_length=1)]
+    """What the experiment is about, for Airflow and the report."""
     platforms: Annotated[list[Name], Field(min_length=1)]
+    """The platforms that the form preselects. In the form you can choose every platform of the same engines."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    """Fixes the data, the keys that are drawn, and the order of trials."""
     default_scale: Scale = "laptop"
+    """The scale that the form preselects."""
     published: Name | None = None
+    """The file in `include/published` whose numbers stand beside ours."""
     notice: str = ""
-    """What must be said of its numbers wherever they are shown, such as that they are no results of a standard's."""
-    settings: dict[Name, dict[str, str]] = {}
-    """By engine: settings of every session that the drivers open."""
+    """A sentence at the head of every report, for example that the numbers are no official results of a standard."""
+    settings: Annotated[
+        dict[Name, dict[str, str]], Field(description="a mapping from an engine to settings and their values")
+    ] = {}
+    """Settings of every session that a driver opens."""
     failures_are_findings: bool = False
+    """`true`: failed and timed-out trials leave a run valid. For experiments that look for the point of collapse."""
     layouts: Literal["random", "declared"] = "random"
-    """In which order layouts of machines that a run makes take turns: drawn by its seed, or that of ``platforms``."""
+    """For docs/machines.md: the order in which layouts take turns. `random`: drawn by the seed. `declared`: that of
+    `platforms`."""
     part: Part | None = None
+    """What a weekly run of extent `part` measures. Without it, nothing of this experiment is in such a run."""
     regression: Regression = Regression()
+    """When a result counts as having become worse over the weeks."""
     sweeps: dict[Name, Sweep]
+    """The sweeps by name. Each becomes a section of the report."""
 
     @field_validator("sweeps")
     @classmethod

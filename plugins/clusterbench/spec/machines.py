@@ -13,29 +13,36 @@ from pydantic import Field, model_validator
 from clusterbench.spec.experiment import Name
 from clusterbench.spec.loading import Strict
 
-HypervisorName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\%\n]+$")]
+HypervisorName = Annotated[
+    str,
+    Field(min_length=1, max_length=200, pattern=r"^[^/\\%\n]+$", description="a name in the hypervisor's inventory"),
+]
 """A name in the hypervisor's own inventory, which may hold blanks."""
-ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
+ConnectionName = Annotated[
+    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$", description="the name of a connection")
+]
 
 
 class Template(Strict):
     """What every machine is a full copy of: its system, its engine's programs, and data that all layouts share."""
 
     name: HypervisorName
+    """The machine or template of which every machine is a full copy. With libvirt, each host has a machine of this
+    name."""
     snapshot: HypervisorName | None = None
-    """Its state of that name is copied; None: its present one. So data can be made once, for all layouts."""
+    """The snapshot that is copied. Without it, the present state is copied. Not with libvirt."""
 
 
 class MachineDisks(Strict):
     """Data disks beside the template's own. How many each machine has is in ``placement``."""
 
     kind: Literal["virtual", "raw"]
-    """``virtual``: files in a datastore (of libvirt: volumes in a storage pool), zeroed at once. ``raw``: whole disks
-    of the host (RDM, physical; of libvirt: by their names in /dev/disk/by-id)."""
+    """`virtual`: files in a datastore (with libvirt: volumes in a storage pool). `raw`: whole disks of the host."""
     size_gb: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Of each virtual disk, in GB of 10⁹ bytes."""
+    """The size of each virtual disk in GB of 10⁹ bytes. Required for `virtual`, refused for `raw`."""
     of: dict[Name, Annotated[list[HypervisorName], Field(min_length=1)]]
-    """Machine -> its datastores, or its disks as the hypervisor calls them. They are dealt out to its VMs in turn."""
+    """For each machine: its datastores or storage pools, or its disks. They are dealt out to its virtual machines in
+    turn."""
 
     @model_validator(mode="after")
     def _size_is_of_virtual_ones(self) -> MachineDisks:
@@ -51,41 +58,47 @@ class Budget(Strict):
     """More than this is refused, by ``lint`` and before anything is made."""
 
     machines: Annotated[int, Field(ge=1, le=10_000)]
-    """That are up at the same time."""
+    """How many machines may be up at the same time."""
     hours: Annotated[float, Field(gt=0, le=10_000)]
-    """From when a layout is brought up. Trials that would begin later are not measured, and say so."""
+    """The hours from the first start of a machine after which no trial begins."""
 
 
 class Machines(Strict):
     """``machines`` of a platform's file."""
 
     provider: Literal["vsphere", "libvirt"]
+    """What makes the machines. For `libvirt`, read docs/machines_libvirt.md."""
     connection: ConnectionName
-    """Of the hypervisor: where it answers, and a login with the rights that docs/machines.md lists. Of libvirt: where
-    each host's answers, as each is asked by itself."""
+    """The Airflow connection of the hypervisor: see docs/reference.md#connections."""
     login: ConnectionName
-    """An SSH connection without an address: login and key of every guest. Address and host key are learnt."""
+    """An Airflow connection of type SSH without an address: login and key of every guest. Each guest reports its
+    address and host key."""
     template: Template
+    """The machine that is copied."""
     hosts: Annotated[dict[Name, HypervisorName], Field(min_length=1)]
-    """``machine`` of this platform's hosts -> the hypervisor's host that it is."""
+    """For each `machine` of this platform's hosts: the vCenter's name of the host, or with libvirt its name in
+    `uris`."""
     folder: HypervisorName | None = None
-    """Where the hypervisor's inventory has our machines; None: where the template is."""
+    """The inventory's folder for the machines. Without it, this is the template's. Not with libvirt."""
     datastore: HypervisorName | None = None
-    """Of the machines' own files, of libvirt a storage pool; None: the template's."""
+    """Where the machines' own files are; with libvirt a storage pool. Without it, this is the template's."""
     disks: MachineDisks | None = None
+    """The data disks of each machine. How many each has is `data_disks` of the placement."""
     networks: list[HypervisorName] = []
-    """Of the machines' network cards, in their order; empty: the template's."""
+    """The networks of the machines' cards, in their order. Without it, these are the template's."""
     cores_per_socket: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Of the virtual machine; None: all vCPUs are one socket, as far as a NUMA node has cores for them."""
+    """Cores of each socket of the virtual machine. Without it: as many as a NUMA node can hold."""
     reserve_memory: bool = True
-    """Whether each machine's memory is its own from the start, so that the hypervisor neither swaps nor balloons it."""
+    """`true`: all of a machine's memory is reserved, so that the hypervisor neither swaps nor balloons it."""
     numa: Literal["automatic", "bound"] = "automatic"
-    """Who chooses a machine's NUMA node: the hypervisor, or we, in turn (node affinity)."""
+    """`automatic`: the hypervisor chooses each machine's NUMA node. `bound`: nodes are dealt out in turn."""
     afterwards: Literal["as_found", "delete"] = "as_found"
-    """At release: those that were down are shut down again, and what a run made is kept with its data; or deleted."""
+    """`as_found`: machines that were down are shut down again and keep their data. `delete`: machines that this run
+    created are deleted."""
     ready_minutes: Annotated[float, Field(gt=0, le=1000)] = 15
-    """How long a copy, a start and a shutdown may each take."""
+    """How many minutes a copy, a start and a shutdown may each take."""
     budget: Budget
+    """More than this is refused by `clusterbench lint` and before anything is created."""
 
     @model_validator(mode="after")
     def _libvirt_has_no_inventory(self) -> Machines:

@@ -26,17 +26,30 @@ def _fraction(said: Any) -> Any:
         raise ValueError(f"must be a number, or a fraction as 1/60; found {said!r}") from None
 
 
+ThreadCpus = Annotated[
+    float,
+    BeforeValidator(_fraction),
+    Field(gt=0, le=1, description="a number above 0 and at most 1, or a fraction such as `1/60`"),
+]
+
+
 class Machine(Strict):
     """A physical machine, as its data sheet has it. What is left out is not judged."""
 
     sockets: Annotated[int, Field(ge=1, le=64)]
-    """Each is taken as one NUMA node."""
+    """The sockets of the machine. Each counts as one NUMA node."""
     cores_per_socket: Annotated[int, Field(ge=1, le=1024)]
+    """The cores of each socket."""
     threads_per_core: Annotated[int, Field(ge=1, le=8)]
+    """The hardware threads of each core."""
     memory_gib: Memory | None = None
+    """Memory in GiB."""
     data_disks: Disks | None = None
+    """How many data disks the machine has."""
     data_disk_gb: DiskSize | None = None
+    """The size of each data disk in GB of 10⁹ bytes."""
     nics: Annotated[int, Field(ge=1, le=100)] | None = None
+    """How many network cards the machine has."""
 
     @property
     def cores(self) -> int:
@@ -51,29 +64,35 @@ class Size(Strict):
     """What one virtual machine has, or the one system of a machine without any."""
 
     cpus: Cpus
-    """As that system counts them: vCPUs, or hardware threads."""
+    """vCPUs, as the virtual machine's system counts them."""
     memory_gib: Memory | None = None
+    """Memory in GiB."""
     data_disks: Disks | None = None
+    """How many data disks the virtual machine has."""
     data_disk_gb: DiskSize | None = None
+    """The size of each data disk in GB of 10⁹ bytes."""
 
 
 class Placement(Strict):
     """The physical side of a platform. How many machines there are follows from its ``hosts``."""
 
     machine: Machine
+    """One physical machine, as its data sheet describes it. The number of machines follows from `hosts`."""
     vms_per_machine: Annotated[int, Field(ge=0, le=1000)]
-    """0: none, the machine itself is the host."""
+    """The virtual machines on each machine. 0 means that the machine itself is the host."""
     vm: Size | None = None
-    """Left out where ``segment_host`` or ``hadoop.worker`` says it; where none of them does, an even ``share``."""
+    """The size of each virtual machine: see docs/reference.md#size-of-a-virtual-machine."""
     share: CpuShare = "threads"
-    """What of the CPUs is dealt out evenly then."""
-    thread_cpus: Annotated[float, BeforeValidator(_fraction), Field(gt=0, le=1)] | None = None
-    """Where hosts are groups of processes with CPU limits, as in the lab: processors that a thread, and a vCPU, is."""
+    """What an even share is a share of, if no size is declared: the machine's `threads` or its `cores`."""
+    thread_cpus: ThreadCpus | None = None
+    """For the lab: the share of a real processor that one thread stands for. See docs/reference.md#thread_cpus."""
     prefer_ht: bool = False
-    """Whether the hypervisor is told to count threads where it fits a VM into a NUMA node (numa.vcpu.preferHT)."""
+    """`true`: the hypervisor counts threads when it fits a VM into a NUMA node (numa.vcpu.preferHT)."""
     interleaved_memory: bool = False
-    """Whether node interleaving is set in the machine's BIOS, so that no NUMA node is seen. Paper 000, Figure 4."""
+    """`true`: node interleaving is on in the machines' BIOS, so that no NUMA node is visible. See Figure 4 of paper
+    000."""
     pinned_vcpus: bool = False
-    """Whether each vCPU is bound to processors that no other has (CPU pinning), as paper 004 advises for clouds."""
+    """`true`: each vCPU is bound to processors that no other vCPU uses."""
     density: Density | None = None
-    """What the placement is meant to be, in the words of paper 004; a contradiction is an error."""
+    """What the placement is meant to be, in the words of paper 004. A contradiction is an error: see
+    docs/reference.md#density."""

@@ -17,8 +17,8 @@ from clusterbench.spec.project import dag_id
 from clusterbench.spec.roles import DRIVERS, Role
 from clusterbench.spec.setup import HostSettings, Service, Setting, Setup
 
-ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
-Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$")]
+ConnectionId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$", description="the name of a connection")]
+Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]+$", description="an absolute path")]
 COUNT_MAX = 10_000
 
 
@@ -30,17 +30,20 @@ def _network(text: Any) -> Any:
         raise ValueError(f"{error}; write a network, as 10.20.0.0/16") from None
 
 
-DataNetwork = Annotated[str, BeforeValidator(_network)]
+DataNetwork = Annotated[str, BeforeValidator(_network), Field(description="a network such as `10.20.0.0/16`")]
 
 
 class Host(Strict):
     """A machine reached over SSH; ``ssh`` names an Airflow connection, which holds address, key and host key."""
 
     ssh: ConnectionId
+    """The connection of type SSH by which the host is reached."""
     roles: Annotated[list[Role], Field(min_length=1)]
+    """What the host does: see docs/reference.md#roles."""
     machine: Name | None = None
-    """The physical host, where it is a virtual machine that shares one with others."""
+    """The physical machine that the host is on. Needed if several hosts are virtual machines of one machine."""
     rack: Name | None = None
+    """The rack that the machine is in."""
 
 
 class Hardware(Strict):
@@ -49,80 +52,97 @@ class Hardware(Strict):
     cpus: Annotated[int, Field(ge=1, le=10_000)]
     """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gb: Annotated[int, Field(ge=1, le=100_000)]
+    """Memory in GB. A host with up to a tenth less passes: firmware and kernel keep a little."""
     data_disks: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """How many data disks the host has."""
     data_disk_gb: DiskSize | None = None
-    """Of each, for a plan; set-up looks at what is free."""
+    """The size of each data disk in GB. Only `clusterbench plan` uses it: every run looks at the free space itself."""
 
 
 class Worker(Strict):
     """What each worker of a Hadoop cluster has, as Table 1 of paper 002; compared with what the hosts tell."""
 
     cpus: Annotated[int, Field(ge=1, le=10_000)]
+    """Processors as the system counts them: vCPUs, or hardware threads."""
     memory_gib: Annotated[float, Field(gt=0, le=100_000)]
+    """Memory in GiB. A worker with up to a tenth less passes: firmware and kernel keep a little."""
     data_disks: Annotated[int, Field(ge=1, le=1000)]
+    """How many data disks the worker has."""
     data_disk_gb: DiskSize | None = None
-    """Of each, for a plan; every trial looks at what is free."""
+    """The size of each data disk in GB. Only `clusterbench plan` uses it: every trial looks at the free space
+    itself."""
 
 
 class KerberosServices(Strict):
     """What the daemons of our own Hadoop log in with. The files are on every host, put there by who runs the KDC."""
 
     realm: Annotated[str, Field(min_length=1)]
+    """The realm of the daemons' principals."""
     keytab: Folder
-    """With ``hadoop/<address>@REALM`` and ``HTTP/<address>@REALM`` of that host."""
+    """On every host: the keytab with `hadoop/<address>@REALM` and `HTTP/<address>@REALM` of that host."""
     keystore: Folder
-    """Of the web servers, PKCS12 or JKS, with the host's certificate and key."""
+    """On every host: the keystore of the web servers, PKCS12 or JKS, with the host's certificate and key."""
     truststore: Folder
-    """With the certificate of who has signed these."""
+    """On every host: the truststore with the certificate of the authority that signed the keystores' certificates."""
 
 
 class Kerberos(Strict):
     """Who asks a Hadoop that wants to know."""
 
     connection: ConnectionId
-    """Its login is the principal that benchmarks run as, its extra has the ``keytab``, in base64."""
+    """An Airflow connection. Its login is the principal of the benchmarks; its extra has the `keytab` in base64."""
     krb5_conf: Folder | Literal[""] = ""
-    """On the hosts; empty: their own, /etc/krb5.conf."""
+    """The configuration file on the hosts. Without it, this is their own /etc/krb5.conf."""
     services: KerberosServices | None = None
+    """What the daemons log in with. Required for a Hadoop that clusterbench starts, refused for a managed one."""
 
 
 class OtherApplications(Strict):
     """What of other people's applications is noise, and what a reason to wait."""
 
     memory_share_max: Annotated[float, Field(ge=0, le=1)] = 0.02
-    """Of the memory of all workers, or of the queue where that has less. What takes more is waited for."""
+    """The share of YARN's memory (of the queue's, if that is less) that other applications may have and still
+    be noise."""
 
 
 class ManagedHadoop(Strict):
     """A Hadoop that somebody else runs: it is asked and given jobs, and nothing of it is set, started or stopped."""
 
     configuration: Folder = "/etc/hadoop/conf"
-    """On the client host: the folder with core-site.xml and the others, as its owner hands it out to clients."""
+    """On the client host: the folder with core-site.xml and the other files, as the cluster's owner hands it to
+    clients."""
     path: Folder
-    """In HDFS: an empty folder of the login's own, or one that it may make. Trials have theirs below it."""
-    queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")] | None = None
-    """Of YARN, in which jobs are submitted; None: YARN's own choice."""
+    """An HDFS folder of the login's own. It is empty, or the login may create it."""
+    queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", description="a queue's name")] | None = None
+    """The YARN queue of the jobs, by name or path. Without it, YARN chooses."""
     others: OtherApplications = OtherApplications()
+    """How much work of other people is noise, and when it is a reason to wait."""
 
 
 class Hadoop(Strict):
     """Where Hadoop is on every host, and how much of it runs at once on a worker."""
 
     home: Annotated[str, Field(min_length=1)] = "hadoop"
-    """An unpacked distribution, or a folder whose ``lib`` has the jars; from the work folder, if not absolute."""
+    """Where Hadoop is on every host: an unpacked distribution, or a folder whose `lib` has the jars. A relative path
+    begins at the `work_dir`."""
     data_dirs: list[Folder] = []
-    """A folder on each data disk of a worker; empty: one below the work folder."""
+    """A folder on each data disk of a worker, for HDFS and for map output. Without it: one folder below the
+    `work_dir`."""
     slots: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Map tasks, and as many reduce tasks, at once on a worker; else it follows from ``worker``."""
+    """How many map tasks, and as many reduce tasks, run at once on a worker. Without it, `worker` decides."""
     worker: Worker | None = None
+    """The hardware that every worker claims to have. It is read back, and a difference stops the run."""
     daemon_heap_mb: Annotated[int, Field(ge=64, le=1_000_000)] = 1300
+    """The heap of each daemon in MB."""
     java_options: str = ""
-    """Of every daemon and of the client."""
+    """More options of the JVM of every daemon and of the client."""
     web_ca: Folder | None = None
-    """On the client host: the certificates (PEM) by which web servers with TLS are believed; None: the host's own."""
+    """On the client host: certificates (PEM) by which web servers with TLS are trusted. Without it, the host's own are
+    used."""
     kerberos: Kerberos | None = None
+    """The login to a Hadoop with Kerberos: see docs/hadoop.md#kerberos-and-tls."""
     managed: ManagedHadoop | None = None
-    """None: clusterbench configures, starts and stops it."""
+    """A Hadoop that somebody else runs. Without it, clusterbench configures, starts and stops the Hadoop."""
 
     @model_validator(mode="after")
     def _services_are_our_own(self) -> Hadoop:
@@ -138,6 +158,14 @@ class Hadoop(Strict):
         if self.slots is None and self.worker is None:
             raise ValueError("name 'worker' (cpus, memory_gib, data_disks), from which slots follow, or 'slots'")
         return self
+
+
+ALIKE = {
+    "count": "This entry stands for this many hosts, numbered from 1 (at most 10000).",
+    "machines": "How many physical machines the hosts are dealt out to in turn. Replaces ``machine`` and ``rack``.",
+    "machines_per_rack": "How many of these machines share a rack. Without it, no rack is declared.",
+}
+"""Keys of a host that stands for many, and what each is for."""
 
 
 def _many_alike(hosts: Any) -> Any:
@@ -160,8 +188,11 @@ class Neighbour(Strict):
     """Another database of the same engine, on hosts of its own that are on the same machines."""
 
     database: ConnectionId
+    """The Airflow connection of the neighbour's database, as `database` of the platform."""
     driver_database: ConnectionId | None = None
+    """The second connection to that database, as `driver_database` of the platform."""
     hosts: Hosts
+    """The hosts of the neighbour."""
 
 
 OF_MANY = ("segment", "worker")
@@ -173,85 +204,108 @@ class IndependentAnswers(Strict):
     """A host on which DuckDB may answer the queries, too, where the data is too large for the worker."""
 
     host: Name
+    """The host of this platform on which DuckDB computes the answers."""
     memory_gb: Annotated[int, Field(ge=1, le=100_000)]
-    """What DuckDB may take of its memory; the rest goes to the disk of its work folder."""
+    """How much of the host's memory DuckDB may use, in GB. The rest goes to the disk of its `work_dir`."""
 
 
 class HostSpeed(Strict):
     """How fast each host is by itself, measured in set-up: a query on many hosts is as fast as the slowest of them."""
 
     every_days: Annotated[float, Field(ge=0, le=365)] = 7
-    """0: before every run."""
+    """The hosts are measured at most once in this many days. 0 means before every run."""
     seconds: Annotated[int, Field(ge=1, le=600)] = 3
-    """Of the processors, of memory, and of the network in each of two or three rounds."""
+    """How long processors, memory, and each of the two or three rounds of the network are measured."""
     disk_mib: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    """Of a file that is written and read in a folder of the engine's data; 0: no disk is touched."""
+    """The size of a file that is written and read in a folder of the engine's data. 0 measures no disk."""
     slower_percent: Annotated[float, Field(gt=0, lt=100)] = 10
-    """A host that is slower by so much than its peers, or than it was, is named."""
+    """A host is reported if it is slower by this percentage than its peers, or than it was before."""
 
 
 class Patience(Strict):
     """How long an outage is waited out before what it stopped is given up. An outage is not a finding."""
 
     hosts_minutes: Annotated[float, Field(ge=0, le=10_000)] = 60
+    """How many minutes a run waits for hosts that do not answer."""
     database_minutes: Annotated[float, Field(ge=0, le=10_000)] = 60
+    """How many minutes a run waits for a database that does not answer."""
 
 
 class Platform(Strict):
     """One YAML file in ``include/platforms``."""
 
     platform: Name
+    """The platform's name. Its file has the same name."""
     title: Annotated[str, Field(min_length=1)]
+    """A short title for the form and the report."""
     description: str = ""
+    """What the platform is, for the report."""
     notes: list[Annotated[str, Field(min_length=1)]] = []
-    """What is set where nothing can be read back, as a hypervisor's settings, in words for the report."""
+    """Facts that nothing can read back, such as a hypervisor's settings. The report prints each sentence."""
     engine: Name
+    """What runs there: `postgres`, `greenplum` (including its forks) or `hadoop`."""
     cluster: Name
-    """Platforms that share hosts share a cluster, and so one pool slot and one lease: one run at a time."""
-    may: list[Leave] = []
-    """What clusterbench may do there beside looking; see ``leave.LEAVES``."""
+    """Platforms that share hosts must have the same `cluster`. Then only one run at a time uses those hosts."""
+    may: Annotated[list[Leave], Field(description="a list of words of docs/reference.md#leave-to-act")] = []
+    """What clusterbench may change on the cluster."""
     database: ConnectionId | None = None
+    """The Airflow connection of the database, with the login that sets up and checks."""
     driver_database: ConnectionId | None = None
-    """The connection whose login and certificates drivers use, where they are to have fewer rights than set-up."""
+    """A second connection to the same database, for drivers whose login has fewer rights: see
+    docs/operate.md#3-connections."""
     service: Service | None = None
-    """The unit of the service manager that the server belongs to, by which it is stopped and started on its hosts."""
+    """The service manager's unit of the server, such as `postgresql@16-main`. The server is stopped and started through
+    it."""
     data_network: DataNetwork | None = None
-    """The network that data goes through, where hosts are logged in to by another."""
+    """The network for data: see docs/reference.md#data-network."""
     patience: Patience = Patience()
-    """That for the archive is in the archive's own connection."""
+    """How long an outage is waited out before the trials that it stopped are given up: see docs/operate.md#outages."""
     hosts: Hosts
+    """The hosts by name."""
     neighbours: dict[Name, Neighbour] = {}
-    """Under the same load beside every trial, driven from the same client."""
+    """Other databases on the same machines. They are under the same load while a trial is measured: see
+    docs/placement.md#neighbours."""
     page_cache: Literal["drop_caches", "evict_files", "none"] = "drop_caches"
-    """How the operating system's cache is emptied: for the whole host (root), for the engine's files, or not."""
+    """How the file system's cache is emptied: see docs/reference.md#page-cache."""
     segments_per_host: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Primary segments that a cluster claims to have; compared with what it tells of itself."""
+    """The primary segments that each Greenplum host claims to have. They are read back, and a difference stops
+    the run."""
     mirrors_per_host: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """The mirrors that each Greenplum host claims to have. They are read back, and a difference stops the run."""
     segment_host: Hardware | None = None
+    """The hardware that every segment host claims to have. It is read back, and a difference stops the run."""
     pooler_port: Annotated[int, Field(ge=1024, le=65535)] = 16432
+    """The port of PgBouncer on the database's host. PgBouncer runs only while a trial needs it."""
     gpfdist_port: Annotated[int, Field(ge=1024, le=65000)] = 18080
-    """The first of the ports of the file servers on the ETL host, one for each file."""
+    """The first port of Greenplum's file servers. See docs/reference.md#ports-of-the-file-servers."""
     host_speed: HostSpeed | None = None
-    """None: hosts are not measured."""
+    """Measures how fast each host is by itself: see docs/operate.md#slow-hosts. Without it, hosts are not measured."""
     watch_sessions: bool = False
-    """Look ten times a second at what the drivers' sessions wait for, by one more session."""
+    """`true`: one more session observes what the drivers' sessions wait for. See
+    docs/archive.md#what-the-database-did."""
     load_dirs: list[Folder] = []
-    """A folder on each data disk of the ETL host, for load files; empty: one below the work folder."""
+    """A folder on each data disk of the ETL host, for the files of `data_load`. Without it: one folder below the
+    `work_dir`."""
     hadoop: Hadoop | None = None
+    """Required for a Hadoop, and only for that."""
     placement: Placement | None = None
+    """The physical machines that the hosts are on."""
     machines: Machines | None = None
-    """None: its hosts are there, and nobody makes them. Else those with a ``machine`` are made, and take turns."""
+    """Virtual machines that a run creates and switches itself, one for each host with a `machine`: see
+    docs/machines.md."""
     independent_answers: IndependentAnswers | None = None
-    settings: dict[str, Setting] = {}
-    """Engine settings that the platform claims to have; read back, and a difference stops the run."""
+    """A host that computes the answers to TPC-DS's queries above scale factor 1. Without it, answers are compared with
+    earlier runs only."""
+    settings: Annotated[dict[str, Setting], Field(description="a mapping from a setting to its value")] = {}
+    """Settings that the server claims to have, as the server prints them. A difference stops the run."""
     setup: Setup = Setup()
-    """What hosts are set to, and what of hosts and engine clusterbench may change."""
+    """What the hosts must be set to."""
     experiments: list[Name] = []
-    """Those that offer it, where it stands for a question of theirs; empty: every one of its engine."""
+    """The experiments whose form offers this platform. Without it, every experiment of its engine does."""
     stands_for: Name | None = None
-    """The template of a paper's platform whose question it asks at a smaller size, as in the lab."""
+    """The template whose question this platform asks at a smaller size, for docs/rehearsal.md."""
     template: bool = False
-    """True for a cluster whose hosts are still to be filled in: it is linted and planned, never run."""
+    """`true`: the hosts are still to be filled in. The file is checked and planned, and never run."""
 
     @field_validator("hosts")
     @classmethod
@@ -334,7 +388,7 @@ class Platform(Strict):
 
 def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
     """``count`` hosts, spread over ``machines`` in turn, of which ``machines_per_rack`` share a rack."""
-    numbers = {key: host[key] for key in ("count", "machines", "machines_per_rack") if key in host}
+    numbers = {key: host[key] for key in ALIKE if key in host}
     for key, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= COUNT_MAX:
             raise ValueError(f"{name}.{key}: must be a whole number from 1 to {COUNT_MAX}, found {number!r}")

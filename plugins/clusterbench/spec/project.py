@@ -16,22 +16,31 @@ from clusterbench.spec.loading import Strict, load
 OWN = ("dags/experiments/*.yaml", "include/**/*", "expectations/**/*.json")
 """What may stand before a built-in file of the same path."""
 Pattern = Annotated[str, Field(min_length=1)]
+PATTERNS = "a list of names or patterns such as `mine_*`; `!` before one excludes"
 OfProject = Literal["clusterbench_archive", "clusterbench_history", "clusterbench_smtp", "clusterbench_webhook"]
+Prefix = Annotated[
+    str, Field(pattern=r"^([a-z][a-z0-9_]{0,19}_)?$", description="a name of at most 21 characters that ends with `_`")
+]
 
 
 class Project(Strict):
-    """``project``: what it is called. ``platforms`` and ``experiments``: names or patterns of those that are offered;
-    ``!`` before one excludes. Without ``platforms`` the project's own are, without ``experiments`` all.
-    ``dag_prefix``: before the name of each of its DAGs and pools, so that several projects share an Airflow.
-    ``connections``: what its archive, its history and who is told are called there, where they are not the only ones.
-    ``checked_with``: the version of clusterbench with which all of it was in order last."""
+    """``clusterbench.yaml``, which makes its folder a project."""
 
-    project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-    dag_prefix: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,19}_)?$")] = ""
-    connections: dict[OfProject, Pattern] = {}
-    platforms: list[Pattern] = []
-    experiments: list[Pattern] = []
+    project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="a name")]
+    """The project's name."""
+    dag_prefix: Prefix = ""
+    """Stands before the name of each of its DAGs and pools, such as `sales_`, if several projects share one Airflow."""
+    connections: dict[OfProject, Annotated[str, Field(min_length=1, description="the name of a connection")]] = {}
+    """What Airflow calls this project's connections, such as `{clusterbench_archive: sales_archive}`. Without it, they
+    keep their names."""
+    platforms: Annotated[list[Pattern], Field(description=PATTERNS)] = []
+    """The platforms that are offered. Without it, these are the ones in the project's own `include/platforms`."""
+    experiments: Annotated[list[Pattern], Field(description=PATTERNS)] = []
+    """The experiments that are offered. Without it, all are. One without an offered platform of its engines is left
+    out."""
     checked_with: str = ""
+    """The version of clusterbench with which everything was last in order. `clusterbench doctor --project` compares it
+    with the installed one."""
 
 
 def project_of(root: Path) -> Project | None:

@@ -18,18 +18,26 @@ class PublishedValue(Strict):
     """One number, the cell it belongs to (sweep and levels), and the words it was taken from."""
 
     sweep: Name
+    """The sweep whose cell the number stands beside."""
     measurement: Name
+    """Our measurement that stands beside the number."""
     platform: Name | None = None
-    """Where the paper compares platforms."""
+    """The platform of the number, if the paper compares platforms."""
     ratio_to: Name | None = None
-    """The platform that it is a ratio to; the unit is 1 then."""
+    """The platform that the number is a ratio to. Its `unit` is then `"1"`."""
     levels: dict[str, Level]
+    """The levels of the paper's cell, as far as it prints them. See
+    docs/reference.md#which-of-our-cells-a-published-number-stands-beside."""
     ratio_to_levels: dict[str, Level] = {}
-    """Levels of the cell that it is a ratio to, where they are others."""
+    """The levels of the cell that the number is a ratio to, if they differ from `levels`."""
     value: float | int
+    """The number as it is printed."""
     unit: str
+    """The unit of the number. `"1"` is a ratio or a share."""
     qualifier: Literal["exactly", "about", "at_least", "less_than", "derived"] = "exactly"
+    """How exact the paper says the number is. `derived`: computed from numbers that the paper prints."""
     source: Annotated[str, Field(min_length=1)]
+    """Where the paper prints it, such as a table or a figure."""
 
     @property
     def is_relative(self) -> bool:
@@ -41,20 +49,28 @@ class PublishedTable(Strict):
     """A table as it is printed: named rows, and columns that are measurements, beside which ours can stand."""
 
     table: Name
+    """The table's name."""
     title: Annotated[str, Field(min_length=1)]
+    """The table's title in the report."""
     source: Annotated[str, Field(min_length=1)]
+    """Where the paper prints it."""
     sweeps: list[Name] = []
-    """Whose cells at ``levels`` stand beside it; none, where a table says what was measured, not what came out."""
+    """The sweeps whose cells at `levels` stand beside the table."""
     levels: dict[str, Level] = {}
+    """The levels of our cells that stand beside the table."""
     row_levels: dict[str, dict[str, Level]] = {}
-    """More levels of single rows, where they are not of the same cell."""
+    """More levels of single rows, by their names, if rows belong to different cells."""
     best_by: Name | None = None
-    """The measurement whose best repetition was printed, as a row of one run; none, where it is not said."""
+    """The measurement whose best repetition the table prints, all columns from that one run. Without it, ours are
+    medians."""
     columns: Annotated[list[Name], Field(min_length=1)]
+    """The measurements of the columns."""
     rows: Annotated[dict[str, list[float | int]], Field(min_length=1)]
+    """For each row: its name, and one number for each column."""
     ratios_of: list[Name] = []
-    """Columns whose ratio to the first row's the paper draws as a figure."""
+    """The columns that the paper draws as ratios to its first row."""
     ratios_title: str = ""
+    """The title of the figure of these ratios."""
 
     @model_validator(mode="after")
     def _is_rectangular(self) -> PublishedTable:
@@ -72,28 +88,36 @@ class PublishedMetric(Strict):
     """A row of such a table: one metric, ours beside it where it is a measurement or a fact of ours."""
 
     metric: Annotated[str, Field(min_length=1)]
+    """What the paper calls the metric."""
     measurement: Name | None = None
+    """Our measurement that stands beside it, of any workload of the experiment."""
     fact: Literal["hypervisor", "system", "engine"] | None = None
-    """In place of a measurement: what was read back of hosts and engine."""
+    """Instead of a measurement: a fact of ours, as it was read back."""
     unit: str = ""
+    """The unit of the values."""
     values: Annotated[list[float | int | str | None], Field(min_length=1)]
-    """One for each of the table's columns; null where the paper prints none."""
+    """One value for each column. `null` stands for a value that the paper does not print."""
     note: str = ""
-    """What the paper prints otherwise, or leaves out."""
+    """What the paper prints differently, or leaves out."""
 
 
 class PublishedMetrics(Strict):
     """A table, or the sentences, of a paper that has a metric in each row and platforms as its columns."""
 
     table: Name
+    """The table's name."""
     title: Annotated[str, Field(min_length=1)]
+    """The table's title in the report."""
     source: Annotated[str, Field(min_length=1)]
+    """Where the paper prints it."""
     columns: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    """The names of the columns, such as platforms."""
     levels: dict[str, Level] = {}
-    """Of the cell that was measured: a column stands beside ours of these levels only."""
+    """The levels of the paper's cell. A column stands only beside our cells of these levels."""
     column_levels: dict[str, dict[str, Level]] = {}
     """More levels of single columns."""
     rows: Annotated[list[PublishedMetric], Field(min_length=1)]
+    """The metrics."""
 
     @model_validator(mode="after")
     def _is_rectangular(self) -> PublishedMetrics:
@@ -112,15 +136,21 @@ class Published(Strict):
     """One YAML file in ``include/published``."""
 
     published: Name
+    """The name of the paper's file."""
     title: str
+    """The paper's title."""
     authors: str
+    """The paper's authors."""
     cluster: str
     """The hardware and software that the paper measured, in its own words."""
     values: list[PublishedValue] = []
+    """Single numbers."""
     tables: list[PublishedTable] = []
+    """Tables with a named row for each case, and measurements as columns."""
     metrics: list[PublishedMetrics] = []
+    """Tables, or sentences, with a metric in each row and platforms as columns."""
     scenarios: PublishedScenarios | None = None
-    """A table by concurrency and density, where the paper has one."""
+    """A table by concurrency and density of virtual machines."""
 
     @model_validator(mode="after")
     def _has_numbers(self) -> Published:

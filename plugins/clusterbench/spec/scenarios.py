@@ -19,26 +19,32 @@ class Scenario(Strict):
     """One column: what it is, and what the paper concludes of it."""
 
     title: Text
+    """The scenario's title."""
     placement: Text
+    """How the virtual machines are placed, in words."""
     median_change_percent: int | None = None
-    """Of the cells' ``change_percent``, as printed; none of the reference."""
+    """The median of the cells' `change_percent`, as printed. The reference has none."""
     collapsed: bool
+    """Whether the paper says that the scenario collapsed."""
     warnings_from: Annotated[int, Field(ge=1)] | None = None
-    """The lowest concurrency with warnings, as the text has it."""
+    """The lowest concurrency with warnings, as the text says."""
     steal: Text
+    """What the paper says about stolen CPU time."""
     nodes: str = ""
-    """What the paper says of how alike the nodes are; empty where it says nothing."""
+    """What the paper says about how alike the nodes are."""
 
 
 class ScenarioCell(Strict):
     """One cell, as printed. ``time`` is "x" where no repetition was completed."""
 
     time: str
+    """The time as printed, in quotes, such as `'1:12:04'`. `x` if no repetition was completed."""
     change_percent: int | None = None
-    """Against the reference scenario's time at the same concurrency."""
+    """The change against the reference at the same concurrency, in percent."""
     warnings: Count | None = None
+    """How many warnings the paper counts."""
     completed: Count | None = None
-    """Of the table's ``repetitions``; all of them unless it is said."""
+    """How many repetitions were completed. Without it, this is all of them."""
 
     @field_validator("time", mode="before")
     @classmethod
@@ -75,21 +81,29 @@ class PublishedScenarios(Strict):
     """The whole table: sweep -> concurrency -> scenario -> cell."""
 
     title: Text
+    """The table's title in the report."""
     source: Text
+    """Where the paper prints it."""
     measurement: Name
+    """Our measurement that is the time."""
     warnings: Name
-    """The measurement that counts the warnings."""
+    """Our measurement that counts the warnings."""
     factor: Name
-    """Of concurrency."""
+    """The factor of concurrency."""
     repetitions: Annotated[int, Field(ge=1)]
+    """How many measurements of a cell the paper tried."""
     reference: Density
+    """The density that changes are relative to."""
     scenarios: Annotated[dict[Density, Scenario], Field(min_length=1)]
+    """The columns, by density."""
     sweeps: Annotated[
         dict[Name, Annotated[dict[int, dict[Density, ScenarioCell]], Field(min_length=1)]], Field(min_length=1)
     ]
+    """The cells, by sweep, concurrency and density."""
     notes: list[Text] = []
-    """Beside the table in the paper, and what in it does not agree with itself."""
+    """What the paper says beside the table, and where the table contradicts itself."""
     conclusions: list[Text] = []
+    """What the paper concludes from the table."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> PublishedScenarios:

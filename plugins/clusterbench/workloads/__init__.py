@@ -31,24 +31,30 @@ if TYPE_CHECKING:
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
 
-CACHE = Factor("warm", "state of the caches at the start", choices=("cold", "warm", "database_warm", "as_left"))
+CACHE = Factor(
+    "warm",
+    "The state of the caches at the start: see docs/reference.md#states-of-the-caches.",
+    choices=("cold", "warm", "database_warm", "as_left"),
+)
 WARM = ("warm", "database_warm")
 """States of the caches for which tables are read. Work does not change them, so a window may be of any length."""
 STORAGE = Factor(
     "heap",
-    "how the table is kept, where the engine has a choice",
+    "How tables are stored: see docs/reference.md#storage-and-compression.",
     choices=("heap", "append_row", "append_column", "pax"),
     is_dataset=True,
 )
 COMPRESSION = Factor(
     BY_STORAGE,
-    "compresstype and compresslevel of the table; by_storage: none of a heap, zlib_1 of others",
+    "How tables are compressed: see docs/reference.md#storage-and-compression.",
     choices=(BY_STORAGE, *COMPRESSIONS),
     is_dataset=True,
     is_later=True,
 )
 
-OPTIMIZER = Factor("planner", "planner, or ORCA where the engine has it", choices=("planner", "orca"))
+OPTIMIZER = Factor(
+    "planner", "The optimizer. `orca` is not applicable on an engine without it.", choices=("planner", "orca")
+)
 
 
 def window_s(levels: Mapping[str, Level]) -> int:

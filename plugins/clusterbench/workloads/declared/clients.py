@@ -41,19 +41,20 @@ FACTORS: Mapping[str, Factor] = {
     **pgbench.MIX_FACTORS,
     "think_time_ms": Factor(
         0,
-        "how long a client waits after each transaction; it is part of no latency",
+        "The milliseconds that a client waits after each transaction. They are part of no latency.",
         maximum=3_600_000,
         wording="{} ms think time",
     ),
     "protocol": Factor(
         "prepared",
-        "each statement prepared once a session, parsed each time, or sent as a text",
+        "`prepared`: each statement is prepared once a session. `extended`: it is parsed each time. `simple`:"
+        " it is sent as a text.",
         choices=("prepared", "extended", "simple"),
         wording="{} protocol",
     ),
     "cache": Factor(
         "ramped_up",
-        "state of the caches at the start; ramped_up: as it is, and the ramp-up fills them",
+        "The state of the caches at the start. With `ramped_up` they stay as they are, and the ramp-up fills them.",
         choices=("ramped_up", "warm", "cold"),
     ),
 }
@@ -61,7 +62,15 @@ FACTORS: Mapping[str, Factor] = {
 
 def factors(folder: Folder) -> dict[str, Factor]:
     mixes = tuple(folder.said.mixes)
-    of_mix = {"mix": Factor(mixes[0], "which statements, and how often each", choices=mixes)} if mixes else {}
+    of_mix = (
+        {
+            "mix": Factor(
+                mixes[0], "Which statements run, and how often each. The workload's `mixes` define it.", choices=mixes
+            )
+        }
+        if mixes
+        else {}
+    )
     return {**of_mix, **FACTORS}
 
 

@@ -13,7 +13,7 @@ from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.spec.loading import Strict
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="a name")]
 Text = Annotated[str, Field(min_length=1)]
 Value = int | float | str
 Names = Annotated[list[Name], Field(min_length=1)]
@@ -27,7 +27,9 @@ def _is_quantity(said: int | str) -> int | str:
     return said
 
 
-Quantity = Annotated[int | str, AfterValidator(_is_quantity)]
+Quantity = Annotated[
+    int | str, AfterValidator(_is_quantity), Field(description="a whole number, `$factor` or `10 * $factor`")
+]
 """A whole number, or one that grows with a factor: ``1000``, ``$rows``, ``1500000 * $scale_factor``."""
 
 
@@ -51,21 +53,31 @@ def _is_file_here(name: str) -> str:
     return name
 
 
-File = Annotated[str, AfterValidator(_is_file_here)]
+File = Annotated[str, AfterValidator(_is_file_here), Field(description="the name of a file")]
 
 
 class DeclaredFactor(Strict):
     """What can be varied: choices, or a range of numbers."""
 
     title: Text
+    """What the factor is, for people."""
     choices: Annotated[list[Text], Field(min_length=1)] | None = None
+    """The words that are allowed. Write either this, or `from` and `to`."""
     since: Annotated[float | None, Field(alias="from")] = None
+    """The smallest number that is allowed."""
     until: Annotated[float | None, Field(alias="to")] = None
+    """The largest number that is allowed."""
     default: Level
+    """The level if an experiment does not name the factor."""
     is_size: Annotated[bool, Field(alias="size")] = False
+    """`true`: tables grow with it. Another level needs other data, and a rehearsal divides it."""
     is_fractional: Annotated[bool, Field(alias="fractional")] = False
-    setting: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$")] | None = None
+    """`true`: numbers need not be whole."""
+    setting: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$", description="a setting")] | None = None
+    """The setting of each session that the factor is, such as `work_mem`. See
+    docs/workload.md#factors-that-are-settings."""
     says: str = "{}"
+    """How a level reads in a label, such as `"{} rows"`."""
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> DeclaredFactor:
@@ -83,16 +95,20 @@ class LoadedFrom(Strict):
     """Files on the host that loads, or objects in object storage, as DuckDB reads them there."""
 
     files: Annotated[
-        list[Annotated[str, Field(pattern=r"^(/|s3://[a-z0-9][a-z0-9.-]*/)[^'\x00-\x1f]*$")]], Field(min_length=1)
+        list[Annotated[str, Field(pattern=r"^(/|s3://[a-z0-9][a-z0-9.-]*/)[^'\x00-\x1f]*$")]],
+        Field(min_length=1, description="a list of absolute paths, or of `s3://bucket/key`"),
     ]
-    """Absolute paths there, or ``s3://bucket/key``; ``*`` stands for any name."""
-    connection: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
-    """Of Airflow, with the keys to the objects."""
+    """Paths on the ETL host, or docs/workload.md#rows-from-object-storage. `*` stands for any name."""
+    connection: Annotated[str, Field(pattern=r"^[\w.-]+$", description="the name of a connection")] | None = None
+    """The Airflow connection with the keys to the object storage. Required for objects, refused for paths."""
     format: Literal["csv", "parquet"]
+    """The format of the files."""
     header: bool = True
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    """CSV only: whether the first line names the columns."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="one character")] = ","
+    """CSV only: the character between two values."""
     null_text: str = ""
-    """What stands for NULL in CSV."""
+    """CSV only: the text that stands for NULL. An empty text becomes NULL."""
 
     @model_validator(mode="after")
     def _are_where_they_can_be_read(self) -> LoadedFrom:
@@ -106,21 +122,35 @@ class LoadedFrom(Strict):
         return self
 
 
+Table = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?$", description="the name of a table, perhaps with its schema"),
+]
+
+
 class DeclaredTable(Strict):
     """One table: made by a SELECT, loaded from files, by DuckDB's own statements, or there already."""
 
     columns: Annotated[dict[Name, Text], Field(min_length=1)] | None = None
+    """For each column: its type, in the order of the rows. Required unless the table is `existing`."""
     key: list[Name] = []
+    """The columns of the primary key. Append-optimised tables have none."""
     indexes: list[Name] = []
+    """Columns with an index each. Append-optimised tables have none."""
     distributed_by: Name | None = None
+    """The column by which Greenplum distributes the rows. Without it, every segment has all rows."""
     rows: Quantity | None = None
+    """How many rows the table has. Required unless the table is `existing`."""
     row_bytes: Annotated[int, Field(ge=1)] = 100
-    """On disk, header and index entries included: about, for plans and the check of free space."""
+    """About how many bytes a row has on disk, for plans and the check of free space."""
     rows_by: File | None = None
-    """SELECT of the columns, in their order, from ``$ids``, which gives a column ``id`` from 1 to ``rows``."""
+    """A file with a SELECT of all columns. See docs/workload.md#rows-by-a-select."""
     loaded_from: LoadedFrom | None = None
-    existing: Annotated[str, Field(pattern=r"^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?$")] | None = None
+    """Files or objects with the rows. Files that change need another name; otherwise the old rows stay."""
+    existing: Table | None = None
+    """A table that is there already, such as `shop.orders`. Then nothing else is written about it."""
     references: dict[Name, Name] = {}
+    """For each column: the table whose key it refers to, or NULL. This is checked before anything is measured."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> DeclaredTable:
@@ -147,42 +177,46 @@ class RowsByDuckdb(Strict):
     """Statements for DuckDB on the host that loads, after which it has the tables that say nothing else."""
 
     file: File
+    """Statements for DuckDB on the ETL host. Afterwards DuckDB has every table that names no other source."""
     generators: list[Literal["tpch", "tpcds"]] = []
+    """DuckDB's generators that the statements call: `dbgen` of `tpch`, `dsdgen` of `tpcds`."""
 
 
 class Parameter(Strict):
     """What each execution of a statement draws for itself."""
 
     range: Annotated[list[Value], Field(min_length=2, max_length=2)] | None = None
-    """Both ends included: numbers, ``$factor``, or days as "1994-01-31"."""
+    """The first and the last value: numbers, `$factor`, or days such as `"1994-01-31"`."""
     step: Annotated[float, Field(gt=0)] | Literal["day", "month", "year"] | None = None
+    """The distance of two values of a `range`."""
     choice: Annotated[list[Value], Field(min_length=1)] | None = None
+    """One of these values."""
     file: File | None = None
-    """A choice of its lines."""
+    """One of the lines of a `.txt` file."""
     query: File | None = None
-    """A choice of the rows that this SELECT answers before the trial: its first column."""
+    """One of the rows that the SELECT in this file returns before the trial: its first column."""
     row_of: Name | None = None
-    """Of the same row as that parameter: of its choices the one in the same place, or, of its query, ``column``."""
+    """Another parameter of the same row. See docs/workload.md#parameters-of-one-row."""
     column: Annotated[int, Field(ge=2, le=100)] | None = None
+    """This column of the query of the parameter that `row_of` names."""
     text: Text | None = None
-    """Made of others: "%{color}%"."""
+    """A text made of other parameters, such as `"%{color}%"`."""
     lookup: dict[str, dict[str, Value]] | None = None
-    """``{of: {value: value}}``: what belongs to the value of another."""
+    """Streams only: `{other: {value: value}}`, which gives the value that belongs to the value of another parameter."""
     next_after: Quantity | None = None
-    """A number that no other execution has, counted on from there."""
+    """Clients only: a number that no other execution has, counted on from this one."""
     newest_of: Name | None = None
-    """A number near the last one that parameter had."""
+    """Clients only: a number near the last one of such a parameter. Its row may not be there yet."""
     zipf: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Of a range, how much the first are preferred; 0.99 as YCSB has it. Without it all alike."""
+    """How much the first values of a `range` are preferred. YCSB has 0.99. Without it, all are drawn alike."""
     is_scattered: Annotated[bool, Field(alias="scattered")] = False
-    """Those preferred lie all over the range, and not at its begin."""
-    type: Annotated[str, Field(pattern=TYPE, max_length=100)] | None = None
-    """Of the engine, as which it stands in statements: ``uuid``, ``shop.state``. Without it numbers and days are such,
-    and the values of a query are what they were there."""
+    """`true`: the preferred values of `zipf` lie all over the range, not at its beginning."""
+    type: Annotated[str, Field(pattern=TYPE, max_length=100, description="a type")] | None = None
+    """The engine's type of the value in statements, such as `uuid`. See docs/workload.md#types-of-parameters."""
     fill_in: Text | None = None
-    """What a person has to say yet, as ``clusterbench workload new`` leaves it."""
+    """What a person must still write here. `clusterbench workload new` writes this key."""
     count: Annotated[int, Field(ge=1, le=100)] = 1
-    """So many that differ: ``$name_1``, ``$name_2``."""
+    """How many different values are drawn: `$name_1`, `$name_2` and so on."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Parameter:
@@ -238,69 +272,96 @@ def is_day(end: Value) -> bool:
 class DeclaredStatement(Strict):
     """SQL in ``<name>.sql``, or in ``<name>.<dialect>.sql`` where an engine needs other words."""
 
-    title: Annotated[str, Field(pattern=r"^[\w .,:()+-]*$", max_length=60)] = ""
-    """It stands in a comment before the statement, and in reports."""
+    title: Annotated[
+        str,
+        Field(
+            pattern=r"^[\w .,:()+-]*$",
+            max_length=60,
+            description="a text of at most 60 letters, digits, blanks and `_.,:()+-`",
+        ),
+    ] = ""
+    """Stands in a comment before the statement, and in reports."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """Clients only: how often the statement runs compared with the others."""
     parameters: dict[Name, Parameter] = {}
-    """Of this statement alone; they stand before those of the workload."""
+    """Parameters of this statement alone. They take precedence over the workload's."""
 
 
 class Asked(Strict):
     """A number that the database is asked for after each trial."""
 
     title: Text
+    """What the number is, for people."""
     unit: Text
+    """The unit of the number."""
     better: Better = "neither"
+    """Which direction is better."""
     file: File
-    """SELECT of one number."""
+    """A file with a SELECT of one number."""
     minus_before: bool = False
-    """What it was before the trial is taken off."""
+    """`true`: the number before the trial is subtracted."""
 
 
 class Suite(Strict):
     """Expectations over the rows of a query, before anything is measured."""
 
     rows: File
+    """A file with a SELECT."""
     suite: File
+    """A file with the expectations for its rows (Great Expectations), such as those in `expectations/`."""
 
 
 class Part(Strict):
     """One of several workloads that run at the same time."""
 
     workload: Name
+    """The workload that is this part."""
 
 
 class WorkloadFile(Strict):
     """All of it."""
 
     workload: Name
+    """The workload's name. Its folder has the same name."""
     title: Text
+    """A short title."""
     description: Text
+    """What the workload is about."""
     driven_by: Literal["clients", "streams", "together"]
+    """What runs the statements: see docs/workload.md#drivers."""
     factors: dict[Name, DeclaredFactor] = {}
+    """What experiments can vary in addition to the factors that the driver has."""
     data_of: Name | None = None
-    """Another workload, whose tables the statements are about."""
+    """Instead of `tables`: another workload, whose tables the statements are about."""
     parts: dict[Name, Part] = {}
-    """Workloads that run together; the first decides the window."""
+    """With `driven_by: together`: the workloads that run together. The first decides the window."""
     tables: dict[Name, DeclaredTable] = {}
+    """The tables by name. Required unless `data_of` is written, or workloads run together."""
     rows_by_duckdb: RowsByDuckdb | None = None
+    """Statements for DuckDB that make the rows. The rows then go through the engine's own bulk loader."""
     parameters: dict[Name, Parameter] = {}
+    """Parameters that several statements draw."""
     statements: dict[Name, DeclaredStatement] = {}
+    """The statements by name. Required unless workloads run together."""
     mixes: dict[Name, Annotated[dict[Name, Annotated[int, Field(ge=1)]], Field(min_length=1)]] = {}
-    """Which statements, and how often each beside the others; a factor ``mix`` chooses."""
+    """Clients only: by name, statements and their weights. The factor `mix` chooses one."""
     orders: list[Names] = []
-    """The order of a stream that is alone, and then those of the first, the second … of several."""
+    """Streams only: lists of statements. See docs/workload.md#orders-of-statements. Without it, the seed shuffles the
+    statements."""
     before_trial: list[File] = []
-    """Statements that put the tables right before each trial, not measured."""
+    """Files of statements that prepare the tables before each trial. They are not measured."""
     changes: list[Name] = []
-    """Tables made here whose rows statements change: they are made again for each run."""
+    """Tables whose rows the statements change. They are rebuilt for each run, and vacuumed before each trial."""
     asked: dict[Name, Asked] = {}
+    """Numbers that the database is asked for after each trial."""
     checks: dict[Name, File] = {}
-    """Queries that must answer nothing, before and after each trial."""
+    """Files with a SELECT that must return nothing. See docs/workload.md#checks."""
     suites: dict[Name, Suite] = {}
+    """Expectations for the rows of a query. They are checked before anything is measured."""
     answers: Literal["duckdb", "file", "earlier", "none"] = "none"
+    """What checks the answers: see docs/workload.md#who-checks-the-answers."""
     seconds_per_stream: Annotated[float, Field(gt=0)] = 60
-    """For plans: how long one stream takes, about."""
+    """Streams only: about how many seconds one stream takes, for plans."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> WorkloadFile:

@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 FACTORS: Mapping[str, Factor] = {
     "streams": psql_streams.STREAMS,
     "statements": Factor(
-        "all", "all statements, or the one of that name", is_free=True, wording="statements {}", is_later=True
+        "all", "All statements, or the one of this name.", is_free=True, wording="statements {}", is_later=True
     ),
     "statement_timeout_s": Factor(
-        3600, "longest time of one statement", minimum=1, maximum=86_400, wording="{} s a statement"
+        3600,
+        "The seconds that one statement may take. A trial with a longer one has timed out.",
+        minimum=1,
+        maximum=86_400,
+        wording="{} s a statement",
     ),
     "cache": CACHE,
 }

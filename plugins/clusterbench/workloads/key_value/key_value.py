@@ -87,7 +87,7 @@ class KeyValueData:
     runs_on: Literal["client", "etl"] = "client"
     rows: ClassVar[Factor] = Factor(
         1_000_000,
-        "rows of the table",
+        "The rows of the table.",
         minimum=100,
         maximum=10_000_000_000,
         wording="{} rows",
@@ -166,22 +166,40 @@ class KeyValue(KeyValueData):
         "storage": STORAGE,
         "compression": COMPRESSION,
         "clients": Factor(
-            1, "simultaneous clients", minimum=1, maximum=2000, wording="{} clients", is_concurrency=True
+            1,
+            "The clients that work at the same time.",
+            minimum=1,
+            maximum=2000,
+            wording="{} clients",
+            is_concurrency=True,
         ),
-        "access": Factor("index", "index lookup, or scan of the whole table", choices=("index", "scan")),
+        "access": Factor(
+            "index",
+            "How a row is found: by the index, or by a scan of the whole table. The other path is forbidden in "
+            "the session.",
+            choices=("index", "scan"),
+        ),
         "statement": Factor(
             "plain",
-            "plain statements, SQL PREPARE and EXECUTE as in the paper, or the extended protocol: parsed each time, or "
-            "prepared once",
+            "How a lookup is sent: see docs/reference.md#how-a-lookup-is-sent.",
             choices=("plain", "sql_prepare", "protocol_parse", "protocol_prepare"),
         ),
         "optimizer": OPTIMIZER,
         "cache": CACHE,
-        "pooling": Factor("direct", "direct, or through PgBouncer", choices=("direct", "pgbouncer")),
-        "session": Factor("kept", "one session a client, or a new one for each lookup", choices=("kept", "per_lookup")),
+        "pooling": Factor(
+            "direct",
+            "Whether clients connect to the server, or to PgBouncer. PgBouncer pools transactions, and sessions "
+            "for prepared statements.",
+            choices=("direct", "pgbouncer"),
+        ),
+        "session": Factor(
+            "kept",
+            "Whether each client keeps one session, or opens a new one for each lookup.",
+            choices=("kept", "per_lookup"),
+        ),
         "lookups_per_client": Factor(
             2000,
-            "lookups of each client",
+            "How many lookups each client does, one after the other.",
             minimum=1,
             maximum=10_000_000,
             rehearsed_least=100,
@@ -189,8 +207,7 @@ class KeyValue(KeyValueData):
         ),
         "window_s": Factor(
             0,
-            "so long at least lookups go on, all clients together do as many as they were to, and all end at once; but "
-            "where a cache was emptied, which every lookup fills, each client does its lookups and ends, as with 0",
+            "The shortest measured time, in whole seconds: see docs/reference.md#window-of-lookups.",
             minimum=0,
             maximum=86_400,
             rehearsed_least=1,
@@ -199,32 +216,37 @@ class KeyValue(KeyValueData):
         ),
         "rate_per_s": Factor(
             0,
-            "lookups begun a second, by all clients together and by a schedule; 0: as fast as it goes",
+            "Lookups that all clients together begin each second (docs/reference.md#open-loop). 0: as fast as "
+            "possible.",
             minimum=0,
             maximum=10_000_000,
             wording="{} lookups/s",
             is_later=True,
         ),
         "answers_checked": Factor(
-            20, "lookups whose answers are checked", minimum=1, maximum=10_000, wording="{} answers"
+            20,
+            "How many lookups are repeated after the measured window and compared with DuckDB's answers.",
+            minimum=1,
+            maximum=10_000,
+            wording="{} answers",
         ),
         "direct_dispatch": Factor(
             AS_SET,
-            "send a lookup to the one segment that has the key, or to all",
+            "Greenplum only: whether a lookup goes only to the segment that has the key.",
             choices=(AS_SET, "on", "off"),
             wording="direct dispatch {}",
             setting="gp_enable_direct_dispatch",
         ),
         "statement_mem": Factor(
             AS_SET,
-            "memory for one statement",
+            "Greenplum only: memory for one statement.",
             choices=(AS_SET, "25MB", "125MB"),
             wording="statement_mem {}",
             setting="statement_mem",
         ),
         "log_statement": Factor(
             AS_SET,
-            "which statements the server logs",
+            "Which statements the server logs.",
             choices=(AS_SET, "none", "all"),
             wording="log_statement {}",
             setting="log_statement",

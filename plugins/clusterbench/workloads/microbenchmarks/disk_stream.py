@@ -51,11 +51,25 @@ class DiskStream(OfHosts):
     outputs = ("files.txt", "file_system.txt", "xfs_info.txt", "*.json", "fio.err")
     measurements: ClassVar[Mapping[str, MeasurementKind]] = _kinds()
     factors: ClassVar[Mapping[str, Factor]] = {
-        "files": Factor(28, "files, one after the other", minimum=1, maximum=10_000, wording="{} files"),
-        "file_mib": Factor(
-            20_000, "MiB of each", minimum=1, maximum=10_000_000, wording="of {} MiB", is_dataset=True, is_size=True
+        "files": Factor(
+            28,
+            "The files, which are written one after the other and then read.",
+            minimum=1,
+            maximum=10_000,
+            wording="{} files",
         ),
-        "record_kib": Factor(512, "KiB of an access", minimum=4, maximum=65_536, wording="{} KiB an access"),
+        "file_mib": Factor(
+            20_000,
+            "The size of each file in MiB. A rehearsal divides it.",
+            minimum=1,
+            maximum=10_000_000,
+            wording="of {} MiB",
+            is_dataset=True,
+            is_size=True,
+        ),
+        "record_kib": Factor(
+            512, "The size of one access in KiB.", minimum=4, maximum=65_536, wording="{} KiB an access"
+        ),
     }
 
     @classmethod

@@ -39,9 +39,15 @@ class NetworkStream(OfHosts):
         "retransmits": MeasurementKind("1", "Segments that TCP sent again"),
     }
     factors: ClassVar[Mapping[str, Factor]] = {
-        "direction": Factor("one_way", "to the worker, or both ways at once", choices=("one_way", "both_ways")),
-        "connections": Factor(1, "TCP connections each way", minimum=1, maximum=128, wording="{} connections"),
-        "window_s": Factor(60, "seconds of it", minimum=1, maximum=86_400, wording="{} s"),
+        "direction": Factor(
+            "one_way",
+            "`one_way`: to the worker. `both_ways`: to the worker and back at the same time.",
+            choices=("one_way", "both_ways"),
+        ),
+        "connections": Factor(
+            1, "The TCP connections in each direction.", minimum=1, maximum=128, wording="{} connections"
+        ),
+        "window_s": Factor(60, "The seconds that are measured.", minimum=1, maximum=86_400, wording="{} s"),
     }
 
     @classmethod

@@ -58,7 +58,7 @@ class OrderEntry:
     factors: ClassVar[Mapping[str, Factor]] = {
         "warehouses": Factor(
             1,
-            "warehouses; 10 are 1.2 GB",
+            "The size of the data. 10 warehouses are 1.2 GB; the paper has 32000.",
             minimum=1,
             maximum=1_000_000,
             wording="{} warehouses",
@@ -70,13 +70,14 @@ class OrderEntry:
         "window_s": pgbench.MIX_FACTORS["window_s"],
         "cpu_percent": Factor(
             0,
-            "0: the load is what clients says; else it is raised until the database hosts' processors are so busy",
+            "The CPU utilisation of the database hosts, in percent, up to which the load is raised. 0: the load "
+            "is `clients`.",
             maximum=100,
             wording="{} % CPU",
         ),
         "probe_s": Factor(
             10,
-            "length of a step on the way to cpu_percent",
+            "The seconds of each step of the search for a load.",
             minimum=1,
             maximum=3600,
             rehearsed_least=5,
@@ -85,45 +86,47 @@ class OrderEntry:
         "rate_per_s": pgbench.MIX_FACTORS["rate_per_s"],
         "response_ms_p99": Factor(
             0,
-            "0: the rate is what rate_per_s says; else it is the highest at which the 99th percentile from the "
-            "scheduled start stays below so many ms",
+            "Searches the highest rate whose 99th percentile is below this many ms "
+            "(docs/order_entry.md#the-highest-rate-below-a-latency). 0: no search.",
             maximum=3_600_000,
             wording="p99 below {} ms",
             is_later=True,
         ),
         "isolation": Factor(
             "repeatable_read",
-            "isolation of transactions",
+            "The isolation level of transactions. `serializable` is not applicable on Greenplum.",
             choices=("repeatable_read", "read_committed", "serializable"),
         ),
         "synchronous_commit": Factor(
             AS_SET,
-            "whether a commit waits for the disk",
+            "Whether a commit waits for the disk.",
             choices=(AS_SET, "on", "off"),
             wording="synchronous_commit {}",
             setting="synchronous_commit",
         ),
         "growth_percent_max": Factor(
             10,
-            "how much orders may have grown by earlier trials; then the data is made anew; 0: anew for every trial",
+            "The percentage by which earlier trials may have increased the orders before the data is rebuilt. 0: "
+            "rebuilt for every trial.",
             maximum=1_000,
             wording="{} % growth",
         ),
         "autovacuum": Factor(
             "on",
-            "on: it clears up while trials run; off: what trials left is cleared up before each, for short windows",
+            "`on`: autovacuum runs during trials. `off`: tables are vacuumed before each trial, for windows too "
+            "short for autovacuum.",
             choices=("on", "off"),
             wording="autovacuum {}",
         ),
         "checked_warehouses": Factor(
             100,
-            "warehouses whose consistency is checked before and after",
+            "How many warehouses are checked for consistency before and after the window.",
             maximum=1_000_000,
             wording="{} warehouses checked",
         ),
         "cache": Factor(
             "ramped_up",
-            "state of the caches at the start; ramped_up: as it is, and the ramp-up fills them",
+            "The state of the caches at the start. With `ramped_up` they stay as they are, and the ramp-up fills them.",
             choices=("ramped_up", "warm", "cold"),
         ),
     }

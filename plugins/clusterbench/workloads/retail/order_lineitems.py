@@ -88,7 +88,7 @@ CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
 
 ROWS = Factor(
     5_000_000,
-    "rows of the table",
+    "The rows of the table.",
     minimum=2000,
     maximum=9_999_999_999,
     wording="{} rows",

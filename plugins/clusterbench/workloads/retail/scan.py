@@ -72,14 +72,14 @@ class RetailScan:
         "window_s": psql_streams.WINDOW_S,
         "work_mem": Factor(
             AS_SET,
-            "memory for one sort or hash (PostgreSQL)",
+            "PostgreSQL's memory for one sort or hash.",
             choices=(AS_SET, "1MB", "4MB", "64MB", "256MB", "1GB"),
             wording="work_mem {}",
             setting="work_mem",
         ),
         "statement_mem": Factor(
             AS_SET,
-            "memory for one statement (Greenplum)",
+            "Greenplum only: memory for one statement.",
             choices=(AS_SET, "25MB", "125MB", "500MB", "2GB"),
             wording="statement_mem {}",
             setting="statement_mem",

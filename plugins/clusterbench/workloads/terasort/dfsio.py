@@ -77,7 +77,7 @@ class Dfsio(MadeByTrials):
     factors: ClassVar[Mapping[str, Factor]] = {
         "files": Factor(
             8,
-            "files, and so map tasks at once",
+            "The files, and so the map tasks that run at once.",
             minimum=1,
             maximum=100_000,
             wording="{} files",
@@ -86,16 +86,27 @@ class Dfsio(MadeByTrials):
         ),
         "file_mib": Factor(
             1024,
-            "MiB of each file",
+            "The size of each file in MiB. A rehearsal divides it.",
             minimum=1,
             maximum=10_000_000,
             wording="{} MiB each",
             is_size=True,
             is_dataset=True,
         ),
-        "replicas": Factor(3, "copies of each block", minimum=1, maximum=REPLICAS_MAX, wording="{} replicas"),
+        "replicas": Factor(
+            3,
+            "The copies of each block. Not applicable if there are fewer physical hosts.",
+            minimum=1,
+            maximum=REPLICAS_MAX,
+            wording="{} replicas",
+        ),
         "pause_s": Factor(
-            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_least=5, wording="{} s of rest"
+            5,
+            "The seconds of rest between two jobs.",
+            minimum=0,
+            maximum=3600,
+            rehearsed_least=5,
+            wording="{} s of rest",
         ),
     }
 

@@ -95,7 +95,7 @@ class TeraSort(MadeByTrials):
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": Factor(
             10_000_000,
-            "records of 100 bytes: 10 for the key, 90 for the rest",
+            "The records of 100 bytes: 10 for the key, 90 for the rest.",
             minimum=1000,
             maximum=10**12,
             wording="{} rows",
@@ -103,20 +103,30 @@ class TeraSort(MadeByTrials):
             is_size=True,
         ),
         "replicas": Factor(
-            3, "copies of each block of TeraGen's output", minimum=1, maximum=REPLICAS_MAX, wording="{} replicas"
+            3,
+            "The copies of each block of TeraGen's and TeraSort's output. Not applicable if there are fewer "
+            "physical hosts.",
+            minimum=1,
+            maximum=REPLICAS_MAX,
+            wording="{} replicas",
         ),
         "output_replicas": Factor(
             AS_INPUT,
-            "copies of each block of TeraSort's output, where there are to be others than of its input",
+            'The copies of TeraSort\'s output alone. Write the number in quotes: `"1"`.',
             choices=(AS_INPUT, *(str(count) for count in range(1, REPLICAS_MAX + 1))),
         ),
-        "map_output": Factor("snappy", "whether map output is compressed", choices=("snappy", "plain")),
+        "map_output": Factor("snappy", "Whether map output is compressed.", choices=("snappy", "plain")),
         "pause_s": Factor(
-            5, "seconds of rest between the jobs", minimum=0, maximum=3600, rehearsed_least=5, wording="{} s of rest"
+            5,
+            "The seconds of rest between two jobs.",
+            minimum=0,
+            maximum=3600,
+            rehearsed_least=5,
+            wording="{} s of rest",
         ),
         "daemons": Factor(
             KEPT,
-            "whether Hadoop's daemons run on from trial to trial, or all are restarted before each",
+            "Whether Hadoop's daemons keep running from trial to trial, or all are restarted before each.",
             choices=(KEPT, RESTARTED),
             wording="daemons {}",
             is_later=True,

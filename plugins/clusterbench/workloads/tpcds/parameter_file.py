@@ -23,8 +23,11 @@ class Day(Strict):
     """A day between two, month and day, of the year that the parameter ``of`` holds."""
 
     of: str
+    """The parameter that holds the year."""
     since: Annotated[str, Field(alias="from")]
+    """The first day, such as `"08-30"`."""
     until: Annotated[str, Field(alias="to")]
+    """The last day."""
 
     @field_validator("since", "until")
     @classmethod
@@ -40,12 +43,19 @@ class Parameter(Strict):
     """What the file's head says of each key. A list in ``is`` stands for as many parameters, which differ."""
 
     given: Annotated[Value | Values, Field(alias="is")]
+    """The specification's qualification value. A list stands for as many parameters, which differ."""
     range: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+    """Draws a whole number: the first and the last that are allowed."""
     choice: str | Values | None = None
+    """Draws one of these values, or one of the list of that name in `lists`."""
     class_of: str | None = None
+    """Draws a class of the category that the other parameter holds."""
     day: Day | None = None
+    """Draws a day."""
     after: Annotated[dict[str, int], Field(min_length=1, max_length=1)] | None = None
+    """Another parameter that holds a day, and how many days later this one is."""
     text: str | None = None
+    """A text made of other parameters of the query."""
 
     @field_validator("range")
     @classmethod
@@ -72,10 +82,13 @@ class Parameter(Strict):
 
 class Declared(Strict):
     lists: dict[str, Values]
+    """Values by name, from which parameters draw."""
     classes: dict[str, Annotated[list[str], Field(min_length=1)]]
+    """For each category of items: its classes."""
     queries: dict[str, Annotated[dict[str, Parameter], Field(min_length=1)]]
+    """For each query: its parameters."""
     fixed: dict[str, str]
-    """Queries of which nothing is drawn, with the reason."""
+    """Queries without drawn parameters, with the reason."""
 
     def domain(self, parameter: Parameter) -> Sequence[Value]:
         if parameter.range:

@@ -33,10 +33,15 @@ class Change(Strict):
     """
 
     queries: Annotated[list[Annotated[int, Field(ge=1, le=99)]], Field(min_length=1)]
+    """The queries in which the text is replaced."""
     dialects: Annotated[list[Dialect], Field(min_length=1)]
+    """The dialects for which the text is replaced."""
     find: Text
+    """The text that is replaced. Line breaks and indentation do not matter."""
     replace: str
+    """The text that stands there instead."""
     why: Text
+    """The reason."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Change:
@@ -49,6 +54,7 @@ class Changes(Strict):
     """``include/sql/tpcds/changes.yaml``; applied from top to bottom."""
 
     changes: list[Change]
+    """The changes. They are applied from top to bottom."""
 
 
 def text(number: int, values: Mapping[str, int | str], dialect: Dialect) -> str:

@@ -27,10 +27,15 @@ class Selection(Strict):
     """Where it was measured, and every query's median time in seconds; the fastest are the test."""
 
     platform: str
+    """The platform on which the queries were measured."""
     run: str
+    """The run that measured them."""
     scale_factor: float
+    """The size of the data."""
     repetitions: int
+    """How often each query was measured."""
     time_s: dict[Annotated[int, Field(ge=1, le=99)], Annotated[float, Field(gt=0)]]
+    """For each query: its median time in seconds. The 51 fastest are the test `lite`."""
 
     @model_validator(mode="after")
     def _has_all(self) -> Selection:

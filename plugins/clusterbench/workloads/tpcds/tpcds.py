@@ -81,11 +81,11 @@ class Tpcds:
         },
     }
     factors: ClassVar[Mapping[str, Factor]] = {
-        "test": Factor("full", "all 99 queries, or the 51 fastest", choices=("full", "lite")),
+        "test": Factor("full", "`full`: all 99 queries. `lite`: the 51 fastest of them.", choices=("full", "lite")),
         "streams": psql_streams.STREAMS,
         "scale_factor": Factor(
             1,
-            "size of the data; 1 is about 1 GB of files",
+            "The size of the data. 1 is about 1 GB of files.",
             minimum=0.01,
             maximum=100_000,
             is_fractional=True,
@@ -95,17 +95,24 @@ class Tpcds:
         ),
         "generator": Factor(
             data.DUCKDB,
-            "whose rows: DuckDB's own, by one process; or the specification's (dsdgen), on many hosts at once",
+            "Whose rows are generated: DuckDB's or the specification's. See docs/tpcds.md#two-generators.",
             choices=data.GENERATORS,
             wording="rows of {}",
             is_dataset=True,
             is_later=True,
         ),
         "parameters": Factor(
-            "drawn", "substitution parameters: each stream's own, or the qualification's", ("drawn", "qualification")
+            "drawn",
+            "`drawn`: each stream draws its own values. `qualification`: all have the values of the "
+            "specification's appendix B.",
+            ("drawn", "qualification"),
         ),
         "statement_timeout_s": Factor(
-            3600, "longest time of one query", minimum=1, maximum=86_400, wording="{} s a query"
+            3600,
+            "The seconds that one query may take. A trial with a longer one has timed out.",
+            minimum=1,
+            maximum=86_400,
+            wording="{} s a query",
         ),
         "optimizer": OPTIMIZER,
         "storage": STORAGE,
