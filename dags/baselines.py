@@ -1,8 +1,8 @@
-"""Questions: a result got worse; is the new level to be the baseline that later weeks are compared with?
+"""Questions about baselines: a result got worse; should later weeks be compared with the new level?
 
-The weekly run starts this DAG when it finds a regression. Each question is one mapped task, answered in the UI under
-*Required Actions* by whoever may edit this DAG (of Airflow's four simple roles user, op and admin); without an answer
-within six days nothing is accepted. Who said what and when is archived.
+The weekly run starts this DAG when it finds a regression. Each question is one mapped task. Answer it in the UI under
+*Required Actions*; everybody who may edit this DAG can answer (of Airflow's four simple roles: user, op and admin). If
+nobody answers within six days, nothing is accepted. Each answer is archived with name and time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ with DAG(
     doc_md=__doc__,
     schedule=None,
     catchup=False,
-    max_active_runs=16,  # questions stay open for days, and a weekly run by hand may ask others meanwhile
+    max_active_runs=16,  # questions stay open for days, and another weekly run may ask more during that time
     params=baseline_tasks.form(),
     default_args=tasks.DEFAULTS,
     tags=tasks.tags(),

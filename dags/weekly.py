@@ -1,9 +1,9 @@
-"""The weekly run: every experiment in turn, then what changed, the report, and people are told.
+"""The weekly run: every experiment one after the other, then the comparison with earlier weeks, report and messages.
 
-By the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI. An
-experiment that fails never stops the next. What looks worse is measured again at once. The run fails when an
-experiment failed, when a result got worse or is no longer there, or when somebody could not be told; whether a new
-level is the baseline from now on is asked in the DAG `baselines`. See docs/operate.md, The weekly run.
+It starts by the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI.
+An experiment that fails never stops the next one. Results that look worse are measured again at once. The run fails if
+an experiment failed, if a result got worse or is missing, or if a message could not be sent. The DAG `baselines` asks
+whether a new level is the baseline from now on. See docs/operate.md, The weekly run.
 """
 
 from __future__ import annotations

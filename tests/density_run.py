@@ -21,7 +21,7 @@ LEVELS = {"lite": [1, 4, 20, 24, 28], "full": [1, 2]}
 SLOWER = {"lab_ideal": 1.0, "lab_base": 1.5, "lab_crowded": 2.6}
 SECONDS = {"lite": 12.0, "full": 90.0}
 BEGUN_S = 1_795_000_000.0
-GIVEN_UP = "series 'lite.r1' was given up: concurrency 24 (failed) did not complete, and its rule is 'give_up_after: 1'"
+GIVEN_UP = "ramp 'lite.r1' was given up: concurrency 24 (failed) did not complete, and its rule is 'give_up_after: 1'"
 HOSTS = ("sdw1", "sdw2")
 
 
@@ -35,7 +35,7 @@ def outcome_of(platform: str, sweep: str, level: int, repetition: int) -> tuple[
 
 
 def record(platform: str, sweep: str, level: int, repetition: int, hosts: tuple[str, ...] = HOSTS) -> TrialRecord:
-    """As the trial protocol leaves it; a second series is a little slower than the first."""
+    """As the trial protocol leaves it; a second ramp is a little slower than the first."""
     trial = Trial(
         id=f"{sweep}.streams_{level}.r{repetition}",
         label=f"{sweep}: {level} streams (#{repetition})",

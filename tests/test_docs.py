@@ -18,6 +18,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.report.run.trust import CHECKS
 from clusterbench.spec import Experiment, Platform, Published, Sweep
 from clusterbench.spec.by_name import workload_names
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.checks import check_experiment
 from clusterbench.spec.platform import Hosts
 from clusterbench.spec.project import OfProject, Project
@@ -200,3 +201,85 @@ def test_every_section_a_page_links_to_is_there(page: str) -> None:
     links = re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", path.read_text())
     found = [(link, name) for link, name in links if name not in anchors(path.parent / link if link else path)]
     assert found == []
+
+
+NO_STUDIES = {
+    "smoke": "it shows that a pipeline works, and asks nothing",
+    "tpch": "no paper and no question of its own: the example of a declared workload of queries",
+    "ycsb": "no paper and no question of its own: the example of a declared workload of scripts",
+    "ch_benchmark": "no paper and no question of its own: the example of two declared workloads at once",
+}
+STUDIES = sorted(
+    path.stem for path in (project_root() / "dags" / "experiments").glob("*.yaml") if path.stem not in NO_STUDIES
+)
+STUDY_SECTIONS = [
+    "The question",
+    "What is measured",
+    "How to run it",
+    "Where it differs from the paper, and why",
+    "What it needs at full scale",
+    "How long",
+    "How to read its report",
+    "Limits",
+]
+STUDY_WORDS_MAX = 900
+
+
+def test_experiments_without_a_page_are_there() -> None:
+    assert [
+        name for name in NO_STUDIES if not (project_root() / "dags" / "experiments" / f"{name}.yaml").exists()
+    ] == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_a_page_with_the_same_sections_and_all_that_it_sweeps(name: str) -> None:
+    page = (project_root() / "docs" / "studies" / f"{name}.md").read_text()
+    experiment = Catalog(project_root()).experiment(name)
+    assert re.findall(r"^## (.+)$", page, flags=re.MULTILINE) == STUDY_SECTIONS
+    swept = {word for key, sweep in experiment.sweeps.items() for word in (key, sweep.workload)}
+    assert sorted(word for word in swept if f"`{word}`" not in page) == []
+    prose = re.sub(r"\]\([^)]*\)", "]", page)  # an address of a link is no word, nor is a bar of a table
+    assert len([word for word in prose.split() if re.search(r"\w", word)]) <= STUDY_WORDS_MAX
+
+
+CELL_WORDS = 45
+"""A cell of a table with more words than this is a section that has not been written yet."""
+LONGER_CELLS = {"docs/operate.md": 3, "docs/ui.md": 3, "docs/words.md": 1}
+    "docs/operate.md": 3,
+    "docs/reference.md": 8,
+    "docs/ui.md": 3,
+    "docs/words.md": 1,
+    "docs/workload.md": 2,
+}
+"""How many a page still has. This list only becomes shorter."""
+RIDDLES = (
+    *(r"\bby hand\b", r"\bthe button\b", r"\bmend(ed|s)?\b", r"\banew\b", r"\bbrought back\b", r"\bgone on with\b"),
+    *(r"\b(is|are|was) told\b", r"\bwrites? (it |nothing )?over\b"),
+    *(r"\b[Ss]o it is (where|with)\b", r"\bthe others'(?! \w)", r"\bof theirs\b", r"\bits own instead\b"),
+)
+"""Words that a newcomer has to guess at. Plain ones: manually, Trigger, fix, again, reported, overwrite, if."""
+RIDDLES_LEFT = (
+    *("README.md", "docs/archive.md", "docs/develop.md", "docs/operate.md", "docs/reference.md", "docs/regression.md"),
+    *("docs/workload.md", "docs/tutorials/own_tables.md"),
+)
+"""Pages that still have some. This list only becomes shorter."""
+
+
+def prose(page: str) -> str:
+    """A page without its code, in which words mean something else."""
+    text = (project_root() / page).read_text()
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "code", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_cells_of_tables_are_short(page: str) -> None:
+    rows = [line for line in prose(page).splitlines() if line.startswith("|")]
+    cells = [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
+    longer = [cell for cell in cells if len(cell.split()) > CELL_WORDS]
+    assert len(longer) <= LONGER_CELLS.get(page, 0), "\n".join(longer)
+
+
+@pytest.mark.parametrize("page", sorted(set(PAGES) - {"CHANGELOG.md", *RIDDLES_LEFT}))
+def test_sentences_have_none_of_the_words_that_a_newcomer_must_guess(page: str) -> None:
+    text = re.sub(r"\s+", " ", re.sub(r"\]\([^)]*\)", "]", prose(page)))
+    assert [found.group() for riddle in RIDDLES for found in re.finditer(rf".{{0,40}}{riddle}", text)] == []

@@ -25,7 +25,7 @@ from clusterbench.report.run.queries import QueryTable, query_tables
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.statistics import GIVEN_UP as GIVEN_UP_PATTERN
-from clusterbench.trial.concurrency_series import given_up
+from clusterbench.trial.ramp import given_up
 from tests.density_run import GIVEN_UP, HOSTS, LEVELS, PLATFORMS, SLOWER, record, records, write
 from tests.report.test_report import CATALOG, Folder, text_of
 
@@ -214,8 +214,8 @@ def test_given_up_cell_reads_as_x_in_every_table(tmp_path: Path) -> None:
     assert answer(result) == f"x: {GIVEN_UP}"
 
 
-def test_reason_of_the_rule_that_gives_a_series_up_is_known() -> None:
-    steps = [dataclasses.replace(record("lab_crowded", "lite", 24, 2).trial, series="lite.r2", give_up_after=1)]
+def test_reason_of_the_rule_that_gives_a_ramp_up_is_known() -> None:
+    steps = [dataclasses.replace(record("lab_crowded", "lite", 24, 2).trial, ramp="lite.r2", give_up_after=1)]
     records_of = {steps[0].id: record("lab_crowded", "lite", 24, 2)}
     reason = given_up(steps, records_of)
     assert reason and GIVEN_UP_PATTERN.match(reason)

@@ -109,7 +109,7 @@ def test_rounds_measure_every_cell_once_before_any_again() -> None:
     [
         ({"repetitions": {"at_least": 6, "at_most": 5, "until_percent": 2}}, "at_least 6 is more than at_most 5"),
         ({"repetitions": {"at_least": 2, "until_percent": 2}}, "greater than or equal to 3"),
-        ({"repetitions": {"until_percent": 2}, "order": "series"}, "order 'series' is measured in one go"),
+        ({"repetitions": {"until_percent": 2}, "order": "ramp"}, "order 'ramp' is measured in one go"),
         (
             {"repetitions": {"until_percent": 2}, "factors": {"clients": [1, 2], "cache": ["cold", "as_left"]}},
             r"cache 'as_left' \(smoke, laptop, full\) is measured in one go",

@@ -196,7 +196,7 @@ def test_standstill_says_for_whom_it_waits_and_where() -> None:
     why = "waiting for the archive since 2026-11-21 20:00:00 UTC: object storage at x: refused."
     told = weekly_mail.of_standstill("scheduled__2026-11-21", "retail", 15.4, why, URL)
     assert told.subject == "clusterbench: the weekly run stands still at retail, for 15 minutes"
-    assert why in told.text and URL in told.text and "goes on by itself" in told.text
+    assert why in told.text and URL in told.text and "continues by itself" in told.text
     assert why in told.webhook["text"]
 
 

@@ -12,7 +12,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.results.statistics import results
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial import concurrency_series, lead_ins
+from clusterbench.trial import lead_ins, ramp
 from clusterbench.trial.estimate import estimate
 from clusterbench.trial.plan import Plan, make_plan, read_choices
 
@@ -37,19 +37,19 @@ def test_trials_as_left_follow_each_other_and_begin_with_their_lead_in(experimen
     ]
     assert len(runs) == len({run[0].sweep for run in runs}), "each sweep's in one go"
     for first, *rest in runs:
-        assert (first.lead_in, first.repetition, first.series) == (True, 0, "")
+        assert (first.lead_in, first.repetition, first.ramp) == (True, 0, "")
         assert first.label.endswith("(#0, lead-in)") and first.id.endswith(".r0")
         assert rest and not any(trial.lead_in for trial in rest)
-        assert concurrency_series.concurrency(first) == min(map(concurrency_series.concurrency, rest))
+        assert ramp.concurrency(first) == min(map(ramp.concurrency, rest))
         assert first.cell in {trial.cell for trial in rest}
 
 
-def test_series_as_left_stay_whole_and_rise() -> None:
+def test_ramps_as_left_stay_whole_and_rise() -> None:
     trials = planned("tpcds_density", "density_base", sweeps=["lite"]).trials["density_base"]
-    for series, run in groupby(trials[1:], key=lambda trial: trial.series):
+    for name, run in groupby(trials[1:], key=lambda trial: trial.ramp):
         streams = [trial.levels["streams"] for trial in run]
-        assert series and streams == [1, 4, 8, 12, 16, 20, 24, 28, 32, 64, 100]
-    assert concurrency_series.steps_before(trials[0], trials) == []
+        assert name and streams == [1, 4, 8, 12, 16, 20, 24, 28, 32, 64, 100]
+    assert ramp.steps_before(trials[0], trials) == []
 
 
 def test_a_lead_in_has_levels_that_every_platform_knows() -> None:

@@ -247,8 +247,8 @@ def test_engine_without_levels_is_refused(key_value: Experiment) -> None:
     with pytest.raises(SpecError) as caught:
         planned(key_value.model_copy(update={"sweeps": {"table_size": only}}), scale="full")
     assert caught.value.problems == [
-        "sweeps.table_size.factors.optimizer.full: says levels of greenplum, and platform 'lab_db1' is one of "
-        "postgres; add its levels, or choose other platforms"
+        "sweeps.table_size.factors.optimizer.full: has levels only for greenplum, and platform 'lab_db1' has "
+        "engine postgres; add its levels, or choose other platforms"
     ]
 
 
@@ -416,13 +416,13 @@ def test_some_cells_are_planned_alone_and_an_unknown_one_is_refused(key_value: E
         planned(key_value, cells=[f"{some[0]}x"])
 
 
-def test_a_cell_of_a_series_is_planned_with_what_comes_before_it() -> None:
+def test_a_cell_of_a_ramp_is_planned_with_what_comes_before_it() -> None:
     experiment = CATALOG.experiment("tpcds_density")
     every = planned(experiment, platforms=["lab_ideal"]).trials["lab_ideal"]
-    step = next(trial for trial in every if trial.series)
+    step = next(trial for trial in every if trial.ramp)
     found = planned(experiment, platforms=["lab_ideal"], cells=[step.cell]).trials["lab_ideal"]
-    steps = step.series.rpartition(".")[0]
-    assert {trial.id for trial in found} == {trial.id for trial in every if trial.series.startswith(f"{steps}.r")}
+    steps = step.ramp.rpartition(".")[0]
+    assert {trial.id for trial in found} == {trial.id for trial in every if trial.ramp.startswith(f"{steps}.r")}
 
 
 def test_what_is_measured_again_for_a_week_is_a_scale_of_its_own(key_value: Experiment) -> None:

@@ -57,7 +57,7 @@ def test_sizes_are_divided_and_nothing_else_is_touched(name: str, by: int) -> No
                       and k[: len(key)] == key]  # fmt: skip
             (other,) = others
             assert (trial.timeout_s, trial.settings, trial.seed) == (other.timeout_s, other.settings, other.seed)
-            assert (bool(trial.series), trial.give_up_after) == (bool(other.series), other.give_up_after)
+            assert (bool(trial.ramp), trial.give_up_after) == (bool(other.ramp), other.give_up_after)
 
             for name in set(lengths_of(trial.workload)) & set(trial.levels):
                 assert trial.levels[name] == factors[name].divided(other.levels[name], by) <= other.levels[name]

@@ -148,7 +148,7 @@ OTHERS_MB_S, ALL_MB_S = "others_mb_s", "yarn_mb_s"
 """Running totals: memory that other people's applications have held, and that YARN has had, each times seconds."""
 BYTES_PER_MB = 1e6
 CHANGED_MIN = 1.5
-"""Times as much, or a part as little, from which on it is told as a change."""
+"""Times as much, or a part as little, from which on it is reported as a change."""
 FLOORS = {"temporary_mb": 1.0, "read_mb": 10.0, "wal_mb": 10.0, "checkpoints": 1.0, "deadlocks": 1.0}
 FLOORS |= {"data_written_mb": 10.0, "data_written_by_sessions_mb": 10.0}
 FLOORS |= dict.fromkeys(WAITS.values(), 0.2)
@@ -176,7 +176,7 @@ class WorkChange:
 
 
 def of_trial(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """Differences of an engine's totals; none of what was reset meanwhile, as when a server was started anew."""
+    """Differences of an engine's totals; none of what was reset meanwhile, as when a server was restarted."""
     found = {}
     for name in TOTALS:
         total = f"{name.removesuffix('_mb')}_bytes" if name.endswith("_mb") else name

@@ -45,7 +45,7 @@ class Trial:
     timeout_s: int
     settings: dict[str, str]
     """Engine settings of the experiment, for every session of the driver."""
-    series: str = ""
+    ramp: str = ""
     """What is measured in one go, in rising concurrency; empty for a trial on its own."""
     give_up_after: int | None = None
     lead_in: bool = False
@@ -59,8 +59,10 @@ class Trial:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Trial:
+        """Up to version 0.2 ``ramp`` was called ``series``."""
         until = data.get("until")
-        return cls(**{**data, "until": Until(**until) if until else None})
+        today = {"ramp" if key == "series" else key: value for key, value in data.items()}
+        return cls(**{**today, "until": Until(**until) if until else None})
 
     @property
     def makes_result(self) -> bool:

@@ -1,4 +1,4 @@
-"""``clusterbench discover``: a platform's file from what a cluster tells of itself."""
+"""``clusterbench discover``: a platform's file from what a cluster reports about itself."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from clusterbench.cli.common import OK, own_connections
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    discover = commands.add_parser("discover", help="write a platform's file from what a cluster tells of itself")
-    discover.add_argument("name", metavar="NAME", help="what the platform is to be called")
+    discover = commands.add_parser("discover", help="write a platform's file from what a running cluster reports")
+    discover.add_argument("name", metavar="NAME", help="name for the platform")
     whom = discover.add_mutually_exclusive_group(required=True)
-    whom.add_argument("--database", metavar="CONNECTION", help="connection of a coordinator or of a PostgreSQL server")
-    whom.add_argument("--resourcemanager", metavar="URL", help="of a Hadoop, such as http://rm:8088")
+    whom.add_argument(
+        "--database", metavar="CONNECTION", help="the connection of a coordinator or of a PostgreSQL server"
+    )
+    whom.add_argument(
+        "--resourcemanager", metavar="URL", help="the ResourceManager of a Hadoop, such as http://rm:8088"
+    )
     discover.add_argument(
         "--own-daemons",
         action="store_true",
-        help="of a Hadoop: clusterbench is to start one of its own on these hosts, where the other no longer runs",
+        help="Hadoop only: clusterbench starts its own daemons on these hosts; the present ones must be stopped",
     )
     discover.set_defaults(command=_discover)
 
@@ -32,7 +36,7 @@ def _discover(options: argparse.Namespace) -> int:
     connections = Path(f"{options.name}_connections.json")
     if there := [str(path) for path in (file, connections) if path.exists()]:
         raise SpecError(
-            [f"{there[0]}: is there already, and is not written over; choose another name, or move it away"]
+            [f"{there[0]}: exists already and is not overwritten; choose another name, or move the file away"]
         )
     if options.database:
         found = discovery.of_database(options.name, own_connections()(options.database))
@@ -42,6 +46,9 @@ def _discover(options: argparse.Namespace) -> int:
     connections.touch(mode=0o600)
     connections.write_text(json.dumps(found.connections, indent=2) + "\n")
     print(f"{file}: {len(found.platform['hosts'])} hosts")
-    print(f"{connections}: their connections; fill them in, and add them in Airflow, or to your connections file")
+    print(
+        f"{connections}: the connections of the hosts; complete them, and add them to Airflow or to your connections "
+        "file"
+    )
     print(f"then: clusterbench lint && clusterbench doctor {options.name}")
     return OK

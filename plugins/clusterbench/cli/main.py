@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
-        print("clusterbench: interrupted; what was started goes on in Airflow", file=sys.stderr)
+        print("clusterbench: interrupted; a run that was started continues in Airflow", file=sys.stderr)
         return FAILED
 
 

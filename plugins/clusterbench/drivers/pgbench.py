@@ -188,8 +188,8 @@ class ScriptLoad:
     rate_per_s: float = 0
     """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
     window_s: int = 0
-    """So long at least it goes on, and until all clients together have done as much as they were to. All end within one
-    transaction of each other then, so that none is left alone. 0: each client does so many, and ends."""
+    """It continues for at least so many seconds, and until all clients together have done as many as planned. Then all
+    end within one transaction of each other, so that none is left alone. 0: each client does so many, and ends."""
     answers: str = ""
     """Statements run once after the measured window, by psql, for the check of the answers."""
     start_s: float = 0
@@ -225,7 +225,7 @@ class Mix:
     start_s: float = 0
     """Epoch seconds on its host's clock at which it begins, where it is one of several drivers; 0: at once."""
     ahead_us: int = 0
-    """By how much its host's clock is ahead of the client host's, by which times are told."""
+    """By how much its host's clock is ahead of the client host's, whose time all results have."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A platform's file, and the connections to fill in, from what a cluster tells of itself. It is only asked.
+"""A platform's file, and the connections to fill in, from what a cluster reports about itself. It is only asked.
 
 A coordinator's ``gp_segment_configuration`` names the hosts of a Greenplum, a ResourceManager's REST interface the
 workers of a Hadoop. Who drives the load nobody can tell: ``client`` and ``etl`` are to be filled in.
@@ -28,7 +28,7 @@ from clusterbench.engines.postgres import connection as sessions
 from clusterbench.spec import Platform
 
 DECLARED = ("shared_buffers", *DURABILITY_SETTINGS)
-"""Settings that the file claims, as they are now: a later difference is told."""
+"""Settings that the file claims, as they are now: a later difference is reported."""
 ASK_S = 30
 HEAD = """\
 # {title}: made by 'clusterbench discover'. Fill in the connections (the client host drives
@@ -101,7 +101,7 @@ def of_resourcemanager(name: str, url: str, *, own_daemons: bool = False) -> Dis
     """
     asked = f"{url.rstrip('/')}/ws/v1/cluster/nodes"
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise EngineError(f"{url!r} is no address of a ResourceManager; write it as http://HOST:8088")
+        raise EngineError(f"{url!r} is not the address of a ResourceManager; write it as http://HOST:8088")
     try:
         with urlopen(asked, timeout=ASK_S) as answer:  # noqa: S310  its scheme was looked at
             nodes = json.load(answer)["nodes"]["node"]

@@ -27,8 +27,10 @@ FloatArray = NDArray[np.floating[Any]]
 WIDER = {3: 1.4, 4: 1.3}
 WIDER_LATER = 1.2
 """Intervals of cells that were measured until they were firm, by the repetitions from which on that was looked at."""
-GIVEN_UP = re.compile(r"(series .* was )?given up\b")
-"""How the reason of a trial begins that its series no longer came to: ``series.given_up``."""
+GIVEN_UP = re.compile(r"((ramp|series) .* was )?given up\b")
+"""How the reason of a trial begins that its ramp no longer came to: ``ramp.given_up``.
+
+In archives of 0.2 and before a ramp is called a series."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
 from clusterbench.base.paths import built_in_root, project_root
+from clusterbench.spec import deprecated
 from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
@@ -166,6 +167,15 @@ class Catalog:
         )
         return problems or [problem for check in checks for problem in check()]
 
+    def warnings(self) -> list[str]:
+        """Old words in the files, which are still read, one line each."""
+        return [
+            warning
+            for kind, files in (("experiment", self.experiment_files), ("platform", self.platform_files))
+            for path in files
+            for warning in deprecated.warnings(path, kind)
+        ]
+
     def _lint_experiments_of_platforms(self) -> list[str]:
         known = [path.stem for path in self.experiment_files]
         return [
@@ -180,7 +190,7 @@ class Catalog:
         platforms = {path.stem: self.read_platform(path) for path in self.platform_files}
         templates = [name for name, platform in platforms.items() if platform.template]
         return [
-            located(path, f"stands_for: {name!r} is no template of a paper's platform{suggest(name, templates)}")
+            located(path, f"stands_for: {name!r} is not a template of a paper's platform{suggest(name, templates)}")
             for path in self.platform_files
             if (name := platforms[path.stem].stands_for) and name not in templates
         ]
@@ -198,7 +208,7 @@ class Catalog:
                 said = (
                     f"{differs}; layouts of one cluster ({platform.cluster!r}) take turns, so they must have the same"
                 )
-                problems.append(located(path, f"{said}. Mend that, or give this one a cluster of its own"))
+                problems.append(located(path, f"{said}. Correct one of them, or give this platform another cluster"))
         return problems
 
     def _lint_published(self) -> list[str]:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from clusterbench.base.errors import suggest
 from clusterbench.base.factors import Level
+from clusterbench.spec.deprecated import in_todays_words
 from clusterbench.spec.loading import Strict
 
 SCALES = ("smoke", "laptop", "full")
@@ -104,11 +105,11 @@ class Sweep(Strict):
     plots: list[Name] = []
     """The measurements that get a figure in the report. Without it: the mean latency, or else the workload's
     first two."""
-    order: Literal["random", "series"] = "random"
+    order: Literal["random", "ramp"] = "random"
     """In which order trials are measured: see docs/reference.md#order-of-trials."""
     give_up_after: Count | None = None
-    """After this many failed or timed-out levels in a row, the rest of that series is not measured. Only with `order:
-    series`."""
+    """After this many failed or timed-out levels in a row, the rest of that ramp is not measured. Only with
+    `order: ramp`."""
     regression: Regression | None = None
     """Replaces keys of the experiment's `regression` for this sweep. Keys that you leave out are the experiment's."""
 
@@ -132,6 +133,11 @@ class Sweep(Strict):
             shaped[factor] = LevelsByScale.model_validate(levels) if isinstance(levels, dict) else levels
         return shaped
 
+    @field_validator("order", mode="before")
+    @classmethod
+    def _order_in_todays_words(cls, order: Any) -> Any:
+        return in_todays_words("experiment", "order", order)
+
     @field_validator("repetitions", mode="before")
     @classmethod
     def _counts(cls, repetitions: Any) -> Any:
@@ -151,19 +157,19 @@ class Sweep(Strict):
         return CountByScale.model_validate(shaped) if is_by_scale else shaped["all scales"]
 
     @model_validator(mode="after")
-    def _gives_up_series_only(self) -> Sweep:
-        if self.give_up_after is not None and self.order != "series":
-            raise ValueError("give_up_after: only a series can be given up; write 'order: series', or leave it out")
+    def _gives_up_ramps_only(self) -> Sweep:
+        if self.give_up_after is not None and self.order != "ramp":
+            raise ValueError("give_up_after: only a ramp can be given up; write 'order: ramp', or leave it out")
         return self
 
     @model_validator(mode="after")
     def _is_firm_in_rounds(self) -> Sweep:
-        """A series and trials whose caches are as left go in one go, so that there are no rounds."""
+        """A ramp and trials whose caches are as left go in one go, so that there are no rounds."""
         scales = cast(tuple[Scale, ...], SCALES)
         if any(self.until_at(scale) for scale in scales):
             left = [scale for scale in scales if "cache" in self.factors and "as_left" in self.levels("cache", scale)]
-            if self.order == "series" or left:
-                why = "order 'series'" if self.order == "series" else f"cache 'as_left' ({', '.join(left)})"
+            if self.order == "ramp" or left:
+                why = "order 'ramp'" if self.order == "ramp" else f"cache 'as_left' ({', '.join(left)})"
                 raise ValueError(
                     f"repetitions: until_percent measures in rounds, and {why} is measured in one go; say a number"
                 )
@@ -201,7 +207,7 @@ def _check_scales(what: str, by_scale: dict[Any, Any]) -> None:
     if unknown := [scale for scale in by_scale if scale not in SCALES]:
         raise ValueError(f"{what}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), SCALES)}")
     if missing := [scale for scale in SCALES if scale not in by_scale]:
-        raise ValueError(f"{what}: nothing is said for scale {', '.join(missing)}; every scale must be named")
+        raise ValueError(f"{what}: no levels are given for scale {', '.join(missing)}; every scale must be named")
 
 
 def _check_levels(where: str, levels: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterbench.base.records import Trial
-from clusterbench.trial.concurrency_series import concurrency
+from clusterbench.trial.ramp import concurrency
 from clusterbench.workloads import load_workload
 
 AS_LEFT = "as_left"
@@ -37,7 +37,7 @@ def lead_in(block: Sequence[Trial]) -> Trial:
     """
     of = min(block, key=lambda trial: (concurrency(trial), _not_default(trial), trial.id))
     label = f"{of.cell_label} (#0, lead-in)"
-    return replace(of, id=f"{of.cell}.r0", label=label, repetition=0, series="", lead_in=True, profiled=False)
+    return replace(of, id=f"{of.cell}.r0", label=label, repetition=0, ramp="", lead_in=True, profiled=False)
 
 
 def _table(trial: Trial) -> str:

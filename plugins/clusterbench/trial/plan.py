@@ -22,7 +22,7 @@ from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import Experiment, Name, Scale, Sweep, Tag
 from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
-from clusterbench.trial import concurrency_series, lead_ins, profiles, rehearsal, server_settings, warmth
+from clusterbench.trial import lead_ins, profiles, ramp, rehearsal, server_settings, warmth
 from clusterbench.trial.rehearsal import REHEARSE_MAX
 from clusterbench.workloads import load_workload, why_not
 
@@ -190,12 +190,12 @@ def _turns(experiment: Experiment, choices: Choices, catalog: Catalog) -> list[s
 
 
 def _chosen(planned: list[tuple[str, Trial]], cells: Collection[str]) -> list[Trial]:
-    """Of these cells; of a series of rising concurrency all, as what came before is a part of each.
+    """Of these cells; of a ramp all, as what came before is a part of each.
 
     ``planned``: with the name of each one's cell, as it is where nothing is measured in turns.
     """
-    series = {trial.series for cell, trial in planned if cell in cells} - {""}
-    return [trial for cell, trial in planned if not cells or cell in cells or trial.series in series]
+    ramps = {trial.ramp for cell, trial in planned if cell in cells} - {""}
+    return [trial for cell, trial in planned if not cells or cell in cells or trial.ramp in ramps]
 
 
 def _check_cells(asked: Collection[str], known: Collection[str]) -> None:
@@ -222,8 +222,8 @@ def _check_is_for(experiment: Experiment, platform: Platform) -> None:
     if platform.platform not in experiment.platforms and not platform.is_for(experiment.experiment):
         raise SpecError(
             [
-                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)}, as 'experiments' "
-                f"in its file says; choose another, or add {experiment.experiment!r} there"
+                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)} ('experiments' "
+                f"in its file); choose another, or add {experiment.experiment!r} there"
             ]
         )
 
@@ -288,8 +288,9 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
         if not {"", platform.engine} & set(by_engine):
             raise SpecError(
                 [
-                    f"sweeps.{name}.factors.{factor}.{scale}: says levels of {' and '.join(by_engine)}, and platform "
-                    f"{platform.platform!r} is one of {platform.engine}; add its levels, or choose other platforms"
+                    f"sweeps.{name}.factors.{factor}.{scale}: has levels only for {' and '.join(by_engine)}, and "
+                    "platform "
+                    f"{platform.platform!r} has engine {platform.engine}; add its levels, or choose other platforms"
                 ]
             )
 
@@ -347,7 +348,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         seed=seed,
         timeout_s=sweep.timeout_s,
         settings=experiment.settings.get(platform.engine, {}),
-        series=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "series" else "",
+        ramp=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "ramp" else "",
         give_up_after=sweep.give_up_after,
         not_applicable=server_settings.why_not(levels, platform)
         or warmth.too_large(load_workload(sweep.workload), levels, seed, platform),
@@ -357,7 +358,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
 def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
 
-    A series stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
+    A ramp stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
     Where cells are measured until they are firm, all repetitions are in rounds. Profiled trials are last, so that the
     others are as they are without them; those of caches ``as_left`` are the last of their dataset.
     """
@@ -365,7 +366,7 @@ def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
     shuffled = []
     for profiled in (False, True):
         some = [trial for trial in trials if trial.profiled == profiled]
-        blocks = concurrency_series.blocks(sorted(some, key=lambda trial: trial.id))
+        blocks = ramp.blocks(sorted(some, key=lambda trial: trial.id))
         random.Random(digest).shuffle(blocks)  # noqa: S311  an order to repeat, not a secret
         shuffled += blocks
     ordered = [trial for block in lead_ins.in_one_go(shuffled) for trial in block]

@@ -97,7 +97,7 @@ class DeclaredWorkload:
         trials: Sequence[Trial],
         engine: Engine | None = None,  # noqa: ARG002  as every workload has it
     ) -> dict[str, Any] | None:
-        """By DuckDB, where the folder says so and rows can be made anew, or of files beside the statements."""
+        """By DuckDB, where the folder says so and rows can be made again, or of files beside the statements."""
         listed = self._of_files()
         return answers.of_duckdb(self.folder, dataset, trials, listed) or answers.of_files(self.folder, trials, listed)
 

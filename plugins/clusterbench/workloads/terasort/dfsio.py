@@ -225,7 +225,7 @@ class Dfsio(MadeByTrials):
         for name in JOBS:
             printed = _printed(output / f"{name}.txt")
             if round(printed.pop("processed_mib", 0.0)) != asked_mib:
-                wrong.append(f"TestDFSIO says that it did not {name} {asked_mib:,} MiB: see {name}.txt")
+                wrong.append(f"TestDFSIO did not {name} {asked_mib:,} MiB: see {name}.txt")
             measured |= {f"{name}_{what}": value for what, value in printed.items()}
             measured |= {f"{name}_s": times[name], f"{name}_mib_per_s": asked_mib / times[name]}
         phases = tuple(Phase(name, *ran[name][:2], float(asked_mib * BYTES_PER_MIB)) for name in JOBS)

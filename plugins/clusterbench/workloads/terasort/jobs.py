@@ -85,7 +85,7 @@ def job(
     own: Mapping[str, object],
     options: Mapping[str, Mapping[str, object]],
 ) -> Job:
-    """The first of ``programs``. In ``choices.sh`` is what every workload is told, its own, and options of jobs."""
+    """The first of ``programs``. In ``choices.sh`` are the choices of every workload, its own, and options of jobs."""
     said = {
         "tag": tag_of(trial),
         "path": path_of(trial, cluster),

@@ -223,7 +223,7 @@ class Tpcds:
         return engine.explain(texts)
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
+        """Each statement begins with its name as a comment, by which waits are distinguished (``trial/waits.py``)."""
 
         def copy(query: int, stream: int) -> str:
             text = queries.text(query, _values(trial, query, stream), engine.dialect)

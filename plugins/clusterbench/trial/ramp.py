@@ -1,4 +1,4 @@
-"""A series: one repetition with a stepwise rise of concurrency (paper 004), and the rule that gives it up. Pure."""
+"""A ramp: one repetition with a stepwise rise of concurrency (paper 004), and the rule that gives it up. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from clusterbench.workloads import load_workload
 
 
 def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """What is measured in one go: each series in rising concurrency, every other trial by itself."""
+    """What is measured in one go: each ramp in rising concurrency, every other trial by itself."""
     found: dict[str, list[Trial]] = {}
     for trial in trials:
-        found.setdefault(trial.series or f"alone: {trial.id}", []).append(trial)
+        found.setdefault(trial.ramp or f"alone: {trial.id}", []).append(trial)
     return [sorted(block, key=concurrency) for block in found.values()]
 
 
@@ -23,7 +23,7 @@ def concurrency(trial: Trial) -> int:
 
 
 def steps_before(trial: Trial, planned: Sequence[Trial]) -> list[Trial]:
-    """The earlier steps of the trial's series, in their order; of a trial on its own there are none."""
+    """The earlier steps of the trial's ramp, in their order; of a trial on its own there are none."""
     (block,) = (block for block in blocks(planned) if trial in block)
     return block[: block.index(trial)]
 
@@ -32,13 +32,13 @@ def check_turn(trial: Trial, before: Sequence[Trial], records: Mapping[str, Tria
     """Raises NotYetError while an earlier step has no record."""
     if missing := [step.label for step in before if step.id not in records]:
         raise NotYetError(
-            f"series {trial.series!r}: {trial.label} comes after {missing[0]}, which has no record yet: its task was "
+            f"ramp {trial.ramp!r}: {trial.label} comes after {missing[0]}, which has no record yet: its task was "
             "interrupted, and is tried again"
         )
 
 
 def given_up(before: Sequence[Trial], records: Mapping[str, TrialRecord]) -> str | None:
-    """Why what comes after these steps of a series is not tried, or None.
+    """Why what comes after these steps of a ramp is not tried, or None.
 
     A level that cannot be had says nothing of the cluster, so it neither counts nor ends a row of failures.
     """
@@ -52,7 +52,7 @@ def given_up(before: Sequence[Trial], records: Mapping[str, TrialRecord]) -> str
         if len(row) == step.give_up_after:
             levels = ", ".join(f"{concurrency(one)} ({records[one.id].outcome})" for one in row)
             return (
-                f"series {step.series!r} was given up: concurrency {levels} did not complete, and its rule is "
+                f"ramp {step.ramp!r} was given up: concurrency {levels} did not complete, and its rule is "
                 f"'give_up_after: {step.give_up_after}'"
             )
     return None

@@ -12,7 +12,7 @@ from clusterbench.base.paths import project_root
 from clusterbench.base.records import Outcome, Trial, TrialRecord
 from clusterbench.spec import Experiment
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial import concurrency_series
+from clusterbench.trial import ramp
 from clusterbench.trial.plan import make_plan, read_choices
 
 CATALOG = Catalog(project_root())
@@ -21,8 +21,8 @@ SWEEP = {"title": "x", "workload": "key_value", "repetitions": 3}
 
 
 def planned(give_up_after: int | None = None, **chosen: Any) -> list[Trial]:
-    """Two sweeps: one of series, in two cache states, and one in random order beside it."""
-    rising = {"factors": {"clients": CLIENTS, "cache": ["cold", "warm"]}, "order": "series"}
+    """Two sweeps: one of ramps, in two cache states, and one in random order beside it."""
+    rising = {"factors": {"clients": CLIENTS, "cache": ["cold", "warm"]}, "order": "ramp"}
     experiment = Experiment.model_validate(
         {
             "experiment": "rising",
@@ -39,8 +39,8 @@ def planned(give_up_after: int | None = None, **chosen: Any) -> list[Trial]:
     return make_plan(experiment, read_choices(experiment, chosen), CATALOG).trials["lab_db1"]
 
 
-def one_series(give_up_after: int | None) -> list[Trial]:
-    return [trial for trial in planned(give_up_after) if trial.series == "lite.cache_cold.r2"]
+def one_ramp(give_up_after: int | None) -> list[Trial]:
+    return [trial for trial in planned(give_up_after) if trial.ramp == "lite.cache_cold.r2"]
 
 
 def recorded(trials: list[Trial], *outcomes: Outcome) -> dict[str, TrialRecord]:
@@ -48,19 +48,19 @@ def recorded(trials: list[Trial], *outcomes: Outcome) -> dict[str, TrialRecord]:
     return {trial.id: TrialRecord(trial, outcome, "as the test wants it") for trial, outcome in pairs}
 
 
-def test_a_series_is_one_repetition_in_one_go_in_rising_concurrency() -> None:
-    """Levels of other factors are series of their own."""
+def test_a_ramp_is_one_repetition_in_one_go_in_rising_concurrency() -> None:
+    """Levels of other factors are ramps of their own."""
     found = planned()
-    names = [trial.series for trial in found]
+    names = [trial.ramp for trial in found]
     begins = [name for before, name in pairwise(["", *names]) if name and name != before]
     assert sorted(begins) == [f"lite.cache_{cache}.r{n}" for cache in ("cold", "warm") for n in (1, 2, 3)]
     for name in begins:
-        assert [trial.levels["clients"] for trial in found if trial.series == name] == CLIENTS
-        assert len({trial.repetition for trial in found if trial.series == name}) == 1
+        assert [trial.levels["clients"] for trial in found if trial.ramp == name] == CLIENTS
+        assert len({trial.repetition for trial in found if trial.ramp == name}) == 1
 
 
-def test_series_are_shuffled_as_wholes_among_the_other_trials_by_the_seed() -> None:
-    orders = {seed: [trial.series or "beside" for trial in planned(seed=seed)] for seed in range(6)}
+def test_ramps_are_shuffled_as_wholes_among_the_other_trials_by_the_seed() -> None:
+    orders = {seed: [trial.ramp or "beside" for trial in planned(seed=seed)] for seed in range(6)}
     assert len(set(map(tuple, orders.values()))) == 6
     assert planned(seed=3) == planned(seed=3)
     first, last = ({order[end] == "beside" for order in orders.values()} for end in (0, -1))
@@ -68,21 +68,21 @@ def test_series_are_shuffled_as_wholes_among_the_other_trials_by_the_seed() -> N
 
 
 def test_a_step_waits_for_the_record_of_the_one_before() -> None:
-    trials = one_series(None)
-    before = concurrency_series.steps_before(trials[2], planned())
+    trials = one_ramp(None)
+    before = ramp.steps_before(trials[2], planned())
     assert before == trials[:2]
-    concurrency_series.check_turn(trials[2], before, recorded(trials, "completed", "failed"))
+    ramp.check_turn(trials[2], before, recorded(trials, "completed", "failed"))
     with pytest.raises(NotYetError) as caught:
-        concurrency_series.check_turn(trials[2], before, recorded(trials, "completed"))
+        ramp.check_turn(trials[2], before, recorded(trials, "completed"))
     assert str(caught.value) == (
-        "series 'lite.cache_cold.r2': lite: 8 clients, cold (#2) comes after lite: 4 clients, cold (#2), which has no "
+        "ramp 'lite.cache_cold.r2': lite: 8 clients, cold (#2) comes after lite: 4 clients, cold (#2), which has no "
         "record yet: its task was interrupted, and is tried again"
     )
 
 
 def test_a_trial_on_its_own_waits_for_nothing() -> None:
     found = planned()
-    assert [concurrency_series.steps_before(trial, found) for trial in found if trial.sweep == "beside"] == [[]] * 6
+    assert [ramp.steps_before(trial, found) for trial in found if trial.sweep == "beside"] == [[]] * 6
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_a_trial_on_its_own_waits_for_nothing() -> None:
         (1, [], False),
     ],
 )
-def test_a_series_is_given_up_after_so_many_failures_in_a_row(
+def test_a_ramp_is_given_up_after_so_many_failures_in_a_row(
     rule: int | None, outcomes: list[Outcome], is_given_up: bool
 ) -> None:
-    trials = one_series(rule)
-    reason = concurrency_series.given_up(trials[:3], recorded(trials, *outcomes))
+    trials = one_ramp(rule)
+    reason = ramp.given_up(trials[:3], recorded(trials, *outcomes))
     assert (reason is not None) == is_given_up
 
 
-def test_the_reason_names_series_levels_and_rule() -> None:
-    trials = one_series(2)
-    assert concurrency_series.given_up(trials[:3], recorded(trials, "completed", "failed", "timed_out")) == (
-        "series 'lite.cache_cold.r2' was given up: concurrency 4 (failed), 8 (timed_out) did not complete, and its "
+def test_the_reason_names_ramp_levels_and_rule() -> None:
+    trials = one_ramp(2)
+    assert ramp.given_up(trials[:3], recorded(trials, "completed", "failed", "timed_out")) == (
+        "ramp 'lite.cache_cold.r2' was given up: concurrency 4 (failed), 8 (timed_out) did not complete, and its "
         "rule is 'give_up_after: 2'"
     )
