@@ -25,7 +25,7 @@ setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
 
 # libvirt's is apart: it has to be compiled, which the containers and most workers need not be able to.
-lock:  ## write requirements.lock anew from pyproject.toml; versions stay where they can
+lock:  ## write requirements.lock from pyproject.toml; versions stay where they can
 	$(bin)/uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
 	printf '%s\n' libvirt-python setuptools | $(bin)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o include/lab/libvirt.txt -
 

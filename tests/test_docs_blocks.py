@@ -173,9 +173,14 @@ def test_make_knows_every_target(page: Path) -> None:
 # Pages that are made of the code.
 
 
+def arguments_of(page: str, kind: str) -> list[str]:
+    """Of the page's blocks of that kind, in their order."""
+    return [found["argument"] or "" for found in blocks.BEGIN.finditer(page) if found["kind"] == kind]
+
+
 def test_every_command_is_on_its_page_with_words_and_an_example() -> None:
     page = (DOCS / "commands.md").read_text()
-    shown = [name for argument in blocks.arguments_of(page, "commands") for name in argument.split()]
+    shown = [name for argument in arguments_of(page, "commands") for name in argument.split()]
     assert sorted(shown) == sorted(commands.commands())
     for parser in (one for command in commands.commands().values() for one in _all(command)):
         assert commands.words_of(parser), parser.prog
@@ -188,8 +193,8 @@ def test_every_command_is_on_its_page_with_words_and_an_example() -> None:
 
 def test_every_measurement_is_on_its_page_with_words() -> None:
     page = (DOCS / "measurements.md").read_text()
-    assert blocks.arguments_of(page, "measurements") == list(measurements.GROUPS)
-    assert sorted(blocks.arguments_of(page, "measurements_of")) == sorted(workload_names())
+    assert arguments_of(page, "measurements") == list(measurements.GROUPS)
+    assert sorted(arguments_of(page, "measurements_of")) == sorted(workload_names())
     for workload in workload_names():
         kinds = load_workload(workload).measurements
         assert [name for name, kind in kinds.items() if kind.about is None or not kind.about.what] == [], workload
@@ -198,16 +203,6 @@ def test_every_measurement_is_on_its_page_with_words() -> None:
 
 
 # The site.
-
-
-def test_the_front_page_leads_to_every_page() -> None:
-    sys.path.insert(0, str(DOCS / "_site"))
-    try:
-        from page_list import NOT_LINKED, groups  # type: ignore[import-not-found]
-    finally:
-        sys.path.pop(0)
-    names = [str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if page.is_relative_to(DOCS)]
-    assert groups((DOCS / "index.md").read_text(), names).get(NOT_LINKED, []) == []
 
 
 def test_the_site_is_built_without_a_warning_and_needs_no_network(browser: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from clusterbench.spec.catalog import project_catalog
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     report = commands.add_parser("report", help="compute a run's HTML report from the archive, and write it to a file")
     add_run(report)
-    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
+    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="the file to write")
     report.set_defaults(command=_report)
 
 

@@ -42,9 +42,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
         "Throughput",
         "higher",
         about=About(
-            "Transactions that ended, per second. If each client does a fixed number, it is all of them over the time "
-            "from the first begin to the last end. If a window is asked for, it is the sum over the clients of what "
-            "each did in the time in which it worked.",
+            "Transactions that ended, per second. With a fixed number of them: all, from the first begin to the last "
+            "end. With a window: the sum over the clients, each over the time in which it worked.",
             leaves_out="transactions that failed",
         ),
     ),
@@ -103,9 +102,8 @@ MEASUREMENTS: Mapping[str, MeasurementKind] = {
         "Transactions on segments for each of ours",
         "lower",
         about=About(
-            "How many transactions Greenplum's segments counted for each one of the driver. 1: each was sent to one "
-            "segment alone. The check of the answers is counted, too; so it is absent "
-            "of fewer than 1,000 transactions.",
+            "Transactions that Greenplum's segments counted for each one of the driver. 1: each was sent to one "
+            "segment alone. Absent of fewer than 1,000 transactions.",
             NO_CLOCK,
         ),
     ),
