@@ -229,7 +229,8 @@ COMMANDS: Mapping[str, About] = {
     ),
     "lite": About(
         "Choose the 51 fastest of TPC-DS's 99 queries from a run of all, and write them into "
-        "include/sql/tpcds/lite.yaml. Another choice is another test: its numbers are not comparable with earlier ones.",
+        "include/sql/tpcds/lite.yaml. Another choice is another test, whose numbers cannot be compared with earlier "
+        "ones.",
         ("clusterbench lite RUN --platform P",),
     ),
     "pools": About(
