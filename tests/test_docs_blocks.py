@@ -142,6 +142,10 @@ def in_code(page: Path, begin: str) -> list[str]:
     return [" ".join(found.split()) for found in re.findall(rf"`({begin} [^`]+)`", text)]
 
 
+NO_COMMANDS = ("week",)
+"""What follows the program's name in subjects of mails."""
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_within_the_text_exist(page: Path) -> None:
     known = {**commands.commands()}
@@ -149,7 +153,7 @@ def test_commands_within_the_text_exist(page: Path) -> None:
     for call in in_code(page, "clusterbench"):
         words = call.split()[1:]
         if words[0] not in known:
-            wrong += [call] if re.fullmatch(r"[a-z][a-z-]*", words[0]) else []
+            wrong += [call] if re.fullmatch(r"[a-z][a-z-]*", words[0]) and words[0] not in NO_COMMANDS else []
             continue
         options = {flag for parser in _all(known[words[0]]) for flag in parser._option_string_actions}
         wrong += [call for word in words if re.match(r"--[a-z]", word) and word.split("=")[0] not in options]
