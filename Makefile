@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types clean
+.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types docs pictures clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -25,7 +25,7 @@ setup:  ## install what is missing: Debian packages, Python packages in .venv
 	@include/lab/install.sh
 
 # libvirt's is apart: it has to be compiled, which the containers and most workers need not be able to.
-lock:  ## write requirements.lock anew from pyproject.toml; versions stay where they can
+lock:  ## write requirements.lock from pyproject.toml; versions stay where they can
 	$(bin)/uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes --no-header -o requirements.lock
 	printf '%s\n' libvirt-python setuptools | $(bin)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o include/lab/libvirt.txt -
 
@@ -102,6 +102,15 @@ lint: setup  ## style of the code, direction of imports, shell scripts, every YA
 types: setup  ## mypy, strict
 	$(bin)/mypy
 
+docs: setup  ## the pages of docs/ as a site with search, in build/docs; nothing of it needs a network
+	@$(bin)/python -m clusterbench_docs --check
+	@$(bin)/python -m pytest -q --no-header -m "not lab" tests/test_docs.py tests/test_docs_blocks.py
+	@$(bin)/sphinx-build -q -b html -W --keep-going -n -d build/doctrees docs build/docs
+	@echo "docs: open file://$(abspath build/docs/index.html)"
+
+pictures: setup  ## make the pictures of docs/pictures from the present code, with a headless chromium
+	$(bin)/python -m tests.pictures
+
 clean:  ## stop the lab and remove it with all its data
 	@if [ -e "$(lab)/lab.json" ]; then $(bin)/python -m clusterbench_lab down; fi
-	rm -rf "$(lab)" .mypy_cache .ruff_cache .pytest_cache
+	rm -rf "$(lab)" build .mypy_cache .ruff_cache .pytest_cache

@@ -1,8 +1,8 @@
 """One Airflow DAG per experiment: the whole sequence on one page, read from top to bottom.
 
-Each file in ``experiments/`` becomes a DAG of its name. What a step does is the function of its name in
-``clusterbench.run.steps``; how a number comes about is in ``clusterbench.trial.protocol``. A file with a mistake makes
-no DAG; ``problems.py`` shows it in the UI.
+Each file in ``experiments/`` becomes a DAG with its name. Each step is the function of the same name in
+``clusterbench.run.steps``; how a number is measured is in ``clusterbench.trial.protocol``. A file with a mistake makes
+no DAG; ``problems.py`` shows the mistake in the UI.
 """
 
 from __future__ import annotations

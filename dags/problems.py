@@ -1,4 +1,4 @@
-"""No DAG: mistakes in the YAML files, raised here so that Airflow's UI shows them as an import error.
+"""Not a DAG: mistakes in the YAML files are raised here, so that Airflow's UI shows them as an import error.
 
 They are not raised in ``benchmarks.py``, because there one broken file would take down every DAG.
 """

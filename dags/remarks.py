@@ -1,8 +1,8 @@
-"""Remarks: a note on a run, an event on the time line, or a number that is not to be judged by any more.
+"""Remarks: add a note to a run or an event to the time line, or withdraw a result, so that verdicts do not use it.
 
-*Trigger* opens the form. What is said is archived with the login of whoever said it. The archive of the run stays as it
-is, and what was withdrawn is put back by the same form. It works for those who may edit this DAG (of Airflow's four
-simple roles user, op and admin).
+*Trigger* opens the form. Each remark is archived with the login of its author. The archive of the run itself does not
+change, and the same form puts back what was withdrawn. Everybody who may edit this DAG can do it (of Airflow's four
+simple roles: user, op and admin).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ belongs() {
   alive "$1" || return 0
   unit=$(told Id) owner=$(owner_of "$1")
   [ "$owner" != "${unit:-${service%.service}.service}" ] || return 0
-  echo "$1: its server belongs to ${owner:-no unit}, not to $service; mend 'service' in the platform's file" >&2
+  echo "$1: its server belongs to ${owner:-no unit}, not to $service; correct 'service' in the platform's file" >&2
   return 1
 }
 

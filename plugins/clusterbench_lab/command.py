@@ -10,15 +10,30 @@ from dataclasses import asdict
 
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
+from clusterbench.cli.about import About, tell
 from clusterbench_lab.airflow_servers import PASSWORDS
 from clusterbench_lab.credentials import ADMIN, AIRFLOW_USERS
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
 
+ABOUT = {
+    "up": About(
+        "Start every server of the lab that does not run yet. Data from earlier are still there.",
+        ("clusterbench lab up", "clusterbench lab up --no-airflow", "clusterbench lab up --hypervisor"),
+    ),
+    "status": About(
+        "Print one line for each server of the lab: address, port, process, and whether it runs.",
+        ("clusterbench lab status",),
+        "a server does not run",
+    ),
+    "down": About("Stop every server that 'up' started. Their data stay.", ("clusterbench lab down",)),
+    "fetch": About("Fetch what 'up' would fetch, and start nothing.", ("clusterbench lab fetch",)),
+}
+
 
 def main(argv: list[str]) -> int:
     """Exit codes: 0 done (of `status`: everything runs), 1 not, 2 for a wrong call."""
-    choices = _parser().parse_args(argv)
+    choices = parser().parse_args(argv)
     try:
         if choices.action == "up":
             return _up(choices)
@@ -65,24 +80,25 @@ def _line(server: ServerStatus) -> str:
     return f"{line}  {server.detail}".rstrip()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
         prog="clusterbench lab",
         description="Real servers on this machine: hosts with sshd, PostgreSQL, S3, Airflow. "
-        "They live in .lab, or where CLUSTERBENCH_LAB_DIR says.",
+        "They live in .lab, or in the folder that CLUSTERBENCH_LAB_DIR names.",
     )
-    actions = parser.add_subparsers(dest="action", required=True)
+    actions = found.add_subparsers(dest="action", required=True)
     up = actions.add_parser("up", help="start what does not run; again and again if you like")
-    up.add_argument("--no-airflow", dest="airflow", action="store_false", help="only what Airflow works on")
+    up.add_argument("--no-airflow", dest="airflow", action="store_false", help="start all but Airflow")
     up.add_argument(
-        "--hypervisor", action="store_true", help="also a simulated vCenter, whose machines are hosts of the lab"
+        "--hypervisor", action="store_true", help="start also a simulated vCenter, whose machines are hosts of the lab"
     )
-    up.add_argument("--block", type=int, help="addresses 127.0.N.x for a new lab (default 1)")
+    up.add_argument("--block", type=int, metavar="N", help="addresses 127.0.N.x for a new lab; 1 unless given")
     status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
-    status.add_argument("--json", action="store_true")
+    status.add_argument("--json", action="store_true", help="everything, as JSON")
     actions.add_parser("down", help="stop what `up` started; the data stays")
     actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go")
-    return parser
+    tell(found, ABOUT)
+    return found
 
 
 def _say(line: str) -> None:

@@ -102,7 +102,7 @@ class Server(ABC):
         return LabError(
             f"{self.name} ({self.kind} on {self.address}:{self.port}): {what}.\n"
             f"Last lines of {self.log_file}:\n{lines}\n"
-            f"When the cause is mended, run `clusterbench lab up` again; it keeps what already runs."
+            f"When the cause is fixed, run `clusterbench lab up` again; it keeps what already runs."
         )
 
 

@@ -110,4 +110,4 @@ def test_what_cannot_be_put_back_stays_held(monkeypatch: Any, released: Any, cap
 
     monkeypatch.setattr(steps, "release_cluster", refuse)
     assert waits(monkeypatch, TaskInstance([None])) is False
-    assert f"what run {HOLDER} left could not be put back: db1: does not answer" in caplog.text
+    assert f"what run {HOLDER} changed could not be restored: db1: does not answer" in caplog.text

@@ -65,7 +65,7 @@ def test_without_a_connection_the_log_says_that_nobody_is_told_and_how_to_change
     known(monkeypatch, {})
     tell()
     said = capsys.readouterr().out
-    assert "nobody is told: there is neither a connection 'clusterbench_smtp' nor 'clusterbench_webhook'" in said
+    assert "no message was sent: there is no connection 'clusterbench_smtp' and no 'clusterbench_webhook'" in said
     assert "Admin, Connections" in said
 
 
@@ -83,7 +83,7 @@ def test_servers_that_refuse_are_both_named_and_no_secret_is(
     with pytest.raises(NotificationError) as caught:
         tell()
     said = str(caught.value)
-    assert "somebody was not told: connection 'clusterbench_smtp':" in said and "No thanks" in said
+    assert "a message could not be sent: connection 'clusterbench_smtp':" in said and "No thanks" in said
     assert "connection 'clusterbench_webhook': 500" in said
     for secret in (PASSWORD, SECRET_PATH):
         assert secret not in said + capsys.readouterr().out

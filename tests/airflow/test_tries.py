@@ -69,7 +69,10 @@ def test_a_worker_that_cannot_write_has_all_tries(monkeypatch: pytest.MonkeyPatc
 
 def test_a_file_that_is_not_there_is_no_fault_of_the_workers_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     kind, noted = tried(monkeypatch, FileNotFoundError(errno.ENOENT, "no file"), 3)
-    assert (kind, noted) == (AirflowFailException, ["FileNotFoundError: [Errno 2] no file; the task's log has more"])
+    assert (kind, noted) == (
+        AirflowFailException,
+        ["FileNotFoundError: [Errno 2] no file; see the task's log for details"],
+    )
 
 
 def test_all_tries_last_for_an_hour() -> None:

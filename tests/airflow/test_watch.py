@@ -83,7 +83,7 @@ def test_only_who_takes_a_cluster_waits_for_another_run(monkeypatch: Any) -> Non
     out = io.StringIO()
     answers = [task("open_run", "up_for_reschedule")], [task("open_run", "success")]
     watch.follow(cast(AirflowApi, Told(*answers)), "smoke", "r1", out)
-    assert out.getvalue().splitlines()[0].endswith("open_run: waiting; its log says for what")
+    assert out.getvalue().splitlines()[0].endswith("open_run: waiting; its log names the reason")
 
 
 def test_platforms_that_were_not_chosen_have_no_lines(monkeypatch: Any) -> None:
@@ -130,18 +130,18 @@ def test_dead_scheduler_is_told_once_with_what_to_do_and_so_is_that_it_is_back()
     (line,) = liveness.changes(unhealthy("scheduler"), NOW)
     assert line == (
         "no scheduler is alive in Airflow at http://airflow: its last heartbeat was at 2026-11-22 21:40:05 UTC, "
-        "23 s ago; no step is started until one is. 'make up' or 'clusterbench lab up' starts that of the lab again; "
-        "elsewhere start Airflow's scheduler. The run goes on by itself then"
+        "23 s ago; no step starts until one is. In the lab, start it again with 'make up' or 'clusterbench lab up'; "
+        "elsewhere start Airflow's scheduler. Then the run continues by itself"
     )
     assert liveness.changes(unhealthy("scheduler"), NOW) == []
     assert liveness.changes(AWAY, NOW) == [], "its database is away, so it can tell nothing"
-    assert liveness.changes(HEALTHY, NOW) == ["a scheduler is alive again; the run goes on"]
+    assert liveness.changes(HEALTHY, NOW) == ["a scheduler is alive again; the run continues"]
     assert len(liveness.changes(unhealthy("scheduler"), NOW)) == 1, "and what dies again is told again"
 
 
 def test_scheduler_that_never_was_is_told_as_that() -> None:
     (line,) = Liveness("http://airflow").changes(unhealthy("scheduler", None), NOW)
-    assert "no scheduler is alive in Airflow at http://airflow: there never was one; no step is started" in line
+    assert "no scheduler is alive in Airflow at http://airflow: there never was one; no step starts" in line
 
 
 def test_dead_dag_processor_and_a_dead_triggerer_are_told() -> None:
@@ -152,8 +152,8 @@ def test_dead_dag_processor_and_a_dead_triggerer_are_told() -> None:
     (line,) = liveness.changes({**unhealthy("triggerer"), "dag_processor": {"status": None}}, NOW)
     assert line.startswith("no triggerer is alive in Airflow at http://airflow: its last heartbeat was at ")
     assert liveness.changes(HEALTHY, NOW) == [
-        "a triggerer is alive again; the run goes on",
-        "a DAG processor is alive again; the run goes on",
+        "a triggerer is alive again; the run continues",
+        "a DAG processor is alive again; the run continues",
     ]
     without = {key: value for key, value in HEALTHY.items() if key != "dag_processor"}
     assert liveness.changes(without, NOW) == [], "an Airflow that does not tell of it"
@@ -180,7 +180,9 @@ def test_task_that_no_worker_takes_is_told() -> None:
     queued = {**SCHEDULED, "state": "queued", "queued_when": "2026-11-22T21:39:28+00:00"}
     standstill = Standstill()
     (line,) = standstill.queued([queued], NOW)
-    assert line.startswith("db1.trials 7 has been queued for 60 s, and no worker has begun it: is one alive")
+    assert line.startswith(
+        "db1.trials 7 has been queued for 60 s, and no worker has begun it: check that a worker is alive"
+    )
     assert standstill.queued([queued], NOW) == []
     soon = {**queued, "queued_when": "2026-11-22T21:40:20+00:00"}
     assert Standstill().queued([soon], NOW) == []
@@ -200,7 +202,7 @@ def test_slot_that_another_run_holds_is_told_with_that_run() -> None:
     assert Standstill().pools([SCHEDULED], {"cluster_db1": [own]}, NOW) == [], "it waits for its own run's trials"
     (nobody,) = Standstill().pools([SCHEDULED], {"cluster_db1": []}, NOW)
     assert nobody.endswith(
-        "and nobody has one: is there such a pool? 'clusterbench pools' makes the pools of all clusters"
+        "and nobody has one: the pool may not exist. 'clusterbench pools' creates the pools of all clusters"
     )
 
 
@@ -261,7 +263,7 @@ def test_follower_asks_for_the_scheduler_every_few_seconds(monkeypatch: Any) -> 
     assert watch.follow(api, "smoke", "r1", out) == "success"
     died, back, step = out.getvalue().splitlines()
     assert died.startswith("[  0:20] no scheduler is alive in Airflow at http://airflow: its last heartbeat was at ")
-    assert back == "[  1:20] a scheduler is alive again; the run goes on"
+    assert back == "[  1:20] a scheduler is alive again; the run continues"
     assert step == "[  1:20] open_run: done"
 
 
@@ -269,7 +271,7 @@ def test_return_of_the_scheduler_is_said_although_the_run_has_ended_meanwhile(mo
     clock, out = Clock(monkeypatch), io.StringIO()
     assert watch.follow(until(80, clock, unhealthy("scheduler")), "smoke", "r1", out) == "success"
     assert [line[9:] for line in out.getvalue().splitlines()[1:]] == [
-        "a scheduler is alive again; the run goes on",
+        "a scheduler is alive again; the run continues",
         "open_run: done",
     ]
 
@@ -285,7 +287,7 @@ def test_follower_says_that_airflow_does_not_answer_and_goes_on_trying(monkeypat
     api = until(90, clock, HEALTHY, AirflowAwayError("Airflow at http://airflow cannot be reached: refused"))
     assert watch.follow(api, "smoke", "r1", out) == "success"
     assert out.getvalue().splitlines() == [
-        "[  0:30] no answer for 10 s; asking again for 10 minutes, and the run goes on without this command. "
+        "[  0:30] no answer for 10 s; asking again for 10 minutes. The run continues without this command. "
         "Airflow at http://airflow cannot be reached: refused",
         "[  1:20] Airflow at http://airflow answers again",
         "[  1:20] open_run: done",

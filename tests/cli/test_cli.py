@@ -59,7 +59,7 @@ def test_lint_notes_what_cannot_be_warm_on_a_platform_of_one_s_own(project: Path
     assert main(["lint"]) == 0
     (note,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("note: "))
     assert re.search(
-        r"note: key_value at full scale on mine: \d+ of \d+ trials are not applicable; 'clusterbench plan' says which: "
+        r"note: key_value at full scale on mine: \d+ of \d+ trials are not applicable; 'clusterbench plan' lists them: "
         r"570 GB of rel",
         note,
     )
@@ -168,7 +168,7 @@ def test_a_week_has_no_rehearsal(capsys: Output) -> None:
 def test_plan_judges_the_placement_as_the_page_about_it_shows(capsys: Output) -> None:
     assert main(["plan", "terasort", "--scale", "full", "--platform", "hadoop_vm2"]) == 0
     said = capsys.readouterr().out
-    page = (ROOT / "docs/platforms.md").read_text().split("```\n")[1]
+    page = (ROOT / "docs/placement.md").read_text().split("```\n")[1]
     assert said.endswith(f"\n{page}")
 
 
@@ -189,7 +189,8 @@ def test_plan_touches_no_host(project: Path, capsys: Output) -> None:
     assert main(["plan", "key_value"]) == 0
     assert not (project / "lab").exists()
     assert re.search(
-        r"time of the trials   \d+ min guess; all are guesses: no archive was read: .*connections.json: no such file",
+        r"time of the trials   \d+ min guess; all are guesses: no archive could be read: .*connections.json: no such "
+        "file",
         capsys.readouterr().out,
     )
 
@@ -254,7 +255,10 @@ def test_plan_refuses_with_number_and_remedy_and_says_so_by_its_status(project: 
         (["run", "smok"], "unknown experiment 'smok'; did you mean 'smoke'?"),
         (["run", "smoke", "--concurrency", "7"], "concurrency: level 7 is not in the experiment at this scale"),
         (["run", "smoke", "--part"], "--part, --only and --confirm-hours are choices of 'weekly', not of 'smoke'"),
-        (["run", "weekly", "--platform", "lab_db1"], "--platform is a choice of one experiment; a weekly run has --s"),
+        (
+            ["run", "weekly", "--platform", "lab_db1"],
+            "--platform is a choice of one experiment; allowed for a weekly run are --s",
+        ),
         (["run", "weekly", "--only", "smok"], "--only: unknown experiment 'smok'; did you mean 'smoke'?"),
         (["release", "lab_db", "smoke/x"], "unknown platform 'lab_db'; did you mean 'lab_db"),
     ],

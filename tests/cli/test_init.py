@@ -41,7 +41,7 @@ def test_nothing_that_is_there_is_written_over(tmp_path: Path, capsys: pytest.Ca
     assert main(["init", str(tmp_path), "--project", "ours"]) == 0
     said = capsys.readouterr().out
     assert (tmp_path / "README.md").read_text() == (tmp_path / "requirements.txt").read_text() == "ours\n"
-    assert "kept  README.md, which was there" in said and "made  dags/benchmarks.py" in said
+    assert "kept  README.md, because it exists" in said and "made  dags/benchmarks.py" in said
     assert main(["init", str(tmp_path), "--project", "ours"]) == 1
     assert "this folder is a project" in capsys.readouterr().err
 
@@ -58,7 +58,7 @@ def test_it_depends_on_the_version_that_made_it(tmp_path: Path) -> None:
 
 def test_a_folder_whose_name_is_none_asks_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path / "2026")]) == 1
-    assert "'2026' is no name" in capsys.readouterr().err and not (tmp_path / "2026").exists()
+    assert "'2026' is not allowed as a name" in capsys.readouterr().err and not (tmp_path / "2026").exists()
 
 
 def test_airflow_and_the_command_line_read_the_same_files_and_log_in(tmp_path: Path) -> None:

@@ -376,7 +376,9 @@ def test_without_a_history_database_its_tasks_are_skipped_and_say_why(monkeypatc
     monkeypatch.setattr(tasks, "run_step", no_step)
     monkeypatch.setattr(weekly_tasks, "run_step", no_step)
     for load in (tasks.load_history, weekly_tasks.load_history):
-        with pytest.raises(AirflowSkipException, match="there is none here: unknown connection 'clusterbench_history'"):
+        with pytest.raises(
+            AirflowSkipException, match="has no history database: unknown connection 'clusterbench_history'"
+        ):
             load.function()
 
 
@@ -423,7 +425,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "sweeps.lookups.factors.clients: level -2 is out of range; allowed: 1 to",
         ),
         ("platforms: [lab_db1]", "platforms: [lab_db]", "platforms: unknown platform 'lab_db'; did you mean 'lab_db"),
-        ("seed: 7", "seed: 7: 8", "is not YAML: mapping values are not allowed in this context; mend the indentation"),
+        ("seed: 7", "seed: 7: 8", "is not YAML: mapping values are not allowed in this context; check the indentation"),
         ("seed: 7", "seed: 2026-02-30", "a value cannot be read: day is out of range for month"),
     ],
 )

@@ -83,7 +83,9 @@ def test_a_platform_that_names_no_unit_leaves_its_server_alone(world: Field) -> 
 def test_a_killed_server_of_an_unnamed_unit_is_not_started_behind_its_back(world: Field) -> None:
     with engine_of(world, service=None) as engine:
         kill(world)
-        with pytest.raises(EngineError, match=f"unit {SERVICE}, and is not started behind its back"):
+        with pytest.raises(
+            EngineError, match=f"unit {SERVICE}, and clusterbench does not start it without that manager"
+        ):
             engine.recover()
     world.db1.run(f"systemctl start {SERVICE}")
     assert world.unit_of_server() == SERVICE
@@ -150,7 +152,7 @@ def test_a_unit_that_only_stands_for_that_of_the_server_is_refused(world: Field)
     """As Debian's ``postgresql.service``, of which systemctl says at once that it is stopped."""
     started = process(world)
     stands = "[Service]\nType=oneshot\nExecStart=/bin/true\nRemainAfterExit=on"
-    words = f"belongs to {SERVICE}, not to postgresql; mend 'service'"
+    words = f"belongs to {SERVICE}, not to postgresql; correct 'service'"
     with (
         unit_with(world, stands, "postgresql.service"),
         engine_of(world, service="postgresql") as engine,

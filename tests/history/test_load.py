@@ -113,7 +113,7 @@ def test_what_was_changed_after_the_run_is_not_loaded(history: History, db: data
     run_id = f"20261105T000000Z-{abs(hash(key)) % 16**6:06x}"
     archive = history.put_sealed("key_value", run_id, "key_value/s1")
     history.overwrite(archive, key, b"{}")
-    with pytest.raises(ArchiveError, match=rf"{key}: was changed after the run; 'clusterbench verify' says more"):
+    with pytest.raises(ArchiveError, match=rf"{key}: was changed after the run; 'clusterbench verify' shows more"):
         history.loaded(archive)
     assert read.run(db, "key_value", run_id) is None
 

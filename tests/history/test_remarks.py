@@ -130,7 +130,7 @@ def test_what_cannot_be_said_is_refused_with_what_can(
 
 def test_an_event_is_of_what_is_there_and_has_happened(two: History) -> None:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    with pytest.raises(RemarkError, match="still to come"):
+    with pytest.raises(RemarkError, match="is in the future"):
         remarks.event(two.catalog, "moved", "ann", tomorrow)
     with pytest.raises(RemarkError, match="no platform 'lab_bd1'; did you mean 'lab_db1'"):
         remarks.event(two.catalog, "moved", "ann", None, platform="lab_bd1")

@@ -88,12 +88,12 @@ def test_host_without_a_pinned_key_is_looked_up_in_the_named_file(tmp_path: Any)
     ("extra", "said"),
     [
         ({"key_file": "/k", "private_key": "k"}, "has both 'key_file' and 'private_key' in its extra; leave one of"),
-        ({"no_host_key_check": True}, "has a 'host_key' and says 'no_host_key_check'; leave one of them out"),
-        ({"key_file": 7}, "has 'key_file' in its extra, which is no text: found int"),
+        ({"no_host_key_check": True}, "has both 'host_key' and 'no_host_key_check'; remove one of them"),
+        ({"key_file": 7}, "has 'key_file' in its extra, which must be text: found int"),
         ({"conn_timeout": "soon"}, "has 'conn_timeout' in its extra, which must be seconds, more than 0; found 'soon'"),
         ({"conn_timeout": 0}, "must be seconds, more than 0; found 0"),
         ({"ciphers": "aes256-ctr"}, "has 'ciphers' in its extra, which must be a list of names"),
-        ({"jump_host": "host_1"}, "is reached through itself: host_1 -> host_1; mend 'jump_host'"),
+        ({"jump_host": "host_1"}, "is reached through itself: host_1 -> host_1; correct 'jump_host'"),
         (
             {"jump_host": "gate", "host_proxy_cmd": "nc %h %p"},
             "has both 'host_proxy_cmd' and 'jump_host' in its extra; leave one of them out",
@@ -118,7 +118,7 @@ def test_bastions_may_stand_one_behind_another_but_not_in_a_circle() -> None:
     assert str(found) == "sdw1 (gpadmin@sdw1.example:2222 through inner)"
     outer["extra"]["jump_host"] = "inner"
     message = refused({**PARTS, "extra": {"host_key": HOST_KEY, "jump_host": "inner"}}, inner=inner, outer=outer)
-    assert "connection 'outer' is reached through itself: host_1 -> inner -> outer -> inner; mend" in message
+    assert "connection 'outer' is reached through itself: host_1 -> inner -> outer -> inner; correct" in message
 
 
 def test_proxy_command_has_the_place_filled_in() -> None:

@@ -121,7 +121,7 @@ def test_what_differs_is_told_with_host_and_values_and_what_to_do() -> None:
         Row(ENGINE, "fsink", "it's on", "", "different"),
     ]
     assert problem(platform(), rows) == (
-        "platform 'lab_db1' is not what its file says:\n"
+        "platform 'lab_db1' differs from its file:\n"
         "  2 hosts: db1, etl: vm.swappiness: declared '0', found '60'\n"
         "  db1: limit nofile: declared '65536', found 'soft 1024'\n"
         '  engine: fsink: declared "it\'s on", found no such setting\n'
@@ -191,7 +191,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "ext4", setting="mount_type /data1"),
             ["host_settings"],
-            "a file system is made by mkfs, by hand",
+            "stops a run: only mkfs can change it",
         ),
         (
             row("db1", "different", "+9.0 ± 0.1", setting="clock_offset_ms"),
@@ -201,7 +201,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "8", setting="cpus"),
             ["host_settings"],
-            "stops a run: it is what the host is made of",
+            "stops a run: hardware cannot be changed",
         ),
     ],
 )

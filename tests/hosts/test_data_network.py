@@ -29,5 +29,5 @@ def test_a_host_with_none_or_with_several_is_named_with_what_it_has() -> None:
     assert str(caught.value) == (
         "host 'sdw2': 0 addresses in data_network 10.20.0.0/16; it has 192.168.1.12 (eth0)\n"
         "host 'sdw3': 2 addresses in data_network 10.20.0.0/16; it has 10.20.0.1 (eth1), 10.20.0.2 (eth2)\n"
-        "Each host needs exactly one there: mend 'data_network' of the platform"
+        "Each host needs exactly one address in it; correct 'data_network' of the platform"
     )

@@ -130,7 +130,9 @@ def test_every_login_has_its_lines_once() -> None:
 def test_a_login_that_sudo_would_read_as_more_than_one_is_refused(login: str) -> None:
     with pytest.raises(ClusterbenchError) as caught:
         sudoers(platform("drop_caches"), ["pg", login])
-    assert str(caught.value).startswith(f"login {login!r} of a host's connection: sudoers would read it otherwise; ")
+    assert str(caught.value).startswith(
+        f"login {login!r} of a host's connection: sudoers would read it as something else; "
+    )
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted((project_root() / "include/platforms").glob("*.yaml"))])

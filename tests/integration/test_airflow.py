@@ -438,14 +438,14 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
         while f"no scheduler is alive in Airflow at {api.url}: its last heartbeat was at " not in out.getvalue():
             assert time.monotonic() < died + 30, out.getvalue()
             time.sleep(0.1)
-        assert "'clusterbench lab up' starts that of the lab again" in out.getvalue()
+        assert "start it again with 'make up' or 'clusterbench lab up'" in out.getvalue()
         for page in ("/bench/now", f"/bench/now/smoke/{dag_run_id}", "/bench/weeks"):
             assert "o scheduler is alive in this Airflow: its last heartbeat was at " in shown(api, page), page
     finally:
         lab_with_airflow.start_server("scheduler")
     follower.join(120)
     assert states == ["failed"], out.getvalue()
-    assert "a scheduler is alive again; the run goes on" in out.getvalue()
+    assert "a scheduler is alive again; the run continues" in out.getvalue()
     assert out.getvalue().index("alive again") < out.getvalue().index("open_run: FAILED")
 
 

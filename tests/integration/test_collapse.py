@@ -173,7 +173,7 @@ def test_server_that_is_cut_off_is_waited_for_and_measured_again(
         assert set(telemetry) == {"client"}, "whoever answers is still asked"
         assert [line.startswith("host far (") for line in record.evidence["telemetry_missing"]] == [True]
         assert caught.value.awaited == "hosts"
-        assert "hosts do not answer; start them, or mend their network" in str(caught.value)
+        assert "hosts do not answer; start them, or repair their network" in str(caught.value)
         assert [(one.awaited, one.is_over) for one in heard if one.until] == [("hosts", True)]
         (noted,) = series.run.archive.outages()
         assert (noted["trial"], noted["platform"], noted["is_over"]) == ("three clients", "far", True)

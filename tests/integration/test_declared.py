@@ -256,7 +256,9 @@ def test_a_workload_is_written_from_what_a_database_has_counted(
     assert main(["workload", "new", "from_log", "--from", PLATFORM, "--log", str(log)]) == 0
     said = capsys.readouterr().out
     assert "(2 statements)" in said
-    assert "left out: UPDATE sales.orders SET total = 1 WHERE id = 1 (1 call): it changes rows, or is no query" in said
+    assert (
+        "left out: UPDATE sales.orders SET total = 1 WHERE id = 1 (1 call): it changes rows, or is not a query" in said
+    )
     assert "1 statement is left out: 20% of all calls" in said
     written = (root / "include/sql/from_log/workload.yaml").read_text()
     assert "weight: 3" in written and "s01_p1: {query: values_of_sales_customers_id.sql}" in written

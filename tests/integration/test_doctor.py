@@ -53,7 +53,7 @@ def _command_line_uses_the_lab(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_lab_needs_nothing_to_be_mended(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "lab_db1", "--all"]) == 0
     said = capsys.readouterr().out
-    assert "nothing to mend before a run" in said
+    assert "nothing to fix before a run" in said
     for what in ("login", "work folder", "program pgbench", "telemetry", "clock", "archive", "other sessions"):
         assert what in said
 
@@ -67,7 +67,7 @@ def test_an_archive_that_cannot_be_had_hides_nothing_else(
     monkeypatch.setenv("CLUSTERBENCH_CONNECTIONS", str(tmp_path / "connections.json"))
     assert main(["doctor", "lab_db1", "--all"]) == 1
     said = capsys.readouterr().out
-    assert "unknown connection 'clusterbench_archive'" in said and "1 to mend before a run" in said
+    assert "unknown connection 'clusterbench_archive'" in said and "1 to fix before a run" in said
     for what in ("login", "program pgbench", "drivers' role", "reads", "other sessions"):
         assert what in said
 
@@ -98,7 +98,7 @@ def test_defects_of_hosts_are_found_by_name(connections: Connections) -> None:
         "etl": f"{shared} is shared with db1",
         "db1": f"{shared} is shared with etl",
     }
-    assert known["login"] == [("open", "by SSH, and its key is not looked at")]
+    assert known["login"] == [("open", "by SSH, but its key is not checked")]
     refused = "not allowed: /usr/bin/tee /proc/sys/vm/drop_caches"
     if os.geteuid() == 0:  # else the login is the one that runs the tests, who may have more rights
         assert {found for _, found in wrong["root"]} == {refused}
@@ -169,7 +169,7 @@ def test_archive_that_writes_over_what_is_there_is_found(
         store.client, "put_object", lambda **said: put(**{key: said[key] for key in said if key != "IfNoneMatch"})
     )
     ((_, found),) = bad(list(server.examine_archive(store)))["archive"]
-    assert "wrote over s3://" in found and "though it was told not to (If-None-Match)" in found
+    assert "wrote over s3://" in found and "although the request forbade it (If-None-Match)" in found
     monkeypatch.undo()
     again = [one.verdict for one in server.examine_archive(store)]
     assert again == ["good"], "it is judged by what it does now, not by what was written over before"
@@ -202,4 +202,4 @@ def test_platform_is_written_from_what_the_database_tells(
     text = (tmp_path / "include/platforms/mine.yaml").read_text()
     assert "\nmay: []\n" in text and "\ntemplate: true\n" in text and "  fsync: 'on'\n" in text
     assert main(["discover", "mine", "--database", "lab_db1_postgres"]) == 1
-    assert "is there already, and is not written over" in capsys.readouterr().err
+    assert "exists already and is not overwritten" in capsys.readouterr().err

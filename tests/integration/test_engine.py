@@ -119,7 +119,7 @@ def test_a_database_that_is_down_is_named_with_its_connection(connections: Conne
         testbed.engine.query("SELECT 1")
     host = connections("lab_db1_postgres").host
     assert f"platform 'lab_db1', database {host}:1: cannot be used" in str(e.value)
-    assert "is the server up, and is connection 'lab_db1_postgres' right?" in str(e.value)
+    assert "check that the server is up and that connection 'lab_db1_postgres' is right" in str(e.value)
 
 
 def test_a_wrong_password_is_explained_and_not_printed(connections: Connections) -> None:
@@ -227,6 +227,6 @@ def test_a_database_given_back_by_hand_runs_on_and_says_so(
     lab.up(airflow=False)
     monkeypatch.setenv("CLUSTERBENCH_LAB_DIR", str(lab.lab_dir))
     assert main(["cluster", "down", "lab_db1"]) == 0
-    assert "a database is not stopped here" in capsys.readouterr().out
+    assert "clusterbench does not stop a database" in capsys.readouterr().out
     assert main(["cluster", "status", "lab_db1"]) == 0
     assert " up\n" in capsys.readouterr().out

@@ -228,7 +228,7 @@ def test_lease_holds_across_files_that_call_the_cluster_and_its_hosts_otherwise(
         lease.acquire(one, known, "a/1")
         try:
             with pytest.raises(
-                LeaseError, match=r"cluster 'other' is held by run a/1 since .*\(so says its host 'mdw'\)"
+                LeaseError, match=r"cluster 'other' is held by run a/1 since .*\(according to its host 'mdw'\)"
             ):
                 lease.acquire(two, other, "b/2")
             assert str(lease.holder_of(two, other)).startswith("a/1 since ")

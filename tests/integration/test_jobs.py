@@ -107,7 +107,8 @@ def test_how_it_ended_is_told_and_a_kill_is_no_time_limit(job: DetachedJob, comm
 def test_the_kernel_s_kills_for_want_of_memory_are_told() -> None:
     state = JobState("ended", 137, oom_kills=1, host="client")
     assert state.how_it_ended == (
-        "was ended by signal 9 (SIGKILL); meanwhile the kernel's OOM killer has struck on host 'client', 1 time"
+        "was ended by signal 9 (SIGKILL); during that time the kernel's OOM killer ended processes on host 'client', "
+        "1 time"
     )
     assert not state.timed_out
 

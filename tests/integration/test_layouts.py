@@ -90,4 +90,7 @@ def test_the_command_line_plans_brings_up_and_takes_down(made: Lab) -> None:
         "2 machines on 1 host of lab_vcenter (vsphere), made and switched by the run; budget: 4 machines" in plan.stdout
     )
     native = clusterbench(made, "machines", "plan", "lab_db1")
-    assert native.returncode == 1 and "its file has no 'machines': nobody makes its hosts" in native.stderr
+    assert (
+        native.returncode == 1
+        and "its file has no 'machines', so clusterbench does not make its hosts" in native.stderr
+    )

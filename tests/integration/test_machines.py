@@ -296,8 +296,8 @@ def test_machines_that_a_run_of_another_installation_holds_are_left_to_it(there:
 def test_doctor_says_what_is_there_and_what_is_down(there: Connections) -> None:
     found = list(doctor.examine(VM2, there))
     assert [(one.verdict, one.found.partition(":")[0]) for one in found] == [
-        ("good", "all that 2 machines need is there"),
-        ("look", "down, as between runs"),
+        ("good", "everything that 2 machines need exists"),
+        ("look", "down, as usual between runs"),
     ]
     assert not doctor.are_up(VM2, there)
     assert VM2.machines is not None
@@ -319,14 +319,18 @@ def test_what_is_wrong_with_a_vcenter_is_told_in_words(there: Connections) -> No
         (
             {"password": "x"},
             MachineError,
-            "the login 'clusterbench' was refused; mend login or password of its connection",
+            "the login 'clusterbench' was refused; correct login or password of its connection",
         ),
         (
             {"extra": {}},
             MachineError,
             "its certificate is not signed by who is known here .* put the certificate of its signer",
         ),
-        ({"extra": {"ca": "nonsense"}}, MachineError, "'ca' in the extra of its connection is no certificate in PEM"),
+        (
+            {"extra": {"ca": "nonsense"}},
+            MachineError,
+            "'ca' in the extra of its connection is not a certificate in PEM",
+        ),
         ({"port": 1}, MachineAwayError, r"vCenter lab_vcenter \(.*:1\): cannot be reached to log in: .*refused"),
     ]
     for changes, kind, said in refused:

@@ -89,8 +89,8 @@ def test_every_file_is_in_order_and_only_what_is_the_users_own_is_offered(user: 
         assert "no problems" in user.run("clusterbench", "lint", team=team)
         assert "ours" in user.run("clusterbench", "plan", "smoke", team=team)
         said = user.run("clusterbench", "doctor", "--project", team=team)
-        assert "nothing to mend" in said
-        assert ("it was in order with clusterbench 0.1.0" in said) is bool(user.earlier)
+        assert "nothing to fix" in said
+        assert ("was last checked with clusterbench 0.1.0" in said) is bool(user.earlier)
     expected = {"smoke", "key_value", "order_entry", "weekly", "remarks", "baselines"}
     wanted = {user.dag_id(team, name) for team in user.teams for name in expected}
     wait_for(lambda: wanted <= _dags(api), "the DAGs", RUN_S)

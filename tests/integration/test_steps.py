@@ -182,7 +182,7 @@ def test_two_installations_on_one_bucket_are_told_apart(connections: Connections
     weekly.open_week(week, {}, {**asked, "installation": "one"})
     weekly.open_week(week, {}, {**asked, "installation": "one"})  # a retry
     with pytest.raises(
-        ArchiveError, match=r"a week of that id already.* give each of them a folder of its own, by 'prefix'"
+        ArchiveError, match=r"a week with that id exists already.* give each of them a folder of its own, by 'prefix'"
     ):
         weekly.open_week(week, {}, {**asked, "installation": "other"})
 
@@ -197,7 +197,7 @@ def test_a_store_that_denies_is_named_with_the_connection(connections: Connectio
 
 def test_a_missing_bucket_is_named(connections: Connections) -> None:
     run = new_run(changed(connections, "clusterbench_archive", extra={"bucket": "not-there"}))
-    with pytest.raises(ArchiveError, match="there is no such bucket; create it, or mend 'bucket'"):
+    with pytest.raises(ArchiveError, match="there is no such bucket; create it, or correct 'bucket'"):
         steps.open_run(run, ONE_SWEEP, {})
 
 
@@ -299,7 +299,7 @@ def test_a_platform_that_is_another_by_now_is_not_gone_on_with(connections: Conn
     rounds.release(archive, name)
     rounds.begin(archive, name)
     other = {"engine": {"settings": {"work_mem": "8MB"}}, "hosts": facts["hosts"]}
-    with pytest.raises(EngineError, match=r"cannot go on here.*work_mem \(engine\): 4MB -> 8MB. Put that back"):
+    with pytest.raises(EngineError, match=r"cannot continue here.*work_mem \(engine\): 4MB -> 8MB. Restore it"):
         rounds.note_facts(archive, name, other)
     assert archive.need_json(f"platforms/{name}/facts.json") == facts, "those of the begin stand"
 
@@ -317,7 +317,9 @@ def test_a_run_is_measured_by_the_text_it_was_begun_with(
     file = root / "include/platforms/lab_db1.yaml"
     file.write_text(file.read_text() + "# another text\n")
     monkeypatch.setattr(steps, "own_or_built_in", lambda path: root / path)
-    with pytest.raises(ArchiveError, match=r"platforms/lab_db1/platform.yaml: this run was begun with another text"):
+    with pytest.raises(
+        ArchiveError, match=r"platforms/lab_db1/platform.yaml: .*platform.yaml has changed since this run began"
+    ):
         steps.open_run(run, ONE_SWEEP, {})
 
 

@@ -121,7 +121,7 @@ def test_a_setting_of_the_server_is_set_for_its_trial_and_put_back(testbed: Test
     assert record.evidence["server_settings"] == {"shared_buffers": "24MB", "random_page_cost": "1.5"}
     assert before["shared_buffers"] != "24MB" and engine.settings(names) == before
     wrong = run_trial(trial("wrong", **{"server.shared_buffers": "24576kB"}), testbed)
-    assert wrong.outcome == "failed" and "write a level as the server says it" in wrong.reason
+    assert wrong.outcome == "failed" and "write a level as the server shows it" in wrong.reason
     assert engine.settings(names) == before
     unknown = run_trial(trial("unknown", **{"server.shared_bufers": "24MB"}), testbed)
     assert unknown.outcome == "failed" and "shared_bufers" in unknown.reason
@@ -209,7 +209,7 @@ def test_where_caches_cannot_be_emptied_cold_is_not_applicable(connections: Conn
         load_workload("key_value").generate(dataset(), testbed.engine)
         record = run_trial(trial(cache="cold"), testbed)
     assert record.outcome == "not_applicable"
-    assert record.reason == "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+    assert record.reason == "the platform's file has 'page_cache: none', so the file system's cache cannot be emptied"
 
 
 def test_caches_as_left_are_measured_and_the_trial_that_left_them_is_named(testbed: Testbed) -> None:
@@ -391,7 +391,7 @@ def test_a_trial_that_one_of_its_hosts_did_not_watch_is_invalid_and_says_of_whom
         testbed,
     )
     assert record.outcome == "invalid"
-    assert record.reason == "there is no telemetry of db1, so nobody can say what else ran there"
+    assert record.reason == "there is no telemetry of db1, so it is not known what else ran there"
     assert record.evidence["unwatched"] == ["db1"]
     assert [line for line in record.evidence["telemetry_missing"] if "db1" in line]
 
@@ -415,7 +415,7 @@ def test_a_store_that_vanishes_loses_nothing(testbed: Testbed, connections: Conn
     testbed.archive.store = store_of(
         changed(connections, "clusterbench_archive", extra={"endpoint_url": f"http://127.0.{BLOCK}.13:1"})
     )
-    with pytest.raises(ArchiveError, match="is the server up\\? What was written before is kept"):
+    with pytest.raises(ArchiveError, match="check that the server is up\\. What was written before is kept"):
         run_trial(trial(), testbed)
     testbed.archive.store = good
     record = run_trial(trial(), testbed)

@@ -94,10 +94,12 @@ def test_valid_run_needs_no_reason_and_every_other_has_one(week: Run) -> None:
     assert said.startswith("lab_db1, set_up_cluster: host db1 is away") and len(said) == weekly.REASON_CHARACTERS
     assert "the logs of its tasks" in outcome("silent", "failed").reason
     refused = outcome("never seen", "failed")
-    assert refused.run_id is None and "refused before it began; the log of its open_run" in refused.reason
+    assert (
+        refused.run_id is None and "refused before it began; the reason is in the log of its open_run" in refused.reason
+    )
     never = outcome("never begun", None)
     assert (never.state, never.run_id, never.failed) == ("not started", None, True)
-    assert "the log of smoke.start says why" in never.reason
+    assert "the reason is in the log of smoke.start" in never.reason
 
 
 # The archive.
@@ -115,7 +117,7 @@ def test_what_an_earlier_try_has_written_stands(week: Run, there: Connections) -
 
 
 def test_id_of_another_week_is_refused(week: Run) -> None:
-    with pytest.raises(ArchiveError, match="there is a week of that id already"):
+    with pytest.raises(ArchiveError, match="a week with that id exists already"):
         weekly.open_week(week, CHOSEN, {"dag_id": "weekly", "dag_run_id": "another", "how": "manual"})
 
 
@@ -184,7 +186,7 @@ def test_week_of_an_installation_without_a_history_is_a_good_one_and_says_so(the
     assert "Nothing is followed over time here" in text and "was away" not in text
     weekly.seal(run)
     assert run.archive.need_json("manifest.json")["valid"] is True
-    with pytest.raises(ClusterbenchError, match="the newest runs are looked up in the history database, and there is"):
+    with pytest.raises(ClusterbenchError, match="the newest runs are looked up in the history database, which"):
         weekly.newest_runs(alone, ["smoke"], "smoke")
 
 

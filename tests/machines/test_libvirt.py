@@ -188,7 +188,9 @@ def test_a_machine_or_a_volume_that_has_a_name_of_ours_is_left_alone(hosts: Host
     conn.storagePoolLookupByName("images").createXML(VOLUME.format(name="vm2-sdw2-vda.qcow2", bytes=1, kind="qcow2"))
     with hosts.opened() as hypervisor:
         before = hosts.state()
-        with pytest.raises(MachineError, match=r"has a volume 'vm2-sdw2-vda.qcow2' already, which no machine of ours"):
+        with pytest.raises(
+            MachineError, match=r"has a volume 'vm2-sdw2-vda.qcow2' already, which belongs to no machine of ours"
+        ):
             switch.bring_up(platform(), hypervisor, "r")
         marks = {one.name: Mark(one.name, "c", "vm2", one.host, "segment", "r") for one in layout(platform())}
         with pytest.raises(MachineError, match=r"has a volume 'vm2-sdw2-vda.qcow2' already"):
@@ -364,10 +366,10 @@ def connection(**extra: Any) -> Connection:
     [
         ({}, "connection 'servers': 'uris' in its extra is missing; it must have each hypervisor's host and its"),
         ({"uris": ["a"]}, "'uris' in its extra is ['a']; it must have"),
-        ({"uris": {"s1": "server1"}}, "of host 's1', 'server1' is no URI; write one as in"),
+        ({"uris": {"s1": "server1"}}, "of host 's1', 'server1' is not a URI; write one as in"),
         (
             {"uris": {"s1": "qemu+tls://s1/system?no_verify=1"}},
-            "of host 's1', no_verify=1 would take whoever answers for that host; take it out, and give the worker",
+            "of host 's1', no_verify=1 would accept any host that answers; remove it, and give the worker",
         ),
         ({"uris": {"s1": "qemu+libssh2://s1/system?known_hosts_verify=auto"}}, "known_hosts_verify=auto would take"),
     ],
@@ -392,7 +394,7 @@ def test_a_host_that_does_not_answer_is_away() -> None:
     with pytest.raises(MachineAwayError) as refused:
         session.open()
     assert "libvirt host gone (qemu+tcp://127.0.0.9:1/system): cannot be reached to log in" in str(refused.value)
-    assert "Connection refused; does libvirt run there, and is the URI right?" in str(refused.value)
+    assert "Connection refused; check that libvirt runs there and that the URI is right" in str(refused.value)
 
 
 def test_a_login_that_is_refused_is_no_outage(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_what_stands_for_no_template_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("stands_for: vm1", "stands_for: lab_db1"))
     (problem,) = Catalog(tmp_path).lint()
     assert "lab_retail_vm1.yaml:" in problem
-    assert "stands_for: 'lab_db1' is no template of a paper's platform; " in problem and "vm1" in problem
+    assert "stands_for: 'lab_db1' is not a template of a paper's platform; " in problem and "vm1" in problem
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_platform_of_one_experiment_is_offered_to_no_other(tmp_path: Path) -> No
     with pytest.raises(SpecError) as caught:
         make_plan(smoke, read_choices(smoke, {"platforms": ["lab_ideal"]}), CATALOG)
     assert str(caught.value) == (
-        "platforms: 'lab_ideal' is only for tpcds_density, as 'experiments' in its file says; choose another, or add "
+        "platforms: 'lab_ideal' is only for tpcds_density ('experiments' in its file); choose another, or add "
         "'smoke' there"
     )
     for folder in ("include/platforms", "include/published", "dags/experiments"):

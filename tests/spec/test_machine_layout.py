@@ -166,7 +166,9 @@ def test_layouts_of_a_cluster_share_hypervisor_and_client(tmp_path: Path, change
         (folder / f"{name}.yaml").write_text(text.replace(changed, by) if name == "lab_made_retail_vm2" else text)
     (problem,) = Catalog(tmp_path).lint()
     assert problem.startswith(str(folder / "lab_made_retail_vm2.yaml")) and said in problem
-    assert "take turns, so they must have the same. Mend that, or give this one a cluster of its own" in problem
+    assert (
+        "take turns, so they must have the same. Correct one of them, or give this platform another cluster" in problem
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_a_group_is_of_hosts_with_any_of_its_roles_and_of_all_where_none_is_name
             ":13: setup.hosts.0.limits.nofile: 'many' is not allowed; Allowed: unlimited"]),
         ("sysctl: {vm.swappiness: true}", [
             ":13: setup.hosts.0.sysctl.vm.swappiness: must be a whole number, found True",
-            ":13: setup.hosts.0.sysctl.vm.swappiness: must be a text (in quotes where YAML would read something else), "
+            ":13: setup.hosts.0.sysctl.vm.swappiness: must be a text (in quotes if YAML would read something else), "
             "found True"]),
         ("transparent_huge_pages: off", [
             ":13: setup.hosts.0.transparent_huge_pages: False is not allowed; Allowed: always, madvise, never"]),

@@ -110,8 +110,8 @@ def test_vms_without_limits_make_every_trial_not_applicable_and_no_run_fail() ->
     assert facts.declared_hardware(platform, hosts) == [("vm1", "cpu_limit", "0.5", "0.5", True)]
     unavailable = facts.unavailable(platform, hosts)
     assert unavailable == {
-        EVERYTHING: "no CPU limit on vm2: 0.5 processors are what the platform's file says; the lab limits such hosts "
-        "where root runs it and cgroups can be written"
+        EVERYTHING: "no CPU limit on vm2: 0.5 processors are what the platform's file declares; the lab limits such "
+        "hosts if root runs it and cgroups can be written"
     }
     workload = load_workload("key_value")
     defaults = {name: factor.default for name, factor in workload.factors.items()}

@@ -39,7 +39,8 @@ WARM: dict[str, Any] = {"caches": {"problem": None}}
         (
             JobState("ended", 137, oom_kills=1, host="client"),
             "failed",
-            "the driver was ended by signal 9 (SIGKILL); meanwhile the kernel's OOM killer has struck on host "
+            "the driver was ended by signal 9 (SIGKILL); during that time the kernel's OOM killer ended processes on "
+            "host "
             "'client', 1 time, 0 errors: nobody said why",
         ),
         (

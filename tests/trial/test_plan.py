@@ -247,8 +247,8 @@ def test_engine_without_levels_is_refused(key_value: Experiment) -> None:
     with pytest.raises(SpecError) as caught:
         planned(key_value.model_copy(update={"sweeps": {"table_size": only}}), scale="full")
     assert caught.value.problems == [
-        "sweeps.table_size.factors.optimizer.full: says levels of greenplum, and platform 'lab_db1' is one of "
-        "postgres; add its levels, or choose other platforms"
+        "sweeps.table_size.factors.optimizer.full: has levels only for greenplum, and platform 'lab_db1' has "
+        "engine postgres; add its levels, or choose other platforms"
     ]
 
 

@@ -130,8 +130,8 @@ def test_where_none_sampled_the_record_says_why(tmp_path: Path) -> None:
     host(tmp_path, "one", "", boot="a", errors="sudo: /usr/bin/perf: command not found\n")
     assert read(tmp_path, profiled_trial(), READING, {})["profile"] == {
         "problems": [
-            "host 'one': processors were not sampled: sudo: /usr/bin/perf: command not found; perf must be there, and "
-            "in its /etc/sudoers.d what 'clusterbench sudoers lab_db1' prints"
+            "host 'one': processors were not sampled: sudo: /usr/bin/perf: command not found; perf must be "
+            "installed, and its /etc/sudoers.d must have what 'clusterbench sudoers lab_db1' prints"
         ]
     }
     assert not (tmp_path / FILE).exists()

@@ -1,4 +1,4 @@
-"""Airflow's REST API, as far as the command line needs it: do what the button does, and watch."""
+"""Airflow's REST API, as far as the command line needs it: start runs as *Trigger* does, and watch them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LAB_FILE = "airflow.json"
 """Address, user and password of the lab's Airflow, which the lab writes."""
 
 _NO_DAG = (
-    "It reads other files, its DAG processor stands still, or the machine is so busy that it has not come to it yet: "
-    "compare its dags_folder with this project's dags/, look at the DAG processor's log, and try again"
+    "Possible reasons: it reads other files, its DAG processor does not run, or the machine is too busy. Compare its "
+    "dags_folder with this project's dags/, read the DAG processor's log, and try again"
 )
 
 
@@ -125,7 +125,7 @@ class AirflowApi:
         return f"{dag_id(name)!r} was paused in Airflow, and was unpaused"
 
     def clear(self, name: str, dag_run_id: str) -> None:
-        """All tasks of a run: it goes on, and each is done again, or finds that it was done."""
+        """All tasks of a run: it continues, and each is done again, or finds that it was done."""
         asked = {"dry_run": False, "only_failed": False}
         self.call("POST", f"/dags/{dag_id(name)}/dagRuns/{_path(dag_run_id)}/clear", json=asked)
 
@@ -213,7 +213,7 @@ def _of_lab(path: Path) -> AirflowApi:
         return AirflowApi(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise AirflowApiError(
-            f"{path}: there is no lab with an Airflow; 'make up' brings one up. For another Airflow set "
+            f"{path}: no lab with an Airflow is running; 'make up' starts one. For another Airflow set "
             "CLUSTERBENCH_AIRFLOW_URL, CLUSTERBENCH_AIRFLOW_USER and CLUSTERBENCH_AIRFLOW_PASSWORD"
         ) from None
     except OSError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @task
 def questions() -> list[dict[str, Any]]:
-    """One for each experiment and platform with regressions that nobody was asked about yet."""
+    """Find the questions: one for each experiment and platform with regressions that nobody was asked about yet."""
     from clusterbench.run import baselines  # noqa: PLC0415  see the docstring of tasks.py
 
     asked_by = get_current_context()["dag_run"].run_id
@@ -71,6 +71,6 @@ def form() -> dict[str, Param]:
             type="string",
             pattern=r"^\d{8}T\d{6}Z-[0-9a-f]{6}$|^$",
             title="Week",
-            description="The run id of a weekly run, whose regressions are asked about. The weekly run fills it in.",
+            description="The run id of the weekly run whose regressions are asked about. The weekly run fills it in.",
         )
     }

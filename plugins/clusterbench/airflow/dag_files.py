@@ -29,7 +29,7 @@ def dags_of(own_file: str, *names: str) -> dict[str, DAG]:
     here = Path(own_file).resolve()
     root = project_around(here)
     if root is None:
-        raise SpecError([f"{here}: there is no {PROJECT_FILE} in a folder above it; 'clusterbench init' makes one"])
+        raise SpecError([f"{here}: no folder above it has a {PROJECT_FILE}; 'clusterbench init' makes one"])
     os.environ[ROOT] = str(root)
     defined = [runpy.run_path(str(built_in_root() / "dags" / f"{name}.py")) for name in _needed(names)]
     return {value.dag_id: value for each in defined for value in each.values() if isinstance(value, DAG)}

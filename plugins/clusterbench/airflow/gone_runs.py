@@ -50,7 +50,7 @@ def put_back(run: Run, refused: LeaseError, ti: Any) -> bool:
     if not why:
         return False
     log.warning(
-        "run %s, which holds the cluster, is gone: %s. What it left is put back in %.0f s", gone.holder, why, GRACE_S
+        "run %s, which holds the cluster, is gone: %s. What it changed is restored in %.0f s", gone.holder, why, GRACE_S
     )
     time.sleep(GRACE_S)
     if not _why_gone(gone, ti):
@@ -58,9 +58,9 @@ def put_back(run: Run, refused: LeaseError, ti: Any) -> bool:
     try:
         steps.release_cluster(gone, refused.platform)
     except ClusterbenchError as error:
-        log.warning("what run %s left could not be put back: %s", gone.holder, error)
+        log.warning("what run %s changed could not be restored: %s", gone.holder, error)
         return False
-    log.warning("what run %s left is put back, and the cluster is free", gone.holder)
+    log.warning("what run %s changed is restored, and the cluster is free", gone.holder)
     return True
 
 

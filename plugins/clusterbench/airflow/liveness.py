@@ -1,8 +1,8 @@
-"""Whether the Airflow whose run is followed is alive: what a person is told when a part dies, and when it is back.
+"""Whether the Airflow whose run is followed is alive: the messages when a part dies, and when it is back.
 
 Airflow's own health says that a scheduler is dead when its last heartbeat is older than
 ``[scheduler] scheduler_health_check_threshold``: 20 s in the lab and in the containers, 30 s where nobody has set it.
-A scheduler that was stopped in order is told at once.
+A scheduler that was stopped in order is reported at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from clusterbench.base.words import moment
 
-START_OF_LAB = "'make up' or 'clusterbench lab up' starts that of the lab again"
+START_OF_LAB = "In the lab, start it again with 'make up' or 'clusterbench lab up'"
 HEALTHY = "healthy"
 
 
@@ -28,8 +28,8 @@ class Part:
 
 
 PARTS = (
-    Part("scheduler", "scheduler", "no step is started until one is"),
-    Part("triggerer", "triggerer", "no deferred task goes on, such as a question about a baseline, until one is"),
+    Part("scheduler", "scheduler", "no step starts until one is"),
+    Part("triggerer", "triggerer", "no deferred task continues, such as a question about a baseline, until one is"),
     Part("dag_processor", "DAG processor", "DAGs that are new or were changed are not read until one is"),
 )
 
@@ -56,12 +56,12 @@ class Liveness:
             return ""
         if was_dead:
             self._dead.remove(part.key)
-            return f"a {part.name} is alive again; the run goes on"
+            return f"a {part.name} is alive again; the run continues"
         self._dead.add(part.key)
         where = f"Airflow at {self.url}" if self.url else "this Airflow"
         return (
             f"no {part.name} is alive in {where}: {_last_heartbeat(part, told, now)}; {part.without_it}. "
-            f"{START_OF_LAB}; elsewhere start Airflow's {part.name}. The run goes on by itself then"
+            f"{START_OF_LAB}; elsewhere start Airflow's {part.name}. Then the run continues by itself"
         )
 
 

@@ -43,7 +43,7 @@ class PeopleNotifier(BaseNotifier):
         there = {conn_id: found for conn_id in ways if (found := _connection(conn_id))}
         if not there:
             self.log.warning(
-                "nobody is told: there is neither a connection %r nor %r; add one in Airflow under Admin, Connections "
+                "no message was sent: there is no connection %r and no %r; add one in Airflow under Admin, Connections "
                 "(docs/operate.md, The weekly run)", SMTP, WEBHOOK,
             )  # fmt: skip
         problems = []
@@ -51,7 +51,7 @@ class PeopleNotifier(BaseNotifier):
             problem = self._try(ways[conn_id], connection)
             problems += [f"connection {conn_id!r}: {problem}"] if problem else []
         if problems:
-            raise NotificationError("somebody was not told: " + "; ".join(problems))
+            raise NotificationError("a message could not be sent: " + "; ".join(problems))
 
     def _try(self, way: Callable[[Any, Message], str], connection: Any) -> str:
         """What went wrong the last time; empty once it is done."""
@@ -68,7 +68,7 @@ class PeopleNotifier(BaseNotifier):
 
 
 def by_mail(connection: Any, message: Message) -> str:
-    """Plain text, and the report as an attachment. Returns who was told."""
+    """Plain text, and the report as an attachment. Returns the receivers."""
     to = connection.extra_dejson.get("to") or []
     recipients = [to] if isinstance(to, str) else list(to)
     sender = connection.extra_dejson.get("from_email")
@@ -85,7 +85,7 @@ def by_mail(connection: Any, message: Message) -> str:
         refused = client.send_message(mail)
     if refused:
         raise ClusterbenchError(f"the server refused {', '.join(f'{who}: {why}' for who, why in refused.items())}")
-    return f"told by mail: {', '.join(recipients)}"
+    return f"sent by mail to: {', '.join(recipients)}"
 
 
 def by_webhook(connection: Any, message: Message) -> str:
@@ -93,7 +93,7 @@ def by_webhook(connection: Any, message: Message) -> str:
     secret_path = "" if connection.login else connection.password
     hook = HttpHook("POST", connection_id(WEBHOOK))
     hook.run(secret_path or None, json=dict(message.webhook), extra_options={"timeout": TIMEOUT_S})
-    return f"told the webhook at {connection.host}"
+    return f"sent to the webhook at {connection.host}"
 
 
 def _connection(conn_id: str) -> Any:

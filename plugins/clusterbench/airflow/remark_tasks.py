@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from clusterbench.run.run import Run
 
 SAYS = {
-    "note": "Note: words and tags beside a run",
+    "note": "Note: words and tags for a run",
     "event": 'Event: what happened to platforms, such as "storage rebuilt"',
-    "withdrawn": "Withdraw a run, a platform of it or a cell: not to be judged by any more",
-    "put_back": "Put back what was withdrawn",
+    "withdrawn": "Withdraw a run, a platform of it or a cell: it is not used for verdicts any more",
+    "put_back": "Put back: use again for verdicts what was withdrawn",
 }
 
 
 @task
 def keep() -> str:
-    """Check the remark, and keep it. Returns its key in the archive."""
+    """Check the remark and archive it. Returns its key in the archive."""
     context = get_current_context()
     by = context["dag_run"].triggering_user_name or "the command line"
     said = {name: value for name, value in context["params"].items() if value}
@@ -62,7 +62,7 @@ def form() -> dict[str, Param]:
             enum=list(KINDS),
             values_display=SAYS,
             title="Kind",
-            description="What is said of a run, or of a day.",
+            description="What kind of remark it is.",
         ),
         "text": Param(
             "",
@@ -70,42 +70,42 @@ def form() -> dict[str, Param]:
             format="multiline",
             maxLength=2000,
             title="Words",
-            description="The note; what happened; or why something is withdrawn or put back.",
+            description="The note; or what happened; or the reason why something is withdrawn or put back.",
         ),
         "run": Param(
             None,
             type=OPTIONAL_TEXT,
             pattern=r"^([a-z][a-z0-9_]*/)?\d{8}T\d{6}Z-[0-9a-f]{6}$|^$",
             title="Run",
-            description="EXPERIMENT/RUN_ID, or the run id alone. Empty for an event.",
+            description="The run: EXPERIMENT/RUN_ID, or the run id alone. Empty for an event.",
         ),
         "platform": Param(
             None,
             type=OPTIONAL_TEXT,
             pattern=NAME_OR_NONE,
             title="Platform",
-            description="Only this platform; empty for all. A note is of a whole run.",
+            description="Only this platform; empty for all. Leave it empty for a note, which is about a whole run.",
         ),
         "cell": Param(
             None,
             type=OPTIONAL_TEXT,
             maxLength=500,
             title="Cell",
-            description="Only this cell of that platform, as a page or results.json calls it; empty for all.",
+            description="Only this cell of that platform, named as on a page or in results.json; empty for all.",
         ),
         "experiment": Param(
             None,
             type=OPTIONAL_TEXT,
             pattern=NAME_OR_NONE,
             title="Experiment",
-            description="Of an event: only this experiment; empty for all.",
+            description="Only for an event: only this experiment; empty for all.",
         ),
         "happened_at": Param(
             None,
             type=OPTIONAL_TEXT,
             pattern=r"^(\d{4}-\d\d-\d\d(T\d\d:\d\d)?)?$",
             title="When it happened",
-            description="Of an event, in UTC: 2026-05-12 or 2026-05-12T08:30; empty: now.",
+            description="Only for an event: 2026-05-12 or 2026-05-12T08:30, in UTC. Empty: now.",
         ),
         "tags": words_form()["tags"],
     }

@@ -19,8 +19,8 @@ LONG_S = 30.0
 UNHEARD_S = 60.0
 """Workers are heard of every few seconds."""
 TURNS = {
-    "up_for_reschedule": "waits for the cluster, which another run holds; its log tells which",
-    "up_for_retry": "failed, and will be tried again; its log tells why",
+    "up_for_reschedule": "waits for the cluster, which another run holds; its log names that run",
+    "up_for_retry": "failed, and will be tried again; the reason is in its log",
 }
 """States in which a task waits for its own next turn."""
 
@@ -38,8 +38,9 @@ class Standstill:
     def queued(self, tasks: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
         """Tasks that were handed over, and that nobody runs."""
         return [
-            f"{_name(task)} has been queued for {waited_s:.0f} s, and no worker has begun it: is one alive, and is it "
-            "not full ([core] parallelism, [celery] worker_concurrency)? The run goes on by itself then"
+            f"{_name(task)} has been queued for {waited_s:.0f} s, and no worker has begun it: check that a worker is "
+            "alive and not "
+            "full ([core] parallelism, [celery] worker_concurrency). Then the run continues by itself"
             for task, waited_s in _waiting(tasks, "queued", "queued_when", now)
             if self._is_new("queued", *_key(task))
         ]
@@ -54,7 +55,7 @@ class Standstill:
             if holders.get(task["pool"]) == [] and self._is_new("no pool", task["pool"]):
                 found.append(
                     f"{_name(task)} has waited for {waited_s:.0f} s for a slot of pool {task['pool']!r}, and nobody "
-                    "has one: is there such a pool? 'clusterbench pools' makes the pools of all clusters"
+                    "has one: the pool may not exist. 'clusterbench pools' creates the pools of all clusters"
                 )
             if held and self._is_new("pool", *_key(task)):
                 by = ", ".join(
@@ -69,7 +70,7 @@ class Standstill:
     def unheard(self, tasks: Sequence[Mapping[str, Any]], now: datetime, timeout_s: float) -> list[str]:
         """Tasks that run, and whose worker has said nothing for long. ``timeout_s``: when Airflow gives such a task up.
 
-        Asked with ``last_heartbeat_at`` of each, which Airflow's REST API does not tell.
+        Asked with ``last_heartbeat_at`` of each, which Airflow's REST API does not report.
         """
         found = []
         for task in tasks:
@@ -79,8 +80,10 @@ class Standstill:
             silent_s = (now - _moment(heard_at)).total_seconds()
             if silent_s > UNHEARD_S and self._is_new("unheard", *_key(task)):
                 found.append(
-                    f"{_name(task)} runs, and its worker has said nothing for {silent_s:.0f} s: it may have died, or "
-                    f"be cut off. After {timeout_s:.0f} s Airflow tries the task again; a driver that runs goes on, "
+                    f"{_name(task)} is running, but its worker has not been heard from for {silent_s:.0f} s: it may "
+                    "have died, or "
+                    f"lost its network. After {timeout_s:.0f} s Airflow tries the task again. A running driver "
+                    "continues, "
                     "and is not started twice"
                 )
         return found

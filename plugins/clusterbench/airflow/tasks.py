@@ -112,9 +112,9 @@ def run_step(
     of: Callable[[Mapping[str, Any]], Run] = current_run,
     trial: str = "",
 ) -> Any:
-    """Run a step; its error is archived for the report, and raised as Airflow wants it: again, or not.
+    """Run a step. Its error is archived for the report, and raised so that Airflow tries again, or does not.
 
-    Who is away is waited for meanwhile, which takes no try; ``trial`` says before which.
+    If a host or a service is away, this waits for it, which takes no try. ``trial`` names the trial that waits.
     """
     context = get_current_context()
     try:
@@ -136,7 +136,7 @@ def run_step(
         raise
     except Exception as fault:  # ours, or a library's: its first line for the report, all of it in the task's log
         said = lacking(fault) if isinstance(fault, ModuleNotFoundError) else f"{type(fault).__name__}: {fault}"
-        said += "; the task's log has more"
+        said += "; see the task's log for details"
         run.note_error(name, ClusterbenchError(said), platform)
         if _is_of_worker(fault) or _may_try_again(context):
             raise
@@ -158,13 +158,13 @@ def _tell(context: Mapping[str, Any], outage: Outage) -> None:
     try:
         context["ti"].xcom_push(key=WAITING, value={"text": str(outage), **outage.as_json()})
     except Exception as error:
-        log.warning("the UI could not be told: %s", error)
+        log.warning("the waiting could not be shown in the UI: %s", error)
 
 
 def _opened(run: Run) -> Run:
     """The run, unless it was refused before it began: then there is nothing to summarise or to archive."""
     if not run.archive.get_json("plan.json"):
-        raise AirflowSkipException("the run was refused before it began; open_run says why")
+        raise AirflowSkipException("the run was refused before it began; the reason is in the log of task open_run")
     return run
 
 
@@ -221,11 +221,11 @@ def open_run() -> str:
 
 @task.sensor(mode="reschedule", poke_interval=HELD_S, timeout=WAIT_FOR_CLUSTER_S)
 def take_cluster(platform: str) -> bool:
-    """Keep every other run off the cluster until it is released; waits while another run holds it.
+    """Reserve the cluster for this run until release_cluster. Waits while another run holds the cluster.
 
-    Layouts of machines that a run makes also wait here for their turn, which the plan has drawn.
+    Layouts of virtual machines that a run makes also wait here for their turn, which the plan has drawn.
 
-    One that is gone and has not released it is released here: see ``gone_runs.py``.
+    If a run is gone and has not released the cluster, this task releases it: see ``gone_runs.py``.
     """
     from clusterbench.run import steps  # noqa: PLC0415
 
@@ -235,7 +235,7 @@ def take_cluster(platform: str) -> bool:
         if platform not in run.plan().trials:
             raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
         if run.catalog.platform(platform).machines and (waits_for := _before(run, platform, ti)):
-            log.info("its turn is after %s", ", ".join(waits_for))
+            log.info("waiting for its turn, which comes after %s", ", ".join(waits_for))
             return False
         try:
             steps.take_cluster(run, platform)
@@ -274,7 +274,7 @@ def _before(run: Run, platform: str, ti: Any) -> list[str]:
 
 @task
 def validate_data(platform: str) -> list[dict[str, str]]:
-    """Great Expectations over the datasets; a bad one stops the run here. Returns what may now be measured."""
+    """Check the datasets with Great Expectations; a bad dataset stops the run here. Returns the trials to measure."""
     from clusterbench.run import steps  # noqa: PLC0415
 
     trials = run_step("validate_data", lambda run: steps.validate_data(run, platform), platform)
@@ -284,7 +284,7 @@ def validate_data(platform: str) -> list[dict[str, str]]:
 class MeasureTrial(BaseOperator):
     """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, or not needed.
 
-    Its log says why.
+    The reason is in its log.
     """
 
     ui_color = "#cfe8ff"
@@ -317,7 +317,7 @@ class MeasureTrial(BaseOperator):
     def on_kill(self) -> None:
         """A person has marked the task, or deleted its run: the driver on the client host is ended too.
 
-        Where Airflow has only lost sight of the task, because its API or database was away, the driver goes on, and the
+        If Airflow has only lost sight of the task, because its API or database was away, the driver continues, and the
         task's next try collects what it measures.
         """
         from clusterbench.run import steps  # noqa: PLC0415
@@ -325,7 +325,7 @@ class MeasureTrial(BaseOperator):
         if self._run is None:
             return
         if why_not := _why_nobody_ended(self._ti):
-            log.warning("this try ends, and its driver goes on: %s", why_not)
+            log.warning("this try ends, and its driver keeps running: %s", why_not)
             return
         steps.cancel(self._run, self.platform, self.trial_id)
 
@@ -335,14 +335,14 @@ def _why_nobody_ended(ti: Any) -> str:
     try:
         found = ti.get_task_states(dag_id=ti.dag_id, map_index=ti.map_index, task_ids=[ti.task_id], run_ids=[ti.run_id])
     except Exception as error:
-        return f"Airflow does not tell whether anybody marked the task ({error})"
+        return f"it is not known whether anybody marked the task: Airflow did not answer ({error})"
     states = list((found.get(ti.run_id) or {}).values())
-    return "" if not states or states[0] in MARKED else f"Airflow says that the task is {states[0] or 'cleared'}"
+    return "" if not states or states[0] in MARKED else f"in Airflow the task is {states[0] or 'cleared'}"
 
 
 @task(trigger_rule="all_done")
 def summarise() -> None:
-    """Results from all repetitions."""
+    """Compute the results of all cells from their repetitions."""
     from clusterbench.run import steps  # noqa: PLC0415
 
     run_step("summarise", lambda run: steps.summarise(_opened(run)))
@@ -350,7 +350,7 @@ def summarise() -> None:
 
 @task(trigger_rule="all_done")
 def seal_archive() -> str:
-    """The manifest, last and once. Returns the run's address."""
+    """Write the manifest, which finishes the archive. Returns the run's address."""
     from clusterbench.run import steps  # noqa: PLC0415
 
     return str(run_step("seal_archive", lambda run: steps.seal(_opened(run))))
@@ -358,8 +358,10 @@ def seal_archive() -> str:
 
 @task
 def load_history() -> None:
-    """The sealed run into the history database. Where that is away, this fails, and the run's verdict stays as it is:
-    the next weekly run loads what is missing, or ``clusterbench history load``.
+    """Load the sealed run into the history database.
+
+    If the database does not answer, this task fails, and the run's verdict stays as it is. The next weekly run loads
+    what is missing, or ``clusterbench history load``.
     """
     from clusterbench.run import steps  # noqa: PLC0415
 
@@ -370,7 +372,7 @@ def load_history() -> None:
 def skip_without_history() -> None:
     """An installation may do without the database: then the task is skipped, and says so."""
     if why := why_no_history(airflow_connections):
-        raise AirflowSkipException(f"not loaded into a history database, as there is none here: {why}")
+        raise AirflowSkipException(f"not loaded, because this installation has no history database: {why}")
 
 
 # The form and the documentation.
@@ -388,7 +390,9 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: for tests, about a minute. laptop: minutes to hours. full: the paper's levels.",
+            description="The size. smoke: as small as possible, about a minute. laptop: fits on one small machine, "
+            "minutes to "
+            "hours. full: the sizes of the paper.",
         ),
         "platforms": Param(
             experiment.platforms,
@@ -398,7 +402,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             examples=names,
             values_display={platform.platform: platform.title for platform in platforms},
             title="Platforms",
-            description="Which deployments to measure, one after the other.",
+            description="Which platforms to measure. They are measured one after the other.",
         ),
         "sweeps": Param(
             sweeps,
@@ -408,21 +412,22 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             examples=sweeps,
             values_display={name: sweep.title for name, sweep in experiment.sweeps.items()},
             title="Sweeps",
-            description="Which questions to ask; all, unless some are taken out.",
+            description="Which sweeps to run. All are chosen; remove those that you do not need.",
         ),
         "concurrency": Param(
             [],
             type=OPTIONAL_LIST,
             items={"type": "integer", "minimum": 1, "maximum": 10000},
             title="Concurrency levels",
-            description=f"Only these, where a sweep varies concurrency; empty for all. Declared: {concurrency}.",
+            description="Only these levels, in sweeps that vary concurrency; empty for all. Declared are: "
+            f"{concurrency}.",
         ),
         "cells": Param(
             [],
             type=OPTIONAL_LIST,
             items={"type": "string", "maxLength": 500},
             title="Cells",
-            description="Only these, as a page or results.json calls them, such as concurrency: 8 clients; one a line; "
+            description="Only these cells, named as on a page or in results.json (concurrency: 8 clients). One a line; "
             "empty for all.",
         ),
         "levels": Param(
@@ -430,14 +435,15 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type=OPTIONAL_LIST,
             items={"type": "string", "maxLength": 500},
             title="Levels",
-            description="Factors that are held at a level in every sweep that has them, such as statements=q01; one a "
-            "line; empty: as the sweeps say.",
+            description="Fix a factor at one level in every sweep that has it, such as statements=q01. One a line; "
+            "empty: as "
+            "the sweeps declare.",
         ),
         "generate_only": Param(
             False,
             type="boolean",
             title="Generate only",
-            description="Make the data and check it, and measure nothing.",
+            description="Generate and check the data, and measure nothing.",
         ),
         "repetitions": Param(
             0,
@@ -445,14 +451,15 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             minimum=0,
             maximum=1000,
             title="Repetitions",
-            description="How often each cell is measured; 0 for what a sweep declares. Fewer than 3: no interval.",
+            description="How often each cell is measured; 0: as the sweep declares. Fewer than 3 give no interval.",
         ),
         "profile": Param(
             False,
             type="boolean",
             title="Profile",
-            description="Each cell once more, while perf samples what processors run: for flame graphs in the report. "
-            "No result is made of it.",
+            description="Measure each cell once more while perf samples the processors; the report then has flame "
+            "graphs. "
+            "These trials do not count in the results.",
         ),
         "rehearse": Param(
             1,
@@ -460,8 +467,8 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             minimum=1,
             maximum=REHEARSE_MAX,
             title="Rehearse, sizes divided by",
-            description="Of scale full: every size (rows, warehouses, scale factor) divided by it, all else untouched. "
-            "1: no rehearsal.",
+            description="Only with scale full: divides every size (rows, warehouses, scale factor) by this number, and "
+            "shortens trials. 1: no rehearsal.",
         ),
         "seed": Param(
             experiment.seed,
@@ -469,7 +476,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             minimum=0,
             maximum=2**31 - 1,
             title="Seed",
-            description="Fixes data, keys and order of trials. Another seed generates other data first.",
+            description="Fixes data, keys and the order of trials. With another seed other data is generated first.",
         ),
         **words_form(),
     }
@@ -483,21 +490,21 @@ OPTIONAL_TEXT, OPTIONAL_LIST = ["string", "null"], ["array", "null"]
 
 
 def words_form() -> dict[str, Param]:
-    """What a person says of the run that they start."""
+    """What a person writes about the run that they start."""
     return {
         "note": Param(
             None,
             type=OPTIONAL_TEXT,
             maxLength=2000,
             title="Note",
-            description="Why this run is made; it stands beside the run in report, lists and pages.",
+            description="Why this run is made. It is shown with the run in reports, lists and pages.",
         ),
         "tags": Param(
             [],
             type=OPTIONAL_LIST,
             items={"type": "string", "pattern": TAG, "maxLength": 64},
             title="Tags",
-            description="Words to find runs by, such as before_upgrade; one a line.",
+            description="Words to find the run by, such as before_upgrade. One a line.",
         ),
     }
 
@@ -509,7 +516,7 @@ def tags() -> list[str]:
 
 
 def documentation(experiment: Experiment) -> str:
-    """What the DAG's page in the UI says: the question, the sweeps with their levels, and what each state means."""
+    """The text of the DAG's page in the UI: the question, the sweeps with their levels, and what each state means."""
     rows = []
     for name, sweep in experiment.sweeps.items():
         factors = "; ".join(
@@ -519,8 +526,10 @@ def documentation(experiment: Experiment) -> str:
     table = "\n".join(["| sweep | question | levels at full scale |", "|---|---|---|", *rows])
     return (
         f"# {experiment.title}\n\n{experiment.description}\n\n{table}\n\n"
-        "A red trial failed, timed out or is invalid; a pink one is not applicable; its log says why. A trial is "
-        "measured once in a run: clearing it collects its record again, and never runs its driver again. To measure "
+        "A red trial failed, timed out or is invalid. A pink trial is not applicable. The reason is in its log. A "
+        "trial is "
+        "measured once in a run: if you clear it, its record is collected again, but its driver does not run again. "
+        "To measure "
         "again, start a new run."
     )
 

@@ -1,6 +1,6 @@
 """Follow a run of Airflow's to its end, for people: one line per step, and what keeps the run from going on.
 
-A scheduler that died is told half a minute later where Airflow's threshold is that of the lab (``liveness``); a
+A scheduler that died is reported half a minute later where Airflow's threshold is that of the lab (``liveness``); a
 greater threshold elsewhere is added to that.
 """
 
@@ -41,7 +41,7 @@ def follow(
 ) -> str:
     """Print each step as it ends, trials with their count, until the run ends. Returns its state.
 
-    Raises AirflowApiError when Airflow has not answered for ten minutes; the run itself may go on.
+    Raises AirflowApiError when Airflow has not answered for ten minutes; the run itself may continue.
     """
     follower = _Follower(api, name, dag_run_id, out, started)
     while True:
@@ -132,7 +132,7 @@ class _Follower:
         if away_s >= AWAY_SAID_S and not self.away_said:
             self.away_said = True
             self._say(
-                f" no answer for {away_s:.0f} s; asking again for {limit_s / 60:.0f} minutes, and the run goes on "
+                f" no answer for {away_s:.0f} s; asking again for {limit_s / 60:.0f} minutes. The run continues "
                 f"without this command. {error}"
             )
 
@@ -160,7 +160,7 @@ def _line(task: Mapping[str, Any], tasks: Tasks, prefix: str) -> str:
     word = WORDS.get(task["state"], task["state"])
     if task["state"] == "up_for_reschedule":
         is_for_cluster = task["task_id"].rsplit(".", 1)[-1] == TAKE_CLUSTER
-        word += ", another run holds the cluster" if is_for_cluster else "; its log says for what"
+        word += ", another run holds the cluster" if is_for_cluster else "; its log names the reason"
     count = ""
     if task["map_index"] >= 0:
         siblings = [other for other in tasks if other["task_id"] == name]

@@ -73,8 +73,8 @@ class StartExperiment(TriggerDagRunOperator):
 def finished(experiment: str) -> None:
     """Wait until the experiment's run ends. Fails if that run failed.
 
-    It sleeps in a worker's slot for all that time. A sensor that gives its slot up starts a process for each look, with
-    seconds of a processor, beside what is being measured.
+    It sleeps in a worker's slot for all that time. A sensor that gives up its slot would start a process for each look,
+    which takes seconds of a processor beside what is being measured.
     """
     context = get_current_context()
     _wait_for(context, experiment, run_started_by(context["dag_run"].run_id))
@@ -116,7 +116,8 @@ class _Standstill:
         stood_s, why = self._waits_for(states)
         if not why:
             stood_s = self.unmoved.for_s({name: _word(state) for name, state in states.items()}, now_s)
-            why = f"No task of it runs: {_counted(states)}. Is a worker alive, and is the cluster free?"
+            running = f"None of its tasks is running: {_counted(states)}."
+            why = f"{running} Check that a worker is alive and that the cluster is free."
         if stood_s >= 60 * float(os.environ.get(STANDSTILL_MINUTES, "15")):
             self.was_told = True
             self._tell(stood_s / 60, why)
@@ -181,7 +182,7 @@ def _address(name: str, dag_run_id: str) -> str:
 
 @task(task_display_name="open_week: start the archive of the week")
 def open_week() -> str:
-    """Claim the week's id in the archive. Returns its address in object storage."""
+    """Reserve the week's id in the archive. Returns its address in object storage."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
     context = get_current_context()
@@ -193,7 +194,7 @@ def open_week() -> str:
 
 @task(trigger_rule="all_done", task_display_name="load_history: load new runs into the history")
 def load_history() -> str:
-    """Load what the history database lacks of the archive. Returns how much that was. Skipped where there is none."""
+    """Load all runs that the history database lacks. Returns how many. Skipped if there is no history database."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
     skip_without_history()
@@ -202,7 +203,7 @@ def load_history() -> str:
 
 @task(trigger_rule="all_done", task_display_name="note_week: list what ran")
 def note_week(experiments: Sequence[str]) -> None:
-    """week.json: what ran, and what did not and why."""
+    """Write week.json: which experiments ran, and which did not and why."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
     context = get_current_context()
@@ -236,9 +237,10 @@ def _word(state: Any) -> str:
 
 @task(trigger_rule="all_done", task_display_name="suspicions: choose what to measure again")
 def suspicions() -> list[dict[str, Any]]:
-    """suspicions.json: what looks worse, and may be measured again within the hours of the form. Returns the runs.
+    """Write suspicions.json: results that look worse, to be measured again within the hours of the form.
 
-    Skipped where nothing does, where no time is given or nothing was measured, and where there is no history database.
+    Returns the runs. Skipped if nothing looks worse, no hours are given, nothing was measured, or there is no history
+    database.
     """
     from clusterbench.run import measure_again  # noqa: PLC0415
 
@@ -257,7 +259,7 @@ def suspicions() -> list[dict[str, Any]]:
 
     asked = list(run_step("suspicions", look))
     if not asked:
-        raise AirflowSkipException("nothing is to be measured again")
+        raise AirflowSkipException("nothing has to be measured again")
     return asked
 
 
@@ -265,11 +267,13 @@ def _skip_if_not_followed(run: Run) -> None:
     from clusterbench.run import weekly  # noqa: PLC0415
 
     if why := weekly.without_history(run):
-        raise AirflowSkipException(f"nothing is followed over time, as there is no history database here: {why}")
+        raise AirflowSkipException(
+            f"results are not followed over time, because this installation has no history database: {why}"
+        )
 
 
 class MeasureAgain(TriggerDagRunOperator):
-    """Some cells of an experiment on a platform in a run of their own, and waits for it; one such run at a time."""
+    """Measure some cells of an experiment on a platform again, in a run of their own. One such run at a time."""
 
     def __init__(self, *, place: int, number: int, said: str, **kwargs: Any) -> None:
         super().__init__(trigger_dag_id=dag_id(WEEKLY), fail_when_dag_is_paused=KNOWS_PAUSED, wait_for_completion=True,
@@ -287,7 +291,7 @@ class MeasureAgain(TriggerDagRunOperator):
             _wait_for(context, asked.experiment, run_id)  # an earlier try has started it
             return
         if datetime.now(UTC) > datetime.fromisoformat(found.until):
-            raise AirflowSkipException(f"the {found.hours:g} hours for measuring again are over")
+            raise AirflowSkipException(f"not measured again: the {found.hours:g} hours for that are over")
         self.trigger_dag_id, self.trigger_run_id = dag_id(asked.experiment), run_id
         self.conf = measure_again.choices_of(week, asked)
         super().execute(context)
@@ -295,9 +299,11 @@ class MeasureAgain(TriggerDagRunOperator):
 
 @task(trigger_rule="all_done", task_display_name="regressions: compare with earlier weeks")
 def regressions() -> None:
-    """changes.json: the week's results beside their history. Fails if one is a regression or has no number.
+    """Write changes.json: the week's results compared with their history.
 
-    Skipped where ``note_week`` found no history database: then nothing is followed over time.
+    Fails for a regression or if a result has no number.
+
+    Skipped if ``note_week`` found no history database: then results are not followed over time.
     """
     from clusterbench.run import measure_again, weekly  # noqa: PLC0415
 
@@ -310,7 +316,7 @@ def regressions() -> None:
 
 @task(trigger_rule="all_done", task_display_name="weekly_report: write the report")
 def weekly_report() -> None:
-    """One HTML page for people who read one page, into the archive."""
+    """Write the weekly report, one HTML page, into the archive."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
     run_step("weekly_report", weekly.write_report)
@@ -318,7 +324,7 @@ def weekly_report() -> None:
 
 @task(trigger_rule="all_done", task_display_name="archive_week: seal the archive")
 def archive_week() -> str:
-    """The manifest, last and once. Returns the week's address."""
+    """Write the manifest, which finishes the archive. Returns the week's address."""
     from clusterbench.run import weekly  # noqa: PLC0415
 
     return str(run_step("archive_week", weekly.seal))
@@ -363,7 +369,7 @@ class AskAboutBaselines(TriggerDagRunOperator):
         except ArchiveError as error:
             raise AirflowFailException(str(error)) from None
         if not regressions(map(ReportedChange.of, changes)):
-            raise AirflowSkipException("no regression, nothing to ask")
+            raise AirflowSkipException("no regression, so there is nothing to ask")
         self.conf, self.trigger_run_id = {"week": week.run_id}, run_started_by(context["dag_run"].run_id)
         super().execute(context)
 
@@ -391,14 +397,17 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             type="string",
             enum=list(SCALES),
             title="Scale",
-            description="smoke: for tests, about a minute each. laptop: minutes to hours. full: the papers' levels.",
+            description="The size. smoke: as small as possible, about a minute each. laptop: fits on one small "
+            "machine, minutes "
+            "to hours. full: the sizes of the papers.",
         ),
         "extent": Param(
             EXTENTS[0],
             type="string",
             enum=list(EXTENTS),
             title="Extent",
-            description="whole: all of every experiment. part: what each declares as its part, minutes.",
+            description="whole: all of every experiment. part: only the part that each experiment declares, some "
+            "minutes each.",
         ),
         "experiments": Param(
             names,
@@ -406,7 +415,8 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             items={"type": "string", "enum": names},
             examples=names,
             title="Experiments",
-            description="Which to run. None: nothing is measured; the newest runs at this scale are compared again.",
+            description="Which experiments to run. If none is chosen, nothing is measured, and the newest runs at "
+            "this scale are compared again.",
         ),
         "confirm_hours": Param(
             CONFIRM_HOURS,
@@ -414,15 +424,16 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             minimum=0,
             maximum=72,
             title="Hours for measuring again",
-            description="What looks worse is measured again at once, within so many hours; 0: not. A run that has "
-            "begun is not cut off.",
+            description="Results that look worse are measured again at once, for at most so many hours; 0: never. A "
+            "run that "
+            "has begun is not stopped.",
         ),
         **words_form(),
     }
 
 
 def deadline() -> DeadlineAlert | None:
-    """After so many hours somebody is told that the run is not finished; 0 for never, and Airflow 3.1 cannot."""
+    """After so many hours people get a message that the run is not finished; 0: never. Airflow 3.1 cannot do it."""
     given = os.environ.get(DEADLINE_HOURS, "36")
     try:
         hours = float(given)

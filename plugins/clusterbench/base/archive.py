@@ -72,7 +72,7 @@ class Store:
     """A larger file goes in parts."""
     part_bytes: int = multipart.PART_BYTES
     waits_when_denied: bool = True
-    """Whoever was let in before is denied by mistake, and waits for that to be mended; who comes first, does not."""
+    """Whoever was let in before is denied by mistake, and waits for that to be fixed; who comes first, does not."""
 
     @classmethod
     def of(cls, connection: Connection) -> Store:
@@ -151,17 +151,18 @@ class Store:
             return self.sha256(key)[0] == _sha256_of(body)
 
     def check_conditional_writes(self) -> None:
-        """Raises ArchiveError where what is there is written over: some stores do not know If-None-Match.
+        """Raises ArchiveError where what is there is overwritten: some stores do not know If-None-Match.
 
         The object that is written twice stays, as nothing in the archive is ever deleted. What it holds says nothing:
-        a gateway that has been mended since may have written over it.
+        a gateway that has been fixed since may have overwritten it.
         """
         self.put_new(PROBE, b"first", "text/plain")
         before = self.get(PROBE)
         if self.put_new(PROBE, uuid4().hex.encode(), "text/plain") or self.get(PROBE) != before:
             raise ArchiveError(
-                f"{self.endpoint} wrote over {self.url}{PROBE}, though it was told not to (If-None-Match): two runs "
-                "could write over each other's results. Use an object store with conditional writes"
+                f"{self.endpoint} overwrote {self.url}{PROBE}, although the request forbade it (If-None-Match): two "
+                "runs "
+                "could overwrite each other's results. Use an object store with conditional writes"
             )
 
     def get(self, key: str) -> bytes | None:
@@ -251,13 +252,16 @@ class Store:
                 "the policy of the bucket"
             )
         if code == "NoSuchBucket":
-            return ArchiveError(f"{where}: there is no such bucket; create it, or mend 'bucket' of {CONNECTION_ID!r}")
+            return ArchiveError(
+                f"{where}: there is no such bucket; create it, or correct 'bucket' of {CONNECTION_ID!r}"
+            )
         if isinstance(error, ClientError):
             its_own = status_of(error) >= FAULTS_OF_SERVERS
             kind = ArchiveAwayError if its_own or code in BUSY else ArchiveError
             return kind(f"{where}: the server answered {code or error}; what was written before is kept")
         return ArchiveAwayError(
-            f"{where}: {error}; is the server up? What was written before is kept, and the task can be tried again"
+            f"{where}: {error}; check that the server is up. What was written before is kept, and the task can be "
+            "tried again"
         )
 
 
@@ -318,7 +322,7 @@ def _sha256_of(body: bytes | Path) -> str:
 
 
 def status_of(error: Exception) -> int:
-    """Of HTTP; 0 where the error does not tell it."""
+    """HTTP status of an error; 0 if it has none."""
     response = error.response if isinstance(error, ClientError) else {}
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
@@ -474,7 +478,7 @@ class RunArchive:
             standing = self.need_json(MANIFEST)
             if standing["objects"] != objects:
                 raise ArchiveError(
-                    f"{self.url}{MANIFEST}: a manifest is there already and lists other objects; somebody else "
+                    f"{self.url}{MANIFEST}: a manifest exists already and lists other objects; somebody else "
                     "writes to this run: run 'clusterbench verify' on it and start a new run"
                 )
             return standing
@@ -497,7 +501,7 @@ class RunArchive:
         for key, (digest, size) in zip(both, digests, strict=True):
             if digest != listed[key]["sha256"]:
                 problems.append(
-                    f"{key}: changed after the run: {size} bytes with SHA-256 {digest[:12]}…, the manifest says "
+                    f"{key}: changed after the run: {size} bytes with SHA-256 {digest[:12]}…, in the manifest "
                     f"{listed[key]['bytes']} bytes with {listed[key]['sha256'][:12]}…"
                 )
         return problems

@@ -111,7 +111,7 @@ def from_file(path: Path) -> Connections:
         ) from None
     except PermissionError:
         raise ClusterbenchError(
-            f"{path}: may not be read by this user; it belongs to whoever started the lab"
+            f"{path}: this user may not read it; it belongs to the user who started the lab"
         ) from None
     except ValueError as error:
         raise ClusterbenchError(f"{path}: is not JSON: {error}") from None

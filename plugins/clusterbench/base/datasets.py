@@ -119,7 +119,7 @@ class Dataset:
     files_at_once: int = 1
     """That are made at the same time."""
     version: str = "1"
-    """Another text here, other rows: a table of another version is made anew."""
+    """Another text here, other rows: a table of another version is made again."""
     sizes: tuple[tuple[str, int | float], ...] = ()
     """Factors of size and their levels, where the name of the table does not tell which is which."""
     suite: str = ""

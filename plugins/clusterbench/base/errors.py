@@ -143,5 +143,5 @@ def lacking(error: ModuleNotFoundError) -> str:
     """In words: a part of Airflow was installed without what it needs, which are extras of the package."""
     return (
         f"the Python package {error.name!r} is not installed here; 'clusterbench doctor --project' on this machine "
-        "says what is, and pip install 'clusterbench[all]' brings all of it"
+        "lists what is missing, and pip install 'clusterbench[all]' installs all of it"
     )

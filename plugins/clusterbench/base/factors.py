@@ -61,7 +61,7 @@ class Factor:
             return None if is_one else f"level {level!r} is not allowed{suggest(str(level), list(self.choices))}"
         if SERVER_LEVEL.fullmatch(str(level)) and not isinstance(level, bool):
             return None
-        return f"level {level!r} is none that a file can be named by; allowed: letters, digits, '_', '.' and '-'"
+        return f"level {level!r} cannot be part of a file name; allowed: letters, digits, '_', '.' and '-'"
 
     @property
     def is_divided(self) -> bool:

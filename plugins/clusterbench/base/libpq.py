@@ -56,7 +56,7 @@ def _why_not(key: str, known: set[str]) -> str:
         return "which its own fields say, or clusterbench sets; take it out"
     if key in SECRET:
         return "which everybody on a driver's host could read; use a key without one"
-    return "" if key in known else f"which is no parameter of libpq{suggest(key, sorted(known))}"
+    return "" if key in known else f"which is not a parameter of libpq{suggest(key, sorted(known))}"
 
 
 def beside_driver(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:

@@ -8,6 +8,22 @@ from typing import Literal
 Better = Literal["lower", "higher", "neither"]
 """Which direction of a measurement is better."""
 
+DRIVER_HOST, KERNELS, SERVER, NO_CLOCK = "driver's host", "kernels of the hosts", "database server", "none"
+"""Where the clock of a measurement is. ``NO_CLOCK``: it is a count, a size or a share."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What whoever reads a measurement must know; ``docs/measurements.md`` is made of it."""
+
+    what: str
+    """What it is, in a sentence or two."""
+    clock: str = DRIVER_HOST
+    leaves_out: str = ""
+    """What a reader might think is in it, and is not."""
+    family: str = ""
+    """What those are called together of which there is one for each statement or transaction: "STATEMENT_s"."""
+
 
 @dataclass(frozen=True)
 class MeasurementKind:
@@ -20,6 +36,8 @@ class MeasurementKind:
     """Of which statement, transaction or phase it is the time, where a trial has several: "query 64"."""
     weight: float = 1.0
     """How often that runs beside the others: times by weights add up to what the trial is made of."""
+    about: About | None = None
+    """None of one whose words nobody wrote; of clusterbench's own workloads a test allows none."""
 
 
 @dataclass(frozen=True)

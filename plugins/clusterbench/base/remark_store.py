@@ -28,5 +28,5 @@ def read_one(store: Store, key: str) -> Remark:
         return Remark.of(json.loads(store.get(key) or b""))
     except (ValueError, TypeError) as error:
         raise ArchiveError(
-            f"{store.url}{key}: is no remark ({type(error).__name__}: {error}); remove the object if nobody knows it"
+            f"{store.url}{key}: is not a remark ({type(error).__name__}: {error}); remove the object if nobody needs it"
         ) from None

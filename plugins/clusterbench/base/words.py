@@ -15,7 +15,7 @@ THIN_SPACE = "\u202f"
 ABSENT = "–"
 
 HOW = {
-    "manual": "the button or the command line",
+    "manual": "Trigger or the command line",
     "scheduled": "the calendar",
     "operator_triggered": "another DAG, such as the weekly run",
 }
@@ -23,7 +23,7 @@ HOW = {
 
 
 ALL_OF = 6
-"""So many names are told; of more, three."""
+"""Up to so many names are listed; of more, the first three."""
 
 
 def some_of(names: Sequence[str]) -> str:

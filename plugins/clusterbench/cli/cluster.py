@@ -15,7 +15,7 @@ from rich.table import Table
 
 from clusterbench.base.errors import EngineError
 from clusterbench.base.words import number
-from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
+from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, wide_console
 from clusterbench.machines.guests import without_machines
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
@@ -27,38 +27,48 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    cluster = commands.add_parser("cluster", help="set up, give back or look at a platform's servers, as a run does")
-    cluster.add_argument("action", choices=["up", "down", "status"])
-    cluster.add_argument("platform")
+    cluster = commands.add_parser("cluster", help="start, stop or show a platform's servers, as a run does")
+    cluster.add_argument(
+        "action", choices=["up", "down", "status"], help="up: set up and start; down: restore settings, and stop"
+    )
+    cluster.add_argument("platform", help=PLATFORM_HELP)
     cluster.set_defaults(command=_cluster)
 
-    setup = commands.add_parser("setup", help="compare a platform's hosts and engine with its file; change nothing")
-    setup.add_argument("platform")
+    setup = commands.add_parser(
+        "setup", help="compare hosts and engine with the platform's file; changes nothing unless --apply or --undo"
+    )
+    setup.add_argument("platform", help=PLATFORM_HELP)
     how = setup.add_mutually_exclusive_group()
-    how.add_argument("--apply", action="store_true", help="apply what 'may' allows, as a run does")
-    how.add_argument("--undo", action="store_true", help="put back what was applied")
-    setup.add_argument("--all", action="store_true", help="print also what is as declared")
+    how.add_argument(
+        "--apply", action="store_true", help="change what 'may' in the platform's file allows, as a run does"
+    )
+    how.add_argument("--undo", action="store_true", help="restore the values from before --apply")
+    setup.add_argument("--all", action="store_true", help="also print settings that are as declared")
     setup.set_defaults(command=_setup)
 
-    hosts = commands.add_parser("hosts", help="how fast each host of a platform is by itself, and which are slow")
-    hosts.add_argument("platform")
-    hosts.add_argument("--measure", action="store_true", help="now, as 'host_speed' in the platform's file says")
+    hosts = commands.add_parser("hosts", help="show how fast each host of a platform is by itself, and which are slow")
+    hosts.add_argument("platform", help=PLATFORM_HELP)
+    hosts.add_argument(
+        "--measure", action="store_true", help="measure now, as 'host_speed' in the platform's file declares"
+    )
     hosts.add_argument("--json", action="store_true", help="everything, as JSON")
     hosts.set_defaults(command=_hosts)
 
-    sudoers = commands.add_parser("sudoers", help="print what root is needed for on a platform's hosts, for sudo")
-    sudoers.add_argument("platform")
+    sudoers = commands.add_parser("sudoers", help="print the lines for /etc/sudoers.d on a platform's hosts")
+    sudoers.add_argument("platform", help=PLATFORM_HELP)
     sudoers.set_defaults(command=_sudoers)
 
-    release = commands.add_parser("release", help="free a cluster whose run died")
-    release.add_argument("platform")
-    release.add_argument("holder", nargs="?", default="", help="the run that holds it, as the refusal names it")
-    release.add_argument("--force", action="store_true", help="free it from whoever holds it")
+    release = commands.add_parser("release", help="free a cluster that a dead run still holds")
+    release.add_argument("platform", help=PLATFORM_HELP)
+    release.add_argument(
+        "holder", nargs="?", default="", help="the run that holds the cluster, as in the error that refused yours"
+    )
+    release.add_argument("--force", action="store_true", help="free the cluster, whichever run holds it")
     release.set_defaults(command=_release)
 
 
 def _setup(options: argparse.Namespace) -> int:
-    """The set-up of a run by hand; without ``--apply`` and ``--undo`` its dry run. Never changes what a run has."""
+    """A run's set-up without a run; a dry run without ``--apply`` or ``--undo``. Changes nothing that a run holds."""
     from clusterbench.hosts import conformance  # noqa: PLC0415
     from clusterbench.run import steps  # noqa: PLC0415
     from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
@@ -69,19 +79,19 @@ def _setup(options: argparse.Namespace) -> int:
             with held(testbed, run.holder):
                 steps.apply_setup(testbed) if options.apply else steps.undo_setup(testbed)
         if options.undo:
-            print("put back")
+            print("restored")
             return OK
         rows, platform = steps.conformance_of_hosts(testbed), testbed.platform
         try:
             rows += steps.conformance_of_engine(testbed)
         except EngineError as error:
             first = str(error).splitlines()[0][:200]
-            print(f"the engine could not be asked; is it up? clusterbench cluster up {platform.platform}\n  {first}")
+            print(f"the engine does not answer; start it with: clusterbench cluster up {platform.platform}\n  {first}")
     shown = [each for each in conformance.fold(rows) if options.all or each.row.verdict != conformance.AS_DECLARED]
     table = Table("setting", "where", "declared", "found", "", title=platform.title)
     for each in shown:
         row = each.row
-        table.add_row(row.setting, each.where, row.declared, row.found or "not known there", _will(platform, each))
+        table.add_row(row.setting, each.where, row.declared, row.found or "unknown", _will(platform, each))
     if shown:
         wide_console().print(table)
     differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
@@ -102,7 +112,7 @@ def _will(platform: Platform, each: Folded) -> str:
     if remedy := ONLY_READ.get(kind):
         return remedy
     if kind in HARDWARE:
-        return "stops a run: it is what the host is made of"
+        return "stops a run: hardware cannot be changed; correct the platform's file, or use another host"
     of_engine = each.hosts[0].startswith(ENGINE)
     leave = "engine_settings" if of_engine else "host_settings"
     always = of_engine and engine_declaration(platform.engine).settings_from_templates
@@ -125,7 +135,7 @@ def _sudoers(options: argparse.Namespace) -> int:
 
 
 def _cluster(options: argparse.Namespace) -> int:
-    """The deployment of a platform by hand, as a run sets it up and takes it down; never while a run has it."""
+    """Starts or stops a platform manually, as a run does; never while a run holds it."""
     from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
 
     run = Run(BY_HAND, by_whom(), own_connections())
@@ -140,14 +150,17 @@ def _cluster(options: argparse.Namespace) -> int:
         print(f"{row['name']:<40} {'up' if row['alive'] and row['status'] == 'u' else 'down'}")
     wanted = options.action != "down" or is_left_running
     if options.action == "down" and is_left_running:
-        print("settings are as they were; its servers are somebody's, and run on: a database is not stopped here")
+        print(
+            "settings are restored. The servers keep running: clusterbench does not stop a database that it did not "
+            "start"
+        )
     if others := [row["name"] for row in rows if bool(row["alive"]) != wanted]:
-        print(f"{', '.join(map(str, others))}: to be {'up' if wanted else 'down'}, and not so")
+        print(f"{', '.join(map(str, others))}: should be {'up' if wanted else 'down'}, but is not")
     return FAILED if others else OK
 
 
 def _hosts(options: argparse.Namespace) -> int:
-    """Exits with 1 where a host is slow, or nothing was ever measured."""
+    """Exits with 1 if a host is slow, or if no host was ever measured."""
     from clusterbench.run import host_speeds  # noqa: PLC0415
     from clusterbench.run.run import BY_HAND, Run  # noqa: PLC0415
 
@@ -158,7 +171,7 @@ def _hosts(options: argparse.Namespace) -> int:
     platform = project_catalog().platform(options.platform)
     known = host_speeds.earlier(run.archive.store, options.platform)
     if not known:
-        print(f"{options.platform}: its hosts were never measured; --measure does it now")
+        print(f"{options.platform}: its hosts were never measured; add --measure to do it now")
         return FAILED
     slow = host_speeds.told(known, platform)
     if options.json:
@@ -191,7 +204,7 @@ def by_whom() -> str:
 
 @contextmanager
 def held(testbed: Testbed, holder: str) -> Iterator[None]:
-    """The cluster is nobody else's meanwhile. Raises LeaseError where a run has it."""
+    """Holds the cluster's lease, so that no run can start. Raises LeaseError if a run holds it."""
     from clusterbench.hosts import lease  # noqa: PLC0415
 
     lease.acquire(testbed.fleet, testbed.platform, holder)
@@ -210,11 +223,12 @@ def _release(options: argparse.Namespace) -> int:
     with Fleet.of(platform, own_connections()) as fleet:
         held = lease.holder_of(fleet, platform)
         if held is None:
-            print(f"nothing to release: cluster {platform.cluster!r} is free")
+            print(f"nothing to release: no run holds cluster {platform.cluster!r}")
             return FAILED
         if held.holder != options.holder and not options.force:
             print(
-                f"nothing was released: cluster {platform.cluster!r} is held by run {held}; name that run, or --force"
+                f"nothing was released: cluster {platform.cluster!r} is held by run {held}; name that run, or use "
+                "--force"
             )
             return FAILED
         # What the lost run left running would run beside the next one's trials; its files stay to be looked at.

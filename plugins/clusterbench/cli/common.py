@@ -18,6 +18,7 @@ from clusterbench.spec.project import connection_id
 
 OK, FAILED = 0, 1
 RUN_HELP = "EXPERIMENT/RUN_ID, or the run id alone"
+PLATFORM_HELP = "name of a platform: a file in include/platforms, without .yaml"
 TABLE_WIDTH = 150
 """Columns that a table of results needs; a narrower window, or a file, gets as many."""
 SHOWN = (
@@ -54,48 +55,75 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """An experiment and what the form of its DAG asks."""
-    parser.add_argument("experiment", metavar="EXPERIMENT")
-    parser.add_argument("--scale", choices=SCALES)
-    parser.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
-    parser.add_argument("--sweep", action="append", metavar="NAME", help="may be given several times")
+    parser.add_argument(
+        "experiment", metavar="EXPERIMENT", help="name of an experiment: a file in dags/experiments, without .yaml"
+    )
+    parser.add_argument("--scale", choices=SCALES, help="the size; the experiment's own default unless given")
+    parser.add_argument(
+        "--platform",
+        action="append",
+        metavar="NAME",
+        help="measure this platform; repeat for several. Default: the experiment's platforms",
+    )
+    parser.add_argument(
+        "--sweep", action="append", metavar="NAME", help="run only this sweep; repeat for several. Default: all"
+    )
     parser.add_argument(
         "--cell",
         action="append",
         metavar="CELL",
-        help="as a mail or results.json calls it, such as 'concurrency: 10 clients, warm'; may be given several times",
+        help="measure only this cell, named as in a mail or in results.json, such as 'concurrency: 10 clients, warm'; "
+        "repeat for several",
     )
-    parser.add_argument("--concurrency", action="append", type=int, metavar="N", help="may be given several times")
+    parser.add_argument(
+        "--concurrency",
+        action="append",
+        type=int,
+        metavar="N",
+        help="only this level, in sweeps that vary concurrency; repeat for several",
+    )
     parser.add_argument(
         "--in-turns",
         action="append",
         metavar="SETTING=A,B",
-        help="a setting of the servers, whose values are measured in turns in every cell; may be given several times",
+        help="measure every cell with each of these values of a server's setting, such as work_mem=4MB,64MB; "
+        "repeat for several settings",
     )
     parser.add_argument(
         "--set",
         action="append",
         dest="levels",
         metavar="FACTOR=LEVEL",
-        help="hold a factor at this level wherever a sweep has it, such as statements=q01; may be given several times",
+        help="fix a factor at one level in every sweep that has it, such as statements=q01; repeat for several",
     )
-    parser.add_argument("--generate-only", action="store_true", default=None, help="make and check the data, no more")
-    parser.add_argument("--repetitions", type=int, metavar="N")
+    parser.add_argument(
+        "--generate-only", action="store_true", default=None, help="generate and check the data; measure nothing"
+    )
+    parser.add_argument(
+        "--repetitions", type=int, metavar="N", help="how often each cell is measured; fewer than 3 give no interval"
+    )
     parser.add_argument(
         "--rehearse",
         type=int,
         metavar="N",
-        help="full scale with every size divided by N, shorter trials, and all else untouched",
+        help="run the full scale with every size divided by N, and with shorter trials",
     )
-    profile = "once more each cell, with the processors of its hosts sampled by perf: flame graphs in the report"
+    profile = "measure each cell once more while perf samples the processors; the report then has flame graphs"
     parser.add_argument("--profile", action="store_true", default=None, help=profile)
-    parser.add_argument("--seed", type=int, metavar="N")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="fixes data, keys and the order of trials. Another seed means other data"
+    )
     add_words(parser)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """What a person says of the run that they start."""
-    parser.add_argument("--note", metavar="TEXT", help="why this run is made: beside it in report, lists and pages")
-    parser.add_argument("--tag", action="append", metavar="TAG", help="may be given several times")
+    """What a person writes about the run that they start."""
+    parser.add_argument(
+        "--note", metavar="TEXT", help="why this run is made; it is shown with the run in reports, lists and pages"
+    )
+    parser.add_argument(
+        "--tag", action="append", metavar="TAG", help="a word to find the run by, such as before_upgrade; repeatable"
+    )
 
 
 def _in_turns(said: Sequence[str] | None) -> dict[str, list[str]] | None:

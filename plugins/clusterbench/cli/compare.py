@@ -23,15 +23,28 @@ if TYPE_CHECKING:
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     compare = commands.add_parser(
         "compare",
-        help="two runs, platforms of one, or a run and its paper: facts that differ, then ratios and verdicts",
+        help="compare two runs, the platforms of one run, or a run and its paper",
     )
     runs = "EXPERIMENT/RUN_ID, or the run id alone; several equal runs with commas: R1,R2,R3"
-    compare.add_argument("run_a", metavar="RUN_A", help=f"{runs}; ratios are to it")
-    compare.add_argument("run_b", metavar="RUN_B", nargs="?", help="likewise; without it: RUN_A's platforms")
-    compare.add_argument("--published", action="store_true", help="RUN_A beside the numbers of the paper")
-    compare.add_argument("--platform", action="append", metavar="P", default=[], help="of both, or P_OF_A=P_OF_B")
-    compare.add_argument("--measurement", action="append", metavar="NAME", default=[], help="only this one; repeatable")
-    compare.add_argument("--all", action="store_true", help="print every line")
+    compare.add_argument("run_a", metavar="RUN_A", help=f"{runs}. Ratios are to this run")
+    compare.add_argument(
+        "run_b",
+        metavar="RUN_B",
+        nargs="?",
+        help="the run to compare with RUN_A; without it the platforms of RUN_A are compared",
+    )
+    compare.add_argument("--published", action="store_true", help="compare RUN_A with the numbers of its paper")
+    compare.add_argument(
+        "--platform",
+        action="append",
+        metavar="P",
+        default=[],
+        help="compare this platform of both runs, or with P_OF_A=P_OF_B one of each",
+    )
+    compare.add_argument(
+        "--measurement", action="append", metavar="NAME", default=[], help="only this measurement; repeatable"
+    )
+    compare.add_argument("--all", action="store_true", help="print every line, also those that show no difference")
     compare.add_argument("--json", action="store_true", help="everything, as JSON")
     compare.set_defaults(command=_compare)
 
@@ -45,7 +58,9 @@ def _compare(options: argparse.Namespace) -> int:
     archives = [[archive_of(name) for name in named.split(",")] for named in (options.run_a, options.run_b) if named]
     sides = [[read_run(archive) for archive in side] for side in archives]
     if len(sides) == 1 and len(sides[0]) > 1:
-        raise ArchiveError("compare: several runs are compared with others: name them as RUN_B, or name one run alone")
+        raise ArchiveError(
+            "compare: a group of runs needs a second group to compare with; give it as RUN_B, or give one run alone"
+        )
     _check_measurements([run for side in sides for run in side], options.measurement)
     shown = Shown(SHOWN, tuple(options.measurement), options.all)
     if options.published:

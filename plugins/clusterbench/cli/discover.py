@@ -1,4 +1,4 @@
-"""``clusterbench discover``: a platform's file, and its connections, from what a cluster tells of itself."""
+"""``clusterbench discover``: a platform's file, and its connections, from what a cluster reports about itself."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from clusterbench.cli.common import OK, own_connections
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    discover = commands.add_parser("discover", help="write a platform's file from what a cluster tells of itself")
-    discover.add_argument("name", metavar="NAME", help="what the platform is to be called")
+    discover = commands.add_parser("discover", help="write a platform's file from what a running cluster reports")
+    discover.add_argument("name", metavar="NAME", help="name for the platform")
     whom = discover.add_mutually_exclusive_group(required=True)
-    whom.add_argument("--database", metavar="CONNECTION", help="connection of a coordinator or of a PostgreSQL server")
-    whom.add_argument("--resourcemanager", metavar="URL", help="of a Hadoop, such as http://rm:8088")
+    whom.add_argument(
+        "--database", metavar="CONNECTION", help="the connection of a coordinator or of a PostgreSQL server"
+    )
+    whom.add_argument(
+        "--resourcemanager", metavar="URL", help="the ResourceManager of a Hadoop, such as http://rm:8088"
+    )
     discover.add_argument(
         "--own-daemons",
         action="store_true",
-        help="of a Hadoop: clusterbench is to start one of its own on these hosts, where the other no longer runs",
+        help="Hadoop only: clusterbench starts its own daemons on these hosts; the present ones must be stopped",
     )
-    discover.add_argument("--client", default="", metavar="ADDRESS", help="of the host that drives the load")
-    discover.add_argument("--etl", default="", metavar="ADDRESS", help="of the host with the load files")
+    discover.add_argument("--client", default="", metavar="ADDRESS", help="address of the host that drives the load")
+    discover.add_argument("--etl", default="", metavar="ADDRESS", help="address of the host with the load files")
     discover.add_argument("--login", default="", help="the login on all hosts, which owns the database's files")
     discover.add_argument(
         "--key-file", default="", metavar="PATH", help="the private key for that login, on the machines of Airflow"
     )
-    discover.add_argument("--ssh-port", type=int, metavar="N", help="of all hosts; 22 unless given")
+    discover.add_argument("--ssh-port", type=int, metavar="N", help="port of sshd on all hosts; 22 unless given")
     discover.add_argument(
         "--host-keys", action="store_true", help="ask every host for its public key, and print what is to be compared"
     )
@@ -49,7 +53,7 @@ def _discover(options: argparse.Namespace) -> int:
     kept = local_file(lab_dir()) if options.add else Path(f"{options.name}_connections.json")
     if there := [str(path) for path in (file, kept) if path.exists() and not (options.add and path == kept)]:
         raise SpecError(
-            [f"{there[0]}: is there already, and is not written over; choose another name, or move it away"]
+            [f"{there[0]}: exists already and is not overwritten; choose another name, or move the file away"]
         )
     access = discovery.Access(
         login=options.login,
@@ -71,7 +75,9 @@ def _discover(options: argparse.Namespace) -> int:
     if options.add:
         print(f"{kept}: {len(found.connections)} connections added")
     else:
-        print(f"{kept}: their connections; fill them in, and add them in Airflow, or to your connections file")
+        print(
+            f"{kept}: the connections of the hosts; complete them, and add them to Airflow or to your connections file"
+        )
     if keys:
         print("compare each with what the host itself prints: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")
         print(*keys, sep="\n")
@@ -100,7 +106,7 @@ def _write_connections(file: Path, connections: Mapping[str, Any], *, add: bool)
     known: dict[str, Any] = json.loads(file.read_text()) if add and file.exists() else {}
     if there := [name for name in connections if name in known]:
         raise SpecError(
-            [f"{file}: has a connection {there[0]!r} already, and is not written over; choose another name"]
+            [f"{file}: has a connection {there[0]!r} already, which is not overwritten; choose another name"]
         )
     new = file.with_name(f"{file.name}.new")
     new.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from clusterbench.base.connections import no_connections
 from clusterbench.base.errors import ClusterbenchError, SpecError
 from clusterbench.base.paths import PROJECT_FILE, project_root
-from clusterbench.cli.common import FAILED, OK, own_connections, store, wide_console
+from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, store, wide_console
 from clusterbench.run.doctor.finding import Finding, folded
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.project import project_of
@@ -20,11 +20,14 @@ WORDS = {"good": "", "look": "LOOK", "bad": "BAD"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = commands.add_parser("doctor", help="before a first run or an upgrade: what would go wrong, and what to do")
+    doctor = commands.add_parser(
+        "doctor",
+        help="check a platform before a first run, or a project after an upgrade: what is wrong, and what to do",
+    )
     whom = doctor.add_mutually_exclusive_group(required=True)
-    whom.add_argument("platform", nargs="?")
-    whom.add_argument("--project", action="store_true", help="this project's files against the version installed here")
-    doctor.add_argument("--all", action="store_true", help="print also what is well")
+    whom.add_argument("platform", nargs="?", help=PLATFORM_HELP)
+    whom.add_argument("--project", action="store_true", help="check this project's files with the installed version")
+    doctor.add_argument("--all", action="store_true", help="also print what is in order")
     doctor.set_defaults(command=_doctor)
 
 
@@ -41,7 +44,7 @@ def _of_project() -> list[Finding]:
     declared = project_of(root)
     if declared is None:
         raise SpecError(
-            [f"{root}: is no project of one's own: it has no {PROJECT_FILE}; 'clusterbench init' makes one"]
+            [f"{root}: is not a project of your own, because it has no {PROJECT_FILE}; 'clusterbench init' makes one"]
         )
     try:
         connections = own_connections()
@@ -60,7 +63,7 @@ def _of_platform(platform: str) -> list[Finding]:
     try:
         findings += server.examine_archive(store())
     except ClusterbenchError as error:  # all else is worth knowing without it, too
-        findings.append(Finding("archive", "archive", str(error), "bad", "mend connection 'clusterbench_archive'"))
+        findings.append(Finding("archive", "archive", str(error), "bad", "correct connection 'clusterbench_archive'"))
     declared, connections = project_catalog().platform(platform), own_connections()
     findings += machines.examine(declared, connections)
     if not machines.are_up(declared, connections):
@@ -84,5 +87,5 @@ def _told(what: str, findings: Iterable[Finding], *, all_of_it: bool) -> int:
         wide_console().print(table, highlight=False)
     bad = sum(one.verdict == "bad" for one in lines)
     good = sum(one.verdict == "good" for one in lines)
-    print(f"{bad or 'nothing'} to mend before a run; {good} things are well" + ("" if all_of_it else " (--all)"))
+    print(f"{bad or 'nothing'} to fix before a run; {good} things are in order" + ("" if all_of_it else " (--all)"))
     return FAILED if bad else OK

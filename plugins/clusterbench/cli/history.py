@@ -1,4 +1,4 @@
-"""``clusterbench history``: load finished runs into the history database, make it again, say what it has."""
+"""``clusterbench history``: load finished runs into the history database, rebuild it, show what it has."""
 
 from __future__ import annotations
 
@@ -15,21 +15,27 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    history = commands.add_parser("history", help="the history database: load runs, make it again, say what it has")
+    history = commands.add_parser(
+        "history", help="load runs into the history database, rebuild it, or show what it has"
+    )
     actions = history.add_subparsers(required=True, metavar="ACTION")
 
-    load = actions.add_parser("load", help="load a finished run; without RUN all that are missing")
+    load = actions.add_parser("load", help="load one finished run; without RUN all that are missing")
     load.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     load.set_defaults(command=_load)
 
-    rebuild = actions.add_parser("rebuild", help="make all of it again from object storage; readers see no half of it")
+    rebuild = actions.add_parser(
+        "rebuild", help="rebuild all of it from object storage; readers see the old or the new one, never a half"
+    )
     rebuild.set_defaults(command=_rebuild)
 
-    status = actions.add_parser("status", help="what it has, and which finished runs it lacks; changes nothing")
+    status = actions.add_parser("status", help="show what it has, and which finished runs are missing; changes nothing")
     status.set_defaults(command=_status)
 
-    migrate = actions.add_parser("migrate", help="bring its tables up to date, as every load does; or back")
-    migrate.add_argument("--to", metavar="VERSION", help="an older version of its tables, before an older clusterbench")
+    migrate = actions.add_parser(
+        "migrate", help="upgrade its tables, as every load does; or with --to go back to an older version"
+    )
+    migrate.add_argument("--to", metavar="VERSION", help="the version of the tables that an older clusterbench needs")
     migrate.set_defaults(command=_migrate)
 
 
@@ -72,7 +78,7 @@ def _status(_options: argparse.Namespace) -> int:
         version = database.version(db)
         print(f"{database.where(connection)}: tables of version {version or 'none'}, newest is {database.NEWEST}")
         if version is None:
-            print("nothing is loaded yet; load what is finished with: clusterbench history load")
+            print("nothing is loaded yet; load the finished runs with: clusterbench history load")
             return OK
         query = "SELECT experiment, scale, count(*), max(run_id) FROM runs GROUP BY 1, 2 ORDER BY 1, 2"
         for experiment, scale, count, newest in db.execute(query):

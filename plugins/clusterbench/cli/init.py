@@ -22,9 +22,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    init = commands.add_parser("init", help="make a folder a project of one's own; nothing in it is written over")
-    init.add_argument("folder", type=Path, metavar="DIR")
-    init.add_argument("--project", metavar="NAME", help="what it is called; the folder's name unless given")
+    init = commands.add_parser("init", help="make a folder a project of your own; overwrites no file")
+    init.add_argument("folder", type=Path, metavar="DIR", help="the folder; it may exist already")
+    init.add_argument("--project", metavar="NAME", help="name of the project; the folder's name unless given")
     init.set_defaults(command=_init)
 
 
@@ -33,15 +33,17 @@ def _init(options: argparse.Namespace) -> int:
     name = options.project or re.sub(r"\W+", "_", folder.name.lower())
     if not NAME.fullmatch(name):
         allowed = "small letters, digits and _, a letter first"
-        raise SpecError([f"project: {name!r} is no name; allowed are {allowed}: add --project NAME"])
+        raise SpecError(
+            [f"project: {name!r} is not allowed as a name; allowed are {allowed}. Choose one with --project NAME"]
+        )
     if (folder / PROJECT_FILE).exists():
-        raise SpecError([f"{folder / PROJECT_FILE}: is there already; this folder is a project"])
+        raise SpecError([f"{folder / PROJECT_FILE}: exists already, so this folder is a project; nothing was changed"])
     made, kept = _write(folder, {"project": name, "version": __version__, "airflow": version("apache-airflow")})
     for path in made:
         print(f"made  {path}")
     for path in kept:
-        print(f"kept  {path}, which was there; what it would have been: {built_in_root() / TEMPLATES / path}")
-    print(f"{folder} is project {name!r}; its README.md says how it goes on")
+        print(f"kept  {path}, because it exists; the template is {built_in_root() / TEMPLATES / path}")
+    print(f"{folder} is project {name!r}; the next steps are in its README.md")
     return OK
 
 

@@ -14,9 +14,13 @@ from clusterbench.cli.pools import make_pools
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    bench = commands.add_parser("bench", help="measure the pipeline itself against the driver by hand, as ratios")
+    bench = commands.add_parser(
+        "bench", help="compare the pipeline with its driver alone: how much the pipeline adds, as ratios"
+    )
     bench.set_defaults(command=_bench)
-    commands.add_parser("lab", help="up | status | down: real servers on this machine", add_help=False)
+    commands.add_parser(
+        "lab", help="up | status | down: small real servers on this machine, to try things out", add_help=False
+    )
 
 
 def _bench(_options: argparse.Namespace) -> int:
@@ -39,5 +43,5 @@ def _of_lab(module: str) -> Any:
         if error.name != "clusterbench_lab":
             raise
         raise ClusterbenchError(
-            "the package clusterbench_lab is not installed here; a clone of the project has it"
+            "the package clusterbench_lab is not installed here; only a clone of the project has the lab"
         ) from None

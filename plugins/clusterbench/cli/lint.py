@@ -15,7 +15,7 @@ from clusterbench.trial.plan import make_plan, read_choices
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    lint = commands.add_parser("lint", help="check every experiment, platform and published file")
+    lint = commands.add_parser("lint", help="check every experiment, platform, workload and published file")
     lint.set_defaults(command=_lint)
 
 
@@ -36,7 +36,7 @@ def _notes(catalog: Catalog) -> Iterator[str]:
                 if refused := plan.refused(name):
                     yield (
                         f"note: {experiment.experiment} at full scale on {name}: {sum(refused.values())} of "
-                        f"{len(plan.trials[name])} trials are not applicable; 'clusterbench plan' says which: "
+                        f"{len(plan.trials[name])} trials are not applicable; 'clusterbench plan' lists them: "
                         f"{next(why for _, why in refused)}"
                     )
 
@@ -50,7 +50,7 @@ def _lint(_options: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     if not problems:
         for path in hiding():
-            print(f"note: {path} stands before the built-in file of that name")
+            print(f"note: {path} replaces the built-in file of the same name")
         for note in _notes(catalog):
             print(note)
     files = len(catalog.experiment_files) + len(catalog.platform_files) + len(catalog.published_files)

@@ -22,11 +22,15 @@ NOTE_CHARACTERS = 60
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    runs = commands.add_parser("list", help="runs of the archive, the newest first, finished or not")
-    runs.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only of this one; 'weekly' for weekly runs")
+    runs = commands.add_parser("list", help="list the runs of the archive, newest first, finished or not")
+    runs.add_argument(
+        "experiment", metavar="EXPERIMENT", nargs="?", help="only runs of this experiment; 'weekly' for weekly runs"
+    )
     runs.add_argument("--platform", metavar="NAME", help="only runs on this platform")
     runs.add_argument("--tag", metavar="TAG", help="only runs with this tag")
-    runs.add_argument("--limit", type=_count, default=LIMIT, metavar="N", help=f"how many; {LIMIT} unless given")
+    runs.add_argument(
+        "--limit", type=_count, default=LIMIT, metavar="N", help=f"list at most N runs; {LIMIT} unless given"
+    )
     runs.add_argument("--json", action="store_true", help="everything, as JSON")
     runs.set_defaults(command=_list)
 

@@ -9,7 +9,9 @@ from clusterbench.cli.common import OK, add_run, archive_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    lite = commands.add_parser("lite", help="choose the 51 fastest TPC-DS queries, once, from a run of all 99")
+    lite = commands.add_parser(
+        "lite", help="choose the 51 fastest TPC-DS queries from a run of all 99; needed only once"
+    )
     add_run(lite)
     lite.add_argument("--platform", required=True, metavar="P", help="the reference platform")
     lite.set_defaults(command=_lite)

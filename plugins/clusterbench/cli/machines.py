@@ -1,4 +1,4 @@
-"""``clusterbench machines plan | status | up | down PLATFORM``: the virtual machines of a layout, by hand."""
+"""``clusterbench machines plan | status | up | down PLATFORM``: the virtual machines of a layout, without a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from clusterbench.base.errors import MachineError
 from clusterbench.cli.cluster import by_whom
-from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
+from clusterbench.cli.common import FAILED, OK, PLATFORM_HELP, own_connections, wide_console
 from clusterbench.machines.guests import without_machines
 from clusterbench.spec import Platform
 from clusterbench.spec.catalog import project_catalog
@@ -23,20 +23,24 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("machines", help="the virtual machines that a platform's file has clusterbench make")
+    parser = commands.add_parser(
+        "machines", help="plan, show, start or shut down the virtual machines that clusterbench makes for a platform"
+    )
     parser.add_argument(
         "action",
         choices=["plan", "status", "up", "down"],
-        help="plan: print every call that bringing them up would make, and make none",
+        help="plan: print every call that starting them would make, and make none",
     )
-    parser.add_argument("platform")
+    parser.add_argument("platform", help=PLATFORM_HELP)
     parser.set_defaults(command=_machines)
 
 
 def _machines(options: argparse.Namespace) -> int:
     platform = project_catalog().platform(options.platform)
     if platform.machines is None:
-        raise MachineError(f"platform {platform.platform!r}: its file has no 'machines': nobody makes its hosts")
+        raise MachineError(
+            f"platform {platform.platform!r}: its file has no 'machines', so clusterbench does not make its hosts"
+        )
     act = {"plan": _plan, "status": _status, "up": _up, "down": _down}[options.action]
     return act(platform, platform.machines)
 

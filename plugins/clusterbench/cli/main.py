@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from clusterbench.base.errors import ClusterbenchError
 from clusterbench.cli import (
+    about,
     cluster,
     compare,
     discover,
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == ["lab"]:
             return lab.run_lab(arguments[1:])
-        options = _parser().parse_args(arguments)
+        options = parser().parse_args(arguments)
         return int(options.command(options))
     except ClusterbenchError as error:
         print(f"clusterbench: {error}", file=sys.stderr)
@@ -61,18 +62,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
-        print("clusterbench: interrupted; what was started goes on in Airflow", file=sys.stderr)
+        print("clusterbench: interrupted; a run that was started continues in Airflow", file=sys.stderr)
         return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "clusterbench", description="Benchmarks of data clusters, declared and repeatable."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """Of every command but ``lab``, whose arguments the lab parses itself."""
+    found = argparse.ArgumentParser("clusterbench", description="Benchmarks of data clusters, declared and repeatable.")
+    commands = found.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
         module.add_to(commands)
-    return parser
+    about.tell(found, about.COMMANDS)
+    return found
 
 
 if __name__ == "__main__":

@@ -27,14 +27,20 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    plan = commands.add_parser("plan", help="show trials, bytes, disk and time, without touching a host")
+    plan = commands.add_parser(
+        "plan", help="show the trials, bytes, disk and time of a run, without connecting to a host"
+    )
     add_choices(plan)
-    plan.add_argument("--cells", action="store_true", help="every cell by itself, not by sweep")
+    plan.add_argument("--cells", action="store_true", help="list every cell, not only every sweep")
     plan.add_argument("--trials", action="store_true", help="list every trial in its order")
     plan.add_argument("--json", action="store_true", help="everything, as JSON")
-    plan.add_argument("--guess", action="store_true", help="ask no archive: times as if nothing had run yet")
     plan.add_argument(
-        "--compare-with", metavar="RUN", help=f"how far off the plan was of this run, with its choices: {RUN_HELP}"
+        "--guess", action="store_true", help="do not read the archive: estimate times as if nothing had been run yet"
+    )
+    plan.add_argument(
+        "--compare-with",
+        metavar="RUN",
+        help=f"compare this run with its plan, made with the run's own choices: {RUN_HELP}",
     )
     plan.set_defaults(command=_plan)
 
@@ -96,7 +102,7 @@ def _measured(experiment: str, platform: str, *, guess: bool) -> Measured:
     try:
         return read_measured(store(), experiment, platform)
     except ClusterbenchError as error:
-        return Measured(why_none=f"no archive was read: {str(error).splitlines()[0]}")
+        return Measured(why_none=f"no archive could be read: {str(error).splitlines()[0]}")
 
 
 def _compare(options: argparse.Namespace, catalog: Catalog) -> int:

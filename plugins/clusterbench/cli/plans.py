@@ -25,11 +25,18 @@ SHOWN_MAX = 40
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    plans = commands.add_parser("plans", help="the plan of every statement as the server has it now; runs none of them")
+    plans = commands.add_parser(
+        "plans", help="show the plan of every statement as the server makes it now; runs none of the statements"
+    )
     add_choices(plans)
-    beside = f"which plans are others than in this run: {RUN_HELP}"
+    beside = f"list the plans that differ from those of this run: {RUN_HELP}"
     plans.add_argument("--with", dest="beside", metavar="RUN", help=beside)
-    plans.add_argument("--statement", action="append", metavar="NAME", help="print its whole plan, such as 'query 64'")
+    plans.add_argument(
+        "--statement",
+        action="append",
+        metavar="NAME",
+        help="print the whole plan of this statement, such as 'query 64'; repeatable",
+    )
     plans.add_argument("--json", action="store_true", help="everything, as JSON")
     plans.set_defaults(command=_plans)
 
@@ -98,10 +105,11 @@ def _table_of_changes(found: Sequence[PlansOfCell], beside: OneRun, console: Con
     if lines > SHOWN_MAX:
         _plain(console, f"And {plural(lines - SHOWN_MAX, 'other plan')} that differ.")
     _plain(
-        console, f"Plans that differ from {beside.name}: {lines}; that do not: {same}. Estimates and parameters apart."
+        console,
+        f"Plans that differ from {beside.name}: {lines}; the same: {same}. Estimates and parameters do not count.",
     )
     if unknown:
-        _plain(console, f"Of {plural(unknown, 'cell')} that run noted no plan.")
+        _plain(console, f"That run noted no plan for {plural(unknown, 'cell')}.")
 
 
 def _plain(console: Console, text: str) -> None:

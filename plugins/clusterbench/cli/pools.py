@@ -11,7 +11,9 @@ from clusterbench.spec.platform import pool_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    pools = commands.add_parser("pools", help="make the one-slot pool of every cluster in Airflow")
+    pools = commands.add_parser(
+        "pools", help="create the pool of every cluster in Airflow, so that one run at a time has it"
+    )
     pools.set_defaults(command=lambda _options: make_pools())
 
 

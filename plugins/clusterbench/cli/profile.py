@@ -22,12 +22,24 @@ FUNCTIONS = 10
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    profile = commands.add_parser("profile", help="flame graphs of a run with --profile, or of how two of them differ")
+    profile = commands.add_parser(
+        "profile", help="draw the flame graphs of a run that had --profile, or of the difference of two"
+    )
     profile.add_argument("run", metavar="RUN", help=RUN_HELP)
-    profile.add_argument("after", metavar="RUN_B", nargs="?", help="likewise: what took more, or less, than in RUN")
-    profile.add_argument("--platform", action="append", metavar="NAME", help="may be given several times")
-    profile.add_argument("--cell", action="append", metavar="CELL", help="may be given several times")
-    profile.add_argument("--output", type=Path, default=Path(), metavar="FOLDER", help="where SVG files go")
+    profile.add_argument(
+        "after", metavar="RUN_B", nargs="?", help="a second run: show what took more or less than in RUN"
+    )
+    profile.add_argument("--platform", action="append", metavar="NAME", help="only this platform; repeatable")
+    profile.add_argument(
+        "--cell", action="append", metavar="CELL", help="only this cell, named as in results.json; repeatable"
+    )
+    profile.add_argument(
+        "--output",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="folder for the SVG files; the current one unless given",
+    )
     profile.set_defaults(command=_profile)
 
 

@@ -32,9 +32,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "regressions",
         help="compare the newest run of each experiment with its history; exit status 1 if a result got worse",
     )
-    parser.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only this one")
-    parser.add_argument("--scale", choices=SCALES)
-    parser.add_argument("--json", action="store_true", help="everything, as JSON, also what did not change")
+    parser.add_argument("experiment", metavar="EXPERIMENT", nargs="?", help="only this experiment")
+    parser.add_argument("--scale", choices=SCALES, help="only runs at this scale")
+    parser.add_argument("--json", action="store_true", help="all results as JSON, also those that did not change")
     parser.set_defaults(command=_regressions)
 
 

@@ -1,4 +1,4 @@
-"""``clusterbench remark``: what people say of runs and of days, and what is not to be judged by."""
+"""``clusterbench remark``: notes of people on runs and days, and results that are withdrawn from judgement."""
 
 from __future__ import annotations
 
@@ -24,41 +24,46 @@ if TYPE_CHECKING:
     from clusterbench.base.remarks import Remark
 
 OF_RUN: dict[str, tuple[remarks.Kind, str]] = {
-    "note": ("note", "words and tags beside a run"),
-    "withdraw": ("withdrawn", "a run, a platform of it or a cell is not to be judged by any more; its numbers stay"),
-    "put-back": ("put_back", "what was withdrawn counts again"),
+    "note": ("note", "add a note and tags to a run"),
+    "withdraw": ("withdrawn", "do not use a run, a platform of it or a cell for verdicts any more; its numbers stay"),
+    "put-back": ("put_back", "use again for verdicts what was withdrawn"),
 }
 
 NOT_OF_NOTES: dict[str, Any] = {"platform": "", "cell": ""}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    remark = commands.add_parser("remark", help="a note on a run, an event on the time line, a number withdrawn")
+    remark = commands.add_parser("remark", help="add a note to a run, an event to the time line, or withdraw a result")
     kinds = remark.add_subparsers(metavar="KIND", required=True)
     for name, (kind, says) in OF_RUN.items():
         one = kinds.add_parser(name, help=says)
         one.add_argument("run", metavar="RUN", help=RUN_HELP)
-        one.add_argument("text", metavar="TEXT", help="what is to be known of it" if kind == "note" else "why")
+        one.add_argument("text", metavar="TEXT", help="the note" if kind == "note" else "the reason")
         if kind == "note":
             one.add_argument(
-                "--tag", action="append", type=_tag, default=[], metavar="TAG", help="may be given several times"
+                "--tag",
+                action="append",
+                type=_tag,
+                default=[],
+                metavar="TAG",
+                help="a word to find the run by; repeatable",
             )
         else:
             one.add_argument("--platform", default="", metavar="NAME", help="only this platform of the run")
             one.add_argument(
-                "--cell", default="", metavar="CELL", help="only this cell, as a page or results.json calls it"
+                "--cell", default="", metavar="CELL", help="only this cell, named as on a page or in results.json"
             )
         one.set_defaults(command=_of_run, kind=kind, **(NOT_OF_NOTES if kind == "note" else {"tag": []}))
-    event = kinds.add_parser("event", help="what happened to platforms, such as 'storage rebuilt'")
-    event.add_argument("text", metavar="TEXT")
+    event = kinds.add_parser("event", help="note what happened to platforms, such as 'storage rebuilt'")
+    event.add_argument("text", metavar="TEXT", help="what happened")
     event.add_argument(
-        "--at", type=_moment, metavar="WHEN", help="2026-05-12 or 2026-05-12T08:30, in UTC; now, unless given"
+        "--at", type=_moment, metavar="WHEN", help="when: 2026-05-12 or 2026-05-12T08:30, in UTC; now unless given"
     )
-    event.add_argument("--platform", default="", metavar="NAME", help="to this one alone; all, unless given")
-    event.add_argument("--experiment", default="", metavar="NAME", help="to this one alone; all, unless given")
+    event.add_argument("--platform", default="", metavar="NAME", help="only to this platform; to all unless given")
+    event.add_argument("--experiment", default="", metavar="NAME", help="only to this experiment; to all unless given")
     event.set_defaults(command=_event)
-    listed = kinds.add_parser("list", help="what was said, the newest first")
-    listed.add_argument("of", metavar="RUN|EXPERIMENT", nargs="?", help="only of this one")
+    listed = kinds.add_parser("list", help="list the remarks, newest first")
+    listed.add_argument("of", metavar="RUN|EXPERIMENT", nargs="?", help="only remarks on this run or experiment")
     listed.add_argument("--json", action="store_true", help="everything, as JSON")
     listed.set_defaults(command=_list)
 
@@ -66,7 +71,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _tag(text: str) -> str:
     if not re.fullmatch(TAG, text):
         raise argparse.ArgumentTypeError(
-            f"{text!r}: a tag has letters, digits and _ . : - and begins with one of the former"
+            f"{text!r} is not a tag: allowed are letters, digits, _ . : and -, beginning with a letter or digit"
         )
     return text
 
@@ -75,7 +80,7 @@ def _moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-05-12 or 2026-05-12T08:30") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write 2026-05-12 or 2026-05-12T08:30") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -115,11 +120,11 @@ def _list(options: argparse.Namespace) -> int:
     if not found:
         print(f"no remarks{f' on {options.of}' if options.of else ''} in {archive.url}")
         return OK
-    table = Table("said on", "by", "what", "of", "words", "tags")
+    table = Table("date", "by", "kind", "about", "words", "tags")
     holding = remarks.withdrawals(found)
     for one in found:
         kind = (
-            "withdrawn, put back since"
+            "withdrawn, later put back"
             if one.kind == "withdrawn" and one not in holding
             else one.kind.replace("_", " ")
         )
@@ -137,6 +142,6 @@ def _below(of: str | None) -> str:
     if of in known:
         return f"{remarks.FOLDER}{of}/"
     if "/" not in of and not re.match(r"\d{8}T", of):
-        raise SpecError([f"no experiment {of!r}{suggest(of, known)}; a run is named as {RUN_HELP}"])
+        raise SpecError([f"there is no experiment {of!r}{suggest(of, known)}; to name a run, write {RUN_HELP}"])
     archive = archive_of(of)
     return remarks.folder_of(archive.experiment, archive.run_id)

@@ -1,4 +1,4 @@
-"""``clusterbench report``: the page of a run, or of a week, made anew from the archive."""
+"""``clusterbench report``: the page of a run, or of a week, made again from the archive."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clusterbench.spec.catalog import project_catalog
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    report = commands.add_parser("report", help="write a run's HTML report to a file")
+    report = commands.add_parser("report", help="compute a run's HTML report from the archive, and write it to a file")
     add_run(report)
-    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE")
+    report.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="the file to write")
     report.set_defaults(command=_report)
 
 

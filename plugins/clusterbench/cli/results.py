@@ -18,7 +18,7 @@ REASON_LENGTH = 60
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    results = commands.add_parser("results", help="print a run's results")
+    results = commands.add_parser("results", help="print the results of a run as a table")
     add_run(results)
     results.add_argument("--json", action="store_true", help="everything, as JSON")
     results.set_defaults(command=_results)

@@ -1,4 +1,4 @@
-"""``clusterbench resume``: go on with a run that a person has stopped, as the same run."""
+"""``clusterbench resume``: continue a run that a person has stopped, as the same run."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ UNDER_WAY = ("queued", "running")
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     resume = commands.add_parser(
-        "resume", help="go on with a run that was stopped before its archive was sealed: what was measured stands"
+        "resume", help="continue a run that was stopped before its archive was sealed; what was measured is kept"
     )
     add_run(resume)
-    resume.add_argument("--no-wait", action="store_true", help="start it and return")
+    resume.add_argument(
+        "--no-wait", action="store_true", help="return as soon as the run is started, without following it"
+    )
     resume.set_defaults(command=_resume)
 
 
@@ -51,7 +53,9 @@ def _stopped(archive: RunArchive, api: AirflowApi) -> tuple[str, str]:
     """DAG and id of the run in Airflow, which must be there and must have ended."""
     started_by: dict[str, Any] = (archive.get_json("run.json") or {}).get("started_by") or {}
     if "dag_run_id" not in started_by:
-        raise ArchiveError(f"{archive.url}: no Airflow has started this run, so none can resume it; start a new run")
+        raise ArchiveError(
+            f"{archive.url}: this run was not started by Airflow, so it cannot be resumed; start a new run"
+        )
     name, dag_run_id = name_of_dag(started_by["dag_id"]), started_by["dag_run_id"]
     try:
         state = api.dag_run(name, dag_run_id)["state"]
@@ -62,7 +66,7 @@ def _stopped(archive: RunArchive, api: AirflowApi) -> tuple[str, str]:
         ) from None
     if state in UNDER_WAY:
         raise ArchiveError(
-            f"{archive.url}: this run is under way ({state}); to have its failed tasks tried again, clear them in "
+            f"{archive.url}: this run is still running ({state}); to run its failed tasks again, clear them in "
             f"Airflow: {api.url}{addresses.dag_run(name, dag_run_id)}"
         )
     return name, dag_run_id

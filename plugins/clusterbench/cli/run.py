@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser(
-        "run", help="start an experiment, or 'weekly', in Airflow, as Trigger in its UI does, and follow it"
+        "run", help="start an experiment, or 'weekly', in Airflow, as Trigger in its UI does, and print its progress"
     )
     add_choices(run)
-    run.add_argument("--no-wait", action="store_true", help="start it and return")
+    run.add_argument(
+        "--no-wait", action="store_true", help="return as soon as the run is started, without following it"
+    )
     weekly.add_to(run)
     run.set_defaults(command=_run)
 

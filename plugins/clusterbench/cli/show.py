@@ -10,9 +10,14 @@ from clusterbench.cli.common import OK, add_run, archive_of
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    show = commands.add_parser("show", help="print an object of a run's archive, or list what is there")
+    show = commands.add_parser("show", help="print one object of a run's archive, or list the objects")
     add_run(show)
-    show.add_argument("object", metavar="OBJECT", nargs="?", help="its name in the archive; a folder is listed")
+    show.add_argument(
+        "object",
+        metavar="OBJECT",
+        nargs="?",
+        help="name of the object in the archive; the objects of a folder are listed",
+    )
     show.set_defaults(command=_show)
 
 
@@ -24,6 +29,6 @@ def _show(options: argparse.Namespace) -> int:
         sys.stdout.flush()
         return OK
     if not (names := archive.keys(name)):
-        raise ArchiveError(f"{archive.url}: there is no {name!r}; without OBJECT every name is listed")
+        raise ArchiveError(f"{archive.url}: there is no object {name!r}; leave out OBJECT to list all names")
     print("\n".join(names))
     return OK

@@ -30,11 +30,21 @@ Show = Callable[[RunArchive], None]
 
 def add_to(run: argparse.ArgumentParser) -> None:
     """Options of ``run`` that only the weekly run has."""
-    run.add_argument("--part", action="store_true", help="of 'weekly': what each experiment declares as its part")
     run.add_argument(
-        "--confirm-hours", type=float, metavar="H", help="of 'weekly': for measuring again what looks worse; 0: not"
+        "--part", action="store_true", help="only for 'weekly': run only the part that each experiment declares"
     )
-    run.add_argument("--only", action="append", metavar="NAME", help="of 'weekly': may be given several times")
+    run.add_argument(
+        "--confirm-hours",
+        type=float,
+        metavar="H",
+        help="only for 'weekly': hours for measuring again what looks worse; 0 for none",
+    )
+    run.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="only for 'weekly': run only this experiment; repeat for several",
+    )
 
 
 def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bool) -> int:
@@ -61,7 +71,9 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
     for name in NOT_OF_A_WEEK:
         if getattr(options, name) is not None:
             said = "set" if name == "levels" else name.replace("_", "-")
-            raise SpecError([f"--{said} is a choice of one experiment; a weekly run has --scale, --part and --only"])
+            raise SpecError(
+                [f"--{said} is a choice of one experiment; allowed for a weekly run are --scale, --part and --only"]
+            )
     known = [experiment.experiment for experiment, _ in project_catalog().experiments()]
     for name in options.only or []:
         if name not in known:

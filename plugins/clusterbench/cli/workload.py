@@ -28,16 +28,31 @@ SAMPLES_FROM = 9_05_00
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    workload = commands.add_parser("workload", help="'workload new': one of your own, from a living database or a log")
-    kinds = workload.add_subparsers(required=True, metavar="new")
-    new = kinds.add_parser("new", help="write a folder below include/sql, and an experiment of three concurrencies")
-    new.add_argument("name", help="of the workload and of the experiment: small letters, digits and _")
-    new.add_argument("--from", dest="platform", required=True, metavar="PLATFORM", help="whose database is asked")
-    new.add_argument("--log", type=Path, metavar="FILE", help="take the statements of this file of SQL instead")
-    new.add_argument(
-        "--statements", type=int, default=STATEMENTS_MAX, metavar="N", help=f"at most; default {STATEMENTS_MAX}"
+    workload = commands.add_parser(
+        "workload",
+        help="'workload new': write a workload from the statements of a running database, or of a file of SQL",
     )
-    new.add_argument("--title", help="in words")
+    kinds = workload.add_subparsers(required=True, metavar="new")
+    new = kinds.add_parser(
+        "new", help="write a folder in include/sql, and an experiment with three levels of concurrency"
+    )
+    new.add_argument("name", help="name of the workload and of the experiment: small letters, digits and _")
+    new.add_argument(
+        "--from",
+        dest="platform",
+        required=True,
+        metavar="PLATFORM",
+        help="read the statements from this platform's database",
+    )
+    new.add_argument("--log", type=Path, metavar="FILE", help="read the statements from this file of SQL instead")
+    new.add_argument(
+        "--statements",
+        type=int,
+        default=STATEMENTS_MAX,
+        metavar="N",
+        help=f"take at most N statements; default {STATEMENTS_MAX}",
+    )
+    new.add_argument("--title", help="title in reports")
     new.set_defaults(command=_new)
 
 
@@ -73,7 +88,7 @@ def _new(options: argparse.Namespace) -> int:
     _say(folder, experiment, len(counted), made, left_out, share, refused)
     if len(there) > len(counted):
         most = "most calls" if options.log else "most time"
-        print(f"taken are the {len(counted)} of {most}, of {len(there)}: --statements N takes more")
+        print(f"the {len(counted)} statements of {len(there)} with {most} are taken: --statements N takes more")
     if not made.to_fill_in and (problems := Catalog(root).lint()):
         raise SpecError(problems)
     return FAILED if refused else OK
@@ -81,10 +96,15 @@ def _new(options: argparse.Namespace) -> int:
 
 def _check_name(name: str, folder: Path, experiment: Path) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
-        raise SpecError([f"{name!r} is no name; allowed: small letters, digits and '_', a letter first, at most 40"])
+        raise SpecError(
+            [
+                f"{name!r} is not allowed as a name; allowed: small letters, digits and '_', a letter first, at most "
+                "40 characters"
+            ]
+        )
     if name in workload_names() or folder.exists() or experiment.exists():
         there = next((str(path) for path in (folder, experiment) if path.exists()), "built in")
-        raise SpecError([f"there is a workload or an experiment {name!r} already ({there}); choose another name"])
+        raise SpecError([f"a workload or an experiment {name!r} exists already ({there}); choose another name"])
 
 
 def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Counted], list[tuple[Counted, str]]]:
@@ -104,8 +124,8 @@ def _statements(engine: Database, log: Path | None, most: int) -> tuple[list[Cou
     if not usable:
         where = str(log) if log else f"pg_stat_statements of {engine.platform.platform!r}"
         raise SpecError([
-            f"{where} holds no statement that reads a table and changes nothing ({plural(len(found), 'statement')} in "
-            "all); run what you want to measure once, or give a file by --log"
+            f"{where} has no statement that reads a table and changes nothing ({plural(len(found), 'statement')} in "
+            "all); run once what you want to measure, or give a file with --log"
         ])  # fmt: skip
     return usable, [(one, why) for one, why in judged if why]
 
@@ -142,8 +162,8 @@ def _that_may_change(engine: Database, counted: Sequence[Counted]) -> list[str]:
     rows = engine.query(statement("postgres", "volatile_functions"))
     known = {str(row["name"]) for row in rows}
     return [
-        f"s{number:02d} calls {', '.join(sorted(names))}, of which the server does not know that it changes nothing; "
-        "should it, trials fail, as their sessions may only read"
+        f"s{number:02d} calls {', '.join(sorted(names))}, which may change something as far as the server knows; "
+        "if it does, trials fail, because their sessions may only read"
         for number, one in enumerate(counted, 1)
         if (names := functions_in(one) & known)
     ]
@@ -189,7 +209,7 @@ def _those_there(usable: Sequence[Counted], columns: Columns, platform: str) -> 
             remedy = f"write its schema, such as shop.{missing} (a SET search_path is not followed)"
             said.append(
                 f"left out: {' '.join(one.text.split())[:100]}: there is no table {missing!r} for the login of "
-                f"{platform!r}; {remedy if '.' not in missing else 'mend its name'}"
+                f"{platform!r}; {remedy if '.' not in missing else 'correct its name'}"
             )
     if not there:
         raise SpecError(said)
@@ -231,13 +251,13 @@ def _say(  # noqa: PLR0917  private, and each argument is a line of what is said
     for line in made.to_fill_in:
         print(f"  to fill in: {line}")
     for line in made.guessed:
-        print(f"  look at: {line}")
+        print(f"  check: {line}")
     for line in refused:
         print(f"  the server refuses {line}")
-    first = ["look at"] if not made.to_fill_in else [f"say in place of each '{FILL_IN}' what may stand there, in"]
-    first += ["and mend what the server refuses, in"] if refused else []
+    first = ["check the values"] if not made.to_fill_in else [f"replace each '{FILL_IN}'"]
+    first += ["and correct what the server refuses"] if refused else []
     how = f"then 'clusterbench plans {folder.name} --scale smoke', which asks the server about each statement, and "
     print(
-        f"next: {' '.join(first)} {folder}/workload.yaml; {how if made.to_fill_in or refused else 'then '}"
+        f"next: {' '.join(first)} in {folder}/workload.yaml; {how if made.to_fill_in or refused else 'then '}"
         f"'clusterbench run {folder.name} --scale smoke'"
     )

@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from clusterbench.base.measurements import MeasurementKind
-from clusterbench.drivers.pgbench import OPEN_LOOP, open_loop
+from clusterbench.base.measurements import NO_CLOCK, About, MeasurementKind
+from clusterbench.drivers.pgbench import DRIVER_CPU, OPEN_LOOP, open_loop
 from clusterbench.drivers.pgbench_log import ReducedLog, merged
 
 PARTS_MAX = 400
@@ -20,6 +20,47 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 SAID = {"p50": "Median latency", "p95": "95th percentile of latency", "p99": "99th percentile of latency"}
 SAID |= {"max": "Longest latency"}
 NONE_BESIDE: Mapping[str, MeasurementKind] = {}
+
+_FAILED = "transactions that failed for good, and all that ended in the ramp-up or after the window"
+THROUGHPUT = About(
+    "Transactions of all types that ended within the window, per second of it.",
+    leaves_out=f"{_FAILED}; of Order-Entry also New-Orders that were rolled back, as they were meant to be",
+)
+OF_ONE = About(
+    "Transactions of this type that ended within the window, per second of it.",
+    leaves_out=_FAILED,
+    family="TRANSACTION_per_s",
+)
+RETRIES = About(
+    "How often a transaction was tried again after a serialisation failure or a deadlock, per second of the window.",
+)
+_HOW_MUCH = {
+    "mean": "the mean",
+    "p50": "half took at most so long",
+    "p95": "95 % took at most so long",
+    "p99": "99 % took at most so long",
+    "max": "the longest",
+}
+_LESS = "the wait for its turn in an open loop, think time, and transactions that failed for good"
+LATENCY = {
+    which: About(
+        f"From the begin of a transaction to its end with all its retries, over all types: {much}.", leaves_out=_LESS
+    )
+    for which, much in _HOW_MUCH.items()
+}
+LATENCY_OF_ONE = {
+    which: About(
+        f"The same of the transactions of one type: {much}.", leaves_out=_LESS, family=f"TRANSACTION_ms_{which}"
+    )
+    for which, much in _HOW_MUCH.items()
+}
+CHANGE = About(
+    "How much throughput rose from the begin to the end of the window, in percent of its mean: a straight line is "
+    "fitted to the seconds. Far from 0 the ramp-up was too short, or the data grew."
+)
+CLIENTS = About(
+    "With how many clients the window was measured: as many as were asked for, or as many as a search found.", NO_CLOCK
+)
 
 
 @dataclass(frozen=True)
@@ -49,25 +90,34 @@ def kinds(
     """Of scripts with these titles, each drawn with such a share. ``what`` all of them are, in words; ``beside``: what
     is counted of others."""
     return {
-        "throughput_per_s": MeasurementKind("1/s", f"Throughput, {what}", "higher"),
-        **{f"{name}_per_s": MeasurementKind("1/s", f"{title} throughput", "higher") for name, title in titles.items()},
-        **beside,
-        "retries_per_s": MeasurementKind("1/s", "Retries after serialisation failures and deadlocks"),
-        "latency_ms_mean": MeasurementKind("ms", "Mean latency, retries included"),
-        **{f"latency_ms_{which}": MeasurementKind("ms", said) for which, said in SAID.items()},
+        "throughput_per_s": MeasurementKind("1/s", f"Throughput, {what}", "higher", about=THROUGHPUT),
         **{
-            f"{name}_ms_mean": MeasurementKind("ms", f"Mean latency, {title}", statement=title, weight=shares[name])
+            f"{name}_per_s": MeasurementKind("1/s", f"{title} throughput", "higher", about=OF_ONE)
+            for name, title in titles.items()
+        },
+        **beside,
+        "retries_per_s": MeasurementKind("1/s", "Retries after serialisation failures and deadlocks", about=RETRIES),
+        "latency_ms_mean": MeasurementKind("ms", "Mean latency, retries included", about=LATENCY["mean"]),
+        **{f"latency_ms_{which}": MeasurementKind("ms", said, about=LATENCY[which]) for which, said in SAID.items()},
+        **{
+            f"{name}_ms_mean": MeasurementKind(
+                "ms", f"Mean latency, {title}", statement=title, weight=shares[name], about=LATENCY_OF_ONE["mean"]
+            )
             for name, title in titles.items()
         },
         **{
-            f"{name}_ms_{which}": MeasurementKind("ms", f"{said}, {title}")
+            f"{name}_ms_{which}": MeasurementKind("ms", f"{said}, {title}", about=LATENCY_OF_ONE[which])
             for name, title in titles.items()
             for which, said in SAID.items()
         },
         **OPEN_LOOP,
-        "throughput_change_percent": MeasurementKind("%", "Change of throughput over the window", "neither"),
-        "clients_used": MeasurementKind("1", "Clients", "neither"),
-        "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+        "throughput_change_percent": MeasurementKind(
+            "%", "Change of throughput over the window", "neither", about=CHANGE
+        ),
+        "clients_used": MeasurementKind("1", "Clients", "neither", about=CLIENTS),
+        "driver_cpu_share": MeasurementKind(
+            "1", "Driver's own share of its threads' processor time", "neither", about=DRIVER_CPU
+        ),
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from clusterbench.base.driver_session import session
 from clusterbench.base.factors import Factor
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import NO_CLOCK, About, MeasurementKind, Reading
 from clusterbench.base.scripts import script
 from clusterbench.drivers import pgbench_log
 
@@ -29,30 +29,137 @@ OUTPUTS = (
     *pgbench_log.OUTPUTS,
 )
 
+DRIVER_CPU = About(
+    "Processor time of the driver, divided by the elapsed time and by its threads. Near 1 the driver is what was "
+    "measured. Of several drivers it is the busiest one's.",
+    leaves_out="the processor time of connecting, where a trial measures that",
+)
+_LATENCY = "From the begin of a transaction to its end, as pgbench's log has it"
+_LATENCY_LESS = "connecting, the wait for its turn in an open loop, and think time"
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
-    "throughput_per_s": MeasurementKind("1/s", "Throughput", "higher"),
-    "latency_ms_mean": MeasurementKind("ms", "Mean latency, connecting not included"),
-    "latency_ms_p50": MeasurementKind("ms", "Median latency"),
-    "latency_ms_p95": MeasurementKind("ms", "95th percentile of latency"),
-    "latency_ms_p99": MeasurementKind("ms", "99th percentile of latency"),
-    "latency_ms_p999": MeasurementKind("ms", "99.9th percentile of latency"),
-    "latency_ms_max": MeasurementKind("ms", "Longest latency"),
-    "response_time_s": MeasurementKind("s", "Time for all transactions"),
-    "transaction_ms_mean": MeasurementKind("ms", "Mean time per transaction, connecting included"),
-    "connection_ms_mean": MeasurementKind("ms", "Mean time to connect"),
-    "segment_transactions_per_transaction": MeasurementKind("1", "Transactions on segments for each of ours", "lower"),
-    "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+    "throughput_per_s": MeasurementKind(
+        "1/s",
+        "Throughput",
+        "higher",
+        about=About(
+            "Transactions that ended, per second. With a fixed number of them: all, from the first begin to the last "
+            "end. With a window: the sum over the clients, each over the time in which it worked.",
+            leaves_out="transactions that failed",
+        ),
+    ),
+    "latency_ms_mean": MeasurementKind(
+        "ms",
+        "Mean latency, connecting not included",
+        about=About(f"{_LATENCY}: the mean over all transactions of the window.", leaves_out=_LATENCY_LESS),
+    ),
+    "latency_ms_p50": MeasurementKind(
+        "ms",
+        "Median latency",
+        about=About(f"{_LATENCY}: half of the transactions took at most so long.", leaves_out=_LATENCY_LESS),
+    ),
+    "latency_ms_p95": MeasurementKind(
+        "ms",
+        "95th percentile of latency",
+        about=About(f"{_LATENCY}: 95 % of the transactions took at most so long.", leaves_out=_LATENCY_LESS),
+    ),
+    "latency_ms_p99": MeasurementKind(
+        "ms",
+        "99th percentile of latency",
+        about=About(f"{_LATENCY}: 99 % of the transactions took at most so long.", leaves_out=_LATENCY_LESS),
+    ),
+    "latency_ms_p999": MeasurementKind(
+        "ms",
+        "99.9th percentile of latency",
+        about=About(f"{_LATENCY}: 99.9 % of the transactions took at most so long.", leaves_out=_LATENCY_LESS),
+    ),
+    "latency_ms_max": MeasurementKind(
+        "ms", "Longest latency", about=About(f"{_LATENCY}: the longest of all.", leaves_out=_LATENCY_LESS)
+    ),
+    "response_time_s": MeasurementKind(
+        "s",
+        "Time for all transactions",
+        about=About(
+            "From the begin of the first transaction to the end of the last one, of a trial in which each client does "
+            "a fixed number of them. A trial with a window has none.",
+            leaves_out="starting pgbench and opening its connections",
+        ),
+    ),
+    "transaction_ms_mean": MeasurementKind(
+        "ms",
+        "Mean time per transaction, connecting included",
+        about=About(
+            "Clients divided by throughput: how long a client needs for a transaction with all that is between two. If "
+            "each transaction opens a connection of its own, opening is in it.",
+        ),
+    ),
+    "connection_ms_mean": MeasurementKind(
+        "ms",
+        "Mean time to connect",
+        about=About("How long it took to open a connection, as pgbench prints it: the mean over all of them."),
+    ),
+    "segment_transactions_per_transaction": MeasurementKind(
+        "1",
+        "Transactions on segments for each of ours",
+        "lower",
+        about=About(
+            "Transactions that Greenplum's segments counted for each one of the driver. 1: each was sent to one "
+            "segment alone. Absent of fewer than 1,000 transactions.",
+            NO_CLOCK,
+        ),
+    ),
+    "driver_cpu_share": MeasurementKind(
+        "1", "Driver's own share of its threads' processor time", "neither", about=DRIVER_CPU
+    ),
 }
 
+_RESPONSE = "From the time at which the schedule wanted a transaction to begin, to its end"
+_RESPONSE_LESS = "transactions that had not begun when the window ended"
 OPEN_LOOP: Mapping[str, MeasurementKind] = {
-    "response_ms_mean": MeasurementKind("ms", "Mean time from the scheduled start"),
-    "response_ms_p50": MeasurementKind("ms", "Median time from the scheduled start"),
-    "response_ms_p95": MeasurementKind("ms", "95th percentile of the time from the scheduled start"),
-    "response_ms_p99": MeasurementKind("ms", "99th percentile of the time from the scheduled start"),
-    "response_ms_p999": MeasurementKind("ms", "99.9th percentile of the time from the scheduled start"),
-    "response_ms_max": MeasurementKind("ms", "Longest time from the scheduled start"),
-    "schedule_lag_ms_mean": MeasurementKind("ms", "Mean wait for its turn"),
-    "not_started": MeasurementKind("1", "Transactions that were due at the end and had not begun"),
+    "response_ms_mean": MeasurementKind(
+        "ms", "Mean time from the scheduled start", about=About(f"{_RESPONSE}: the mean.", leaves_out=_RESPONSE_LESS)
+    ),
+    "response_ms_p50": MeasurementKind(
+        "ms",
+        "Median time from the scheduled start",
+        about=About(f"{_RESPONSE}: half took at most so long.", leaves_out=_RESPONSE_LESS),
+    ),
+    "response_ms_p95": MeasurementKind(
+        "ms",
+        "95th percentile of the time from the scheduled start",
+        about=About(f"{_RESPONSE}: 95 % took at most so long.", leaves_out=_RESPONSE_LESS),
+    ),
+    "response_ms_p99": MeasurementKind(
+        "ms",
+        "99th percentile of the time from the scheduled start",
+        about=About(f"{_RESPONSE}: 99 % took at most so long.", leaves_out=_RESPONSE_LESS),
+    ),
+    "response_ms_p999": MeasurementKind(
+        "ms",
+        "99.9th percentile of the time from the scheduled start",
+        about=About(f"{_RESPONSE}: 99.9 % took at most so long.", leaves_out=_RESPONSE_LESS),
+    ),
+    "response_ms_max": MeasurementKind(
+        "ms",
+        "Longest time from the scheduled start",
+        about=About(f"{_RESPONSE}: the longest of all.", leaves_out=_RESPONSE_LESS),
+    ),
+    "schedule_lag_ms_mean": MeasurementKind(
+        "ms",
+        "Mean wait for its turn",
+        about=About(
+            "How much later than the schedule wanted a transaction began, because no client was free: the mean. It is "
+            "the difference of response and latency.",
+            leaves_out=_RESPONSE_LESS,
+        ),
+    ),
+    "not_started": MeasurementKind(
+        "1",
+        "Transactions that were due at the end and had not begun",
+        about=About(
+            "How far behind its schedule the driver was at the end, as a number of transactions. If it is large, the "
+            "rate is more than the database can do."
+        ),
+    ),
 }
 """Of a load with a rate: transactions begin by a schedule, and not when a client happens to be free. What one had to
 wait for its turn is part of its response, or a slow second would hide what it did to all that came in it."""
@@ -79,8 +186,8 @@ class ScriptLoad:
     rate_per_s: float = 0
     """Transactions begun in each second, by all clients together; 0: as fast as it goes."""
     window_s: int = 0
-    """So long at least it goes on, and until all clients together have done as much as they were to. All end within one
-    transaction of each other then, so that none is left alone. 0: each client does so many, and ends."""
+    """It continues for at least so many seconds, and until all clients together have done as many as planned. Then all
+    end within one transaction of each other, so that none is left alone. 0: each client does so many, and ends."""
     answers: str = ""
     """Statements run once after the measured window, by psql, for the check of the answers."""
     start_s: float = 0
@@ -116,7 +223,7 @@ class Mix:
     start_s: float = 0
     """Epoch seconds on its host's clock at which it begins, where it is one of several drivers; 0: at once."""
     ahead_us: int = 0
-    """By how much its host's clock is ahead of the client host's, by which times are told."""
+    """By how much its host's clock is ahead of the client host's, whose time all results have."""
     before: Mapping[str, str] = field(default_factory=dict)
     """Name -> a statement that psql asks before pgbench begins; what it gives is in ``before.<name>.csv``."""
     after: Mapping[str, str] = field(default_factory=dict)

@@ -50,7 +50,7 @@ def functions(
     length, all of the log is the window. ``is_retried``: a transaction may be tried more than once. ``think_time_us``:
     how long each sleeps at its end, which is no part of its latency. ``begin_s``: the epoch second in which the window
     begins, where it is not to be told from the first transaction. ``ahead_us``: by how much the host's clock is
-    ahead of the one by which all times are told.
+    ahead of the one by which all times are reported.
     """
     return script(
         "drivers/pgbench_log",
@@ -121,7 +121,7 @@ class ReducedLog:
     """That ended a transaction."""
     rate_per_s: float | None = None
     """What all clients did, each over the time from its first transaction's begin to its last one's end. None where the
-    log does not tell, as in archives made before."""
+    log does not report, as in archives made before."""
     responses: dict[int, Latencies] = field(default_factory=dict)
     """As ``latencies``, from the time at which a transaction was to begin; only where pgbench had a rate."""
     behind_us: float = 0.0
@@ -182,7 +182,7 @@ def others(output: Path) -> list[Path]:
 
 
 def _with(one: ReducedLog, other: ReducedLog) -> ReducedLog:
-    """Both as of one load. In archives made before, each one's window was told by its own clock."""
+    """Both as of one load. In archives made before, each one's window was reported by its own clock."""
     shift_s = one.begin_s - other.begin_s
     seconds = dict(one.seconds)
     for (number, second), counts in other.seconds.items():

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from clusterbench.base.driver_session import session
 from clusterbench.base.factors import Factor
 from clusterbench.base.job import Job
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.scripts import script
-from clusterbench.drivers.pgbench import driver_cpu
+from clusterbench.drivers.pgbench import DRIVER_CPU, driver_cpu
 
 if TYPE_CHECKING:
     from clusterbench.engines import Endpoint
@@ -46,13 +46,39 @@ OUTPUTS = (
 ANSWER_KEPT_BYTES_MAX = 64_000_000
 """Up to here the first stream's answer goes to the archive, sorted; of larger ones only rows and checksum."""
 
-# Response time: from the first stream's start to the last one's end; of several rounds, the mean of one.
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
-    "response_time_s": MeasurementKind("s", "Response time"),
-    "statement_time_s_mean": MeasurementKind("s", "Mean time of a statement"),
-    "statement_time_s_max": MeasurementKind("s", "Longest time of a statement"),
-    "driver_cpu_share": MeasurementKind("1", "Driver's own share of its threads' processor time", "neither"),
+    "response_time_s": MeasurementKind(
+        "s",
+        "Response time",
+        about=About(
+            "From the start of the first stream to the end of the last one; of several rounds, the mean of one. Of a "
+            "single statement it is psql's own time.",
+            leaves_out="connecting, and rounds before the window",
+        ),
+    ),
+    "statement_time_s_mean": MeasurementKind(
+        "s",
+        "Mean time of a statement",
+        about=About(
+            "psql's own time of a statement, until its last row is there: the mean over all statements of all streams.",
+            leaves_out="statements that failed",
+        ),
+    ),
+    "statement_time_s_max": MeasurementKind(
+        "s",
+        "Longest time of a statement",
+        about=About("The same: the longest of all statements.", leaves_out="statements that failed"),
+    ),
+    "driver_cpu_share": MeasurementKind(
+        "1", "Driver's own share of its threads' processor time", "neither", about=DRIVER_CPU
+    ),
 }
+OF_STATEMENT = About(
+    "psql's own time of this statement, or query: the mean over all streams and rounds in which it ended.",
+    leaves_out="executions that failed or passed their time limit",
+    family="STATEMENT_s",
+)
+"""Of a workload that names its statements."""
 
 
 STREAMS = Factor(

@@ -52,12 +52,12 @@ class Endpoint:
 
     @property
     def options(self) -> list[str]:
-        """How psql and pgbench are told where; the database's name is each one's own affair."""
+        """Options of psql and pgbench that name the server. The database's name is not among them."""
         return [f"--host={self.host}", f"--port={self.port}", f"--username={self.login}"]
 
     @property
     def psql_options(self) -> list[str]:
-        """As ``options``, with the database as psql is told of it."""
+        """Like ``options``, with psql's option for the database."""
         return [*self.options, f"--dbname={self.dbname}"]
 
     @property
@@ -111,11 +111,11 @@ class Watch:
 
 
 class Engine(Protocol):
-    """One running deployment of an engine. Every method raises EngineError or HostError in words for people."""
+    """One running deployment of an engine. Methods raise EngineError or HostError with a message for people."""
 
     title: str
     is_left_running: bool
-    """Whether ``tear_down`` leaves its servers up: a database is somebody's, a Hadoop runs while it is measured."""
+    """Whether ``tear_down`` leaves its servers running: true for a database, false for a Hadoop of our own."""
 
     platform: Platform
     fleet: Fleet
@@ -141,35 +141,35 @@ class Engine(Protocol):
 
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
-        """As ``unavailable``, as far as file and facts tell; without facts it is what the plan can know."""
+        """Like ``unavailable``, from the platform's file and its facts. The plan calls it without facts."""
 
     @classmethod
     def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:
-        """What it has and takes, as far as file and facts tell, for a plan."""
+        """What the deployment has and takes, from its file and its facts, for a plan."""
 
     def set_up(self) -> None:
-        """Bring the deployment into the state that its file declares; again and again with the same end."""
+        """Bring the deployment into the state that its file declares. It can be repeated safely."""
 
     def tear_down(self) -> None:
-        """Undo what ``set_up`` and trials did; must not mind a deployment that was never set up."""
+        """Undo what ``set_up`` and trials did. It must work for a deployment that was never set up."""
 
     def facts(self) -> dict[str, Any]:
         """Version, place of data and programs, settings that differ from their defaults."""
 
     def driver_facts(self) -> dict[str, Any]:
-        """As whom drivers are logged in, and how their sessions are: ``driver_session``; they are facts, too."""
+        """Facts of the drivers' login and of their sessions (``driver_session``)."""
 
     def features(self, facts: Mapping[str, Any]) -> Sequence[Feature]:
-        """Which parts of its kind this deployment has; for a person who looks."""
+        """Which optional features this deployment has; ``doctor`` prints them."""
 
     def declared_settings(self) -> Mapping[str, str]:
         """Every setting that the platform claims to have."""
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The values in force of these settings, as the servers tell them; unknown names are left out."""
+        """The values of these settings that are in force, read from the servers. Unknown names are left out."""
 
     def free_bytes(self) -> int | None:
-        """Bytes that the datasets may take, or None where no host can be asked."""
+        """Bytes that the datasets may take. None if no host can be asked."""
 
     def start(self) -> None: ...
 
@@ -177,9 +177,9 @@ class Engine(Protocol):
         """Every instance, as its master sees it and as its host does; see ``state.row`` and ``state.faults``."""
 
     def recover(self) -> list[str]:
-        """Bring back what is down or does not answer, and see that it answers.
+        """Start what is down or does not answer, and wait until it answers.
 
-        Returns what was done, in words. Raises EngineError where a person must.
+        Returns what was done, in words. Raises EngineError if a person has to do it.
         """
 
     def log_excerpt(self, faults: Sequence[str]) -> str:
@@ -189,23 +189,23 @@ class Engine(Protocol):
         """Note where the logs end now, below ``name`` in every host's work folder, for ``logged_since``."""
 
     def logged_since(self, name: str) -> dict[str, int]:
-        """What the logs got since ``mark_logs(name)``, counted: measurements, where the engine logs such."""
+        """Counts of log messages since ``mark_logs(name)``, as measurements, if the engine has such messages."""
 
     @property
     def exposed(self) -> Sequence[str]:
-        """What is open to whoever reaches the hosts' network while it is measured, in words."""
+        """What everybody who reaches the hosts' network can do during a measurement, in words."""
 
     def others(self) -> Sequence[str]:
         """Who else has sessions on the server, and how many: "ada (2 on sales)"."""
 
     def disturbed(self, before: Mapping[str, float], after: Mapping[str, float]) -> str:
-        """Why a trial is not the deployment's own number: what others did between these ``counters``; empty: noise."""
+        """Why a trial does not count: what other users did between these ``counters``. Empty: no more than noise."""
 
     def end_driver(self) -> None:
-        """End the sessions of drivers: a server works on for a client that is gone."""
+        """End the sessions of drivers, because a server continues to work for a client that is gone."""
 
     def flush_caches(self) -> Sequence[Flushed]:
-        """Empty every cache, as far as there is leave, and look; one entry a cache. What cannot be done is told."""
+        """Empty every cache, as far as 'may' allows, and check it. One entry a cache, with the reason if it failed."""
 
     def counters(self) -> dict[str, int]:
         """Running totals of work that a client does not see: see ``database_work``, and transactions on segments."""
@@ -222,7 +222,7 @@ class Database(Engine, Protocol):
     database: Connection
 
     def stored_bytes(self, table: str) -> int:
-        """What a table takes on disk, or all of a schema; 0 where there is none."""
+        """Bytes of a table, or of a whole schema, on disk; 0 if it does not exist."""
 
     def parallelism(self) -> int:
         """How many connections generate data at once."""
@@ -231,7 +231,7 @@ class Database(Engine, Protocol):
         """The rows, in a session of set-up's login with these settings."""
 
     def execute(self, command: str, *, settings: Mapping[str, str] = ...) -> None:
-        """As ``query``, of statements that answer nothing; several are one transaction."""
+        """Like ``query``, for statements that return no rows. Several statements are one transaction."""
 
     def load_slices(
         self, table: str, seed: int, slices: Sequence[tuple[int, int]], insert: Callable[[int, int], str]
@@ -239,37 +239,37 @@ class Database(Engine, Protocol):
         """Run ``insert(first, last)`` for each slice not loaded yet, several at once; yields rows as slices finish."""
 
     def forget_slices(self, table: str) -> None:
-        """Before a table is dropped and made anew."""
+        """Forget which slices are loaded, before a table is dropped and made again."""
 
     def create_table(self, table: str, columns: str, storage: Storage, comment: str = "") -> None:
-        """An empty table, with layout, distribution and partitions as far as there are such; all of it, or nothing.
+        """Create an empty table, with layout, distribution and partitions as far as the engine has them.
 
-        Its schema is made where it is not there.
+        It is created completely or not at all. Its schema is created if it does not exist.
         """
 
     def leaves(self, relations: Sequence[str]) -> list[str]:
-        """The tables that hold the rows: of a partitioned one its partitions, any other itself."""
+        """The tables that hold the rows: the partitions of a partitioned table, otherwise the table itself."""
 
     def indexes(self, relation: str) -> list[str]:
         """Names of the indexes of a table and of its partitions."""
 
     def series(self, first: int, last: int, step: int = 1) -> str:
-        """What stands in FROM for the whole numbers from ``first`` to ``last``, made where the rows will live."""
+        """The FROM item with the whole numbers from ``first`` to ``last``, on the instances that hold the rows."""
 
     def bulk_load(self, table: str, host: str, files: Sequence[str], *, name: str = "ext") -> BulkLoad:
-        """How the engine's own bulk loader brings ``files`` of ``host`` into the table, each by a server of its own.
+        """How the engine's own bulk loader loads ``files`` of ``host`` into the table, with one file server for each.
 
-        ``name`` tells what is made for one load from that for another one into the same table at the same time.
+        ``name`` distinguishes two loads into the same table at the same time.
         """
 
     segment_of_row: str
-    """What names the segment that a row is on, in a statement; a constant where there is only one."""
+    """The SQL expression for the segment that a row is on; a constant if there is only one instance."""
 
     def segments(self) -> int:
         """How many instances hold rows."""
 
     def skew(self, table: str) -> float:
-        """How much more than its even share of rows the fullest segment holds."""
+        """By how much the rows of the fullest segment exceed an even share."""
 
     def settle(self, *tables: str, columns: Sequence[str] = ()) -> None:
         """After loading: visibility, everything written to disk, statistics (of ``columns``, where any are named).
@@ -278,7 +278,7 @@ class Database(Engine, Protocol):
         """
 
     def configure(self, settings: Mapping[str, str]) -> None:
-        """The servers' own settings as the platform's file has them, but for these; restarted where that takes it."""
+        """Set the servers to the settings of the platform's file, except for these. Restarts them if necessary."""
 
     def set_session(self, settings: Mapping[str, str]) -> None:
         """Settings of every session that a driver opens from now on, direct or pooled."""
@@ -286,7 +286,7 @@ class Database(Engine, Protocol):
     def reset_session(self) -> None: ...
 
     def explain(self, queries: Mapping[str, str | Prepared], *, before: str = "") -> dict[str, str]:
-        """By the same name the plan of each as text, or ``plans.NO_PLAN`` with the server's words.
+        """Name -> the plan of each query as text, or ``plans.NO_PLAN`` with the server's message.
 
         ``before`` runs first, in the same session.
         """
@@ -295,16 +295,16 @@ class Database(Engine, Protocol):
         """How to look at the drivers' sessions from the driver's host."""
 
     def segment_totals(self) -> dict[str, dict[str, int]]:
-        """Of each segment's number what ``counters`` says of all together; empty where there is one instance."""
+        """Segment number -> its own ``counters``. Empty if there is only one instance."""
 
     def statement_totals(self) -> dict[str, Totals]:
-        """Running totals of each statement of the drivers, by a number; empty where the server counts none."""
+        """Running totals of each statement of the drivers, by a number. Empty if the server does not count them."""
 
     def statement_texts(self, numbers: Sequence[str]) -> dict[str, str]:
         """Number -> statement, of those that the server still knows."""
 
     def heaviest_statements(self, statements_max: int) -> list[Heavy]:
-        """Of anybody but clusterbench, the most time first. Raises EngineError where the server counts none."""
+        """Statements of everybody but clusterbench, most time first. Raises EngineError if the server counts none."""
 
     def stop(self) -> None: ...
 
@@ -314,10 +314,10 @@ class Database(Engine, Protocol):
     def empty_file_system_cache(self, relations: Sequence[str]) -> None: ...
 
     def residency(self, relations: Sequence[str]) -> Residency | None:
-        """How much of the relations is in memory, over all instances; None where no host can be asked."""
+        """How much of the relations is in memory, over all instances. None if no host can be asked."""
 
     def endpoint(self, *, pooled: bool, settings: Mapping[str, str] = ...) -> Endpoint:
-        """Where drivers connect; ``settings`` are of these sessions alone, which a pooler drops."""
+        """Where drivers connect. ``settings`` are for these sessions alone; a pooler drops them."""
 
     def start_pooler(self, mode: str, size: int) -> None: ...
 
@@ -325,9 +325,11 @@ class Database(Engine, Protocol):
 
 
 def as_database(engine: Engine) -> Database:
-    """The engine, where only a database can be meant: its workloads name tables. Raises EngineError for another."""
+    """The engine as a database. Raises EngineError if it is not one, and so has no tables."""
     if not hasattr(engine, "query"):
-        raise EngineError(f"platform {engine.platform.platform!r}: {engine.title} is no database: it has no tables")
+        raise EngineError(
+            f"platform {engine.platform.platform!r}: {engine.title} is not a database, so it has no tables"
+        )
     return cast(Database, engine)
 
 

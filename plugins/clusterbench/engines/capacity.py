@@ -1,4 +1,4 @@
-"""What a deployment has and takes, as far as its file and its facts tell, for a plan. Pure."""
+"""What a deployment has and takes, as far as its file and its facts show, for a plan. Pure."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Deployment:
         """As ``on_each``, and one host's failure costs no other's answer: output by host, and why others gave none."""
         answers, failures = self.fleet.try_each(scripts, timeout_s=timeout_s)
         failures |= {
-            host: f"host {host!r} said: {answer.error.strip()[-500:]}"
+            host: f"host {host!r} reported: {answer.error.strip()[-500:]}"
             for host, answer in answers.items()
             if answer.exit_status
         }

@@ -1,4 +1,4 @@
-"""A platform's file, and the connections to fill in, from what a cluster tells of itself. It is only asked.
+"""A platform's file, and the connections to fill in, from what a cluster reports about itself. It is only asked.
 
 A coordinator's ``gp_segment_configuration`` names the hosts of a Greenplum, a ResourceManager's REST interface the
 workers of a Hadoop. Who drives the load nobody can tell, nor how hosts are logged in to: whoever asks says it, or fills
@@ -30,7 +30,7 @@ from clusterbench.hosts.address import SSH_PORT
 from clusterbench.spec import Platform
 
 DECLARED = ("shared_buffers", *DURABILITY_SETTINGS)
-"""Settings that the file claims, as they are now: a later difference is told."""
+"""Settings that the file claims, as they are now: a later difference is reported."""
 ASK_S = 30
 HEAD = """\
 # {title}: made by 'clusterbench discover'. What clusterbench may do beside looking is in 'may'.
@@ -136,7 +136,7 @@ def of_resourcemanager(name: str, url: str, access: Access = NOTHING, *, own_dae
     """
     asked = f"{url.rstrip('/')}/ws/v1/cluster/nodes"
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise EngineError(f"{url!r} is no address of a ResourceManager; write it as http://HOST:8088")
+        raise EngineError(f"{url!r} is not the address of a ResourceManager; write it as http://HOST:8088")
     try:
         with urlopen(asked, timeout=ASK_S) as answer:  # noqa: S310  its scheme was looked at
             nodes = json.load(answer)["nodes"]["node"]

@@ -1,6 +1,6 @@
 """What came of emptying every cache of a deployment once, before anything is generated. Each engine has its own way.
 
-Nobody is disturbed for it without leave, and what cannot be emptied is told, not raised: only cold trials need it.
+Nobody is disturbed for it without leave, and what cannot be emptied is reported, not raised: only cold trials need it.
 """
 
 from __future__ import annotations

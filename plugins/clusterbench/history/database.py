@@ -80,7 +80,7 @@ def in_plain_words(connection: Connection) -> Iterator[None]:
         ) from None
     except psycopg.OperationalError as error:
         raise HistoryError(
-            f"{where(connection)}: went away meanwhile ({first_line(error)}). Nothing is half loaded; try again"
+            f"{where(connection)}: stopped answering ({first_line(error)}). Nothing was loaded by half; try again"
         ) from None
 
 

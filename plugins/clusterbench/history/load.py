@@ -37,7 +37,7 @@ class Sealed(Store):
         body = super().get(key)
         if body is None or hashlib.sha256(body).hexdigest() != self.digests[key]:
             what = "is in the manifest but missing" if body is None else "was changed after the run"
-            raise ArchiveError(f"{self.url}{key}: {what}; 'clusterbench verify' says more of that run")
+            raise ArchiveError(f"{self.url}{key}: {what}; 'clusterbench verify' shows more about that run")
         return body
 
 

@@ -106,7 +106,7 @@ def _run(
     choices = run.opened.get("choices") or {}
     started_at = asked_at(run.run_id) or min(times, default=None)
     if started_at is None:
-        raise HistoryError(f"{run.url}: neither its id nor any trial says when it was, so it has no place in time")
+        raise HistoryError(f"{run.url}: neither its id nor any trial has a time, so it cannot be placed in the history")
     return {
         "experiment": run.experiment_name,
         "run_id": run.run_id,

@@ -58,7 +58,7 @@ class Address:
 
     @classmethod
     def of(cls, name: str, connection: Connection, connections: Connections) -> Address:
-        """The address of the host that a platform's file calls ``name``. Raises HostError with what to mend."""
+        """The address of the host that a platform's file calls ``name``. Raises HostError with what to correct."""
         return _Reader(name, connection).address(connections, ())
 
     @property
@@ -115,7 +115,7 @@ class _Reader:
         unchecked = self._is("no_host_key_check", "true")
         if host_key := self._text("host_key"):
             if unchecked:
-                raise self.wrong("has a 'host_key' and says 'no_host_key_check'; leave one of them out")
+                raise self.wrong("has both 'host_key' and 'no_host_key_check'; remove one of them")
             words = host_key.split()
             return (" ".join(words[:2]) if len(words) > 1 else f"ssh-rsa {words[0]}"), ""
         if unchecked:
@@ -134,14 +134,14 @@ class _Reader:
             return None
         ids = [*before, self.connection.id]
         if wanted in ids:
-            raise self.wrong(f"is reached through itself: {' -> '.join([*ids, wanted])}; mend 'jump_host'")
+            raise self.wrong(f"is reached through itself: {' -> '.join([*ids, wanted])}; correct 'jump_host'")
         return _Reader(wanted, connections(wanted)).address(connections, ids)
 
     def _text(self, key: str) -> str:
         value = self.extra.get(key)
         if value is None or isinstance(value, str):
             return value or ""
-        raise self.wrong(f"has {key!r} in its extra, which is no text: found {type(value).__name__}")
+        raise self.wrong(f"has {key!r} in its extra, which must be text: found {type(value).__name__}")
 
     def _is(self, key: str, wanted: str) -> bool:
         return str(self.extra.get(key, "")).lower() == wanted

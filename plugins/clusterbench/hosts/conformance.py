@@ -98,7 +98,7 @@ def problem(platform: Platform, rows: Sequence[Row]) -> str:
         for each in wrong
     ]
     return (
-        f"platform {platform.platform!r} is not what its file says:\n" + "\n".join(lines) + "\n"
+        f"platform {platform.platform!r} differs from its file:\n" + "\n".join(lines) + "\n"
         f"Change the cluster ('clusterbench setup {platform.platform}' shows what would be changed), or what the file "
         "declares; or accept it there, under 'setup.accepted', with a reason"
     )

@@ -55,5 +55,7 @@ def chosen(said: Mapping[str, str], network: str) -> dict[str, DataAddress]:
             others = ", ".join(f"{row[1]} ({row[0]})" for row in here or rows)
             wrong.append(f"host {host!r}: {len(here)} addresses in data_network {network}; it has {others}")
     if wrong:
-        raise HostError("\n".join(wrong) + "\nEach host needs exactly one there: mend 'data_network' of the platform")
+        raise HostError(
+            "\n".join(wrong) + "\nEach host needs exactly one address in it; correct 'data_network' of the platform"
+        )
     return found

@@ -68,7 +68,7 @@ class JobState:
             how = f"ended with status {self.exit_status}"
         if self.oom_kills:
             times = plural(self.oom_kills, "time")
-            how += f"; meanwhile the kernel's OOM killer has struck on host {self.host!r}, {times}"
+            how += f"; during that time the kernel's OOM killer ended processes on host {self.host!r}, {times}"
         if self.is_disk_full:
             how += f"; the disk of host {self.host!r} was full then, so what it wrote may be cut short: {FREE_SPACE}"
         return how
@@ -130,7 +130,7 @@ class DetachedJob:
     def wait(self) -> JobState:
         """Wait on the job's lock until the job has ended.
 
-        Raises HostError when the host is lost; the job goes on meanwhile, and can be waited for again.
+        Raises HostError when the host is lost; the job continues meanwhile, and can be waited for again.
         """
         while (state := self.state()).phase == "running":
             self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)

@@ -19,9 +19,9 @@ from clusterbench.spec.platform import Hardware, Platform, Worker
 
 
 def hosts(fleet: Fleet, folders: Iterable[str] = (), platform: Platform | None = None) -> dict[str, dict[str, Any]]:
-    """Facts by host; ``folders`` beside the work folder are those whose file systems are told.
+    """Facts by host; ``folders`` beside the work folder are those whose file systems are reported.
 
-    Of a ``platform`` with a network for data, the address there and its interface are told, too.
+    Of a ``platform`` with a network for data, the address there and its interface are reported, too.
 
     ``clock_offset_ms`` is the host's clock less the worker's, within its uncertainty.
     """
@@ -118,8 +118,8 @@ def unavailable(platform: Platform, hosts: Mapping[str, Mapping[str, Any]]) -> d
     for fact, (what, said) in declared.items():
         if said and (without := [host for host in vms(platform) if not hosts[host].get(fact)]):
             return {
-                EVERYTHING: f"no {what} limit on {', '.join(without)}: {said} what the platform's file says; "
-                "the lab limits such hosts where root runs it and cgroups can be written"
+                EVERYTHING: f"no {what} limit on {', '.join(without)}: {said} what the platform's file declares; "
+                "the lab limits such hosts if root runs it and cgroups can be written"
             }
     return {}
 

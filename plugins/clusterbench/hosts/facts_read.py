@@ -250,7 +250,7 @@ def _container(told: Told) -> str | None:
 
 
 def limits(told: Told) -> Facts:
-    """The tightest limits of the control groups that are told, those of the login or of a server; None: no limit.
+    """The tightest limits of the control groups that are reported, those of the login or of a server; None: no limit.
 
     A container sees all processors and memory of its machine, and may use less.
     """

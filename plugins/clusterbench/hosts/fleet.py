@@ -253,7 +253,9 @@ class Fleet:
                 except HostError as error:
                     return error
                 except (OSError, asyncssh.Error, TimeoutError, ValueError) as error:
-                    return HostAwayError(f"host {self.addresses[host]}: did not tell the time: {error or 'no answer'}")
+                    return HostAwayError(
+                        f"host {self.addresses[host]}: its time could not be read: {error or 'no answer'}"
+                    )
 
         return dict(zip(hosts, await asyncio.gather(*map(one, hosts)), strict=True))
 
@@ -311,7 +313,7 @@ class Fleet:
             said = f"host {address}: files could not be read: {ssh.shortened(command)}\n  it said: {words}"
             ended_by_signal = done.exit_status is None or not 0 <= done.exit_status <= SIGNALLED
             if ended_by_signal or "signal 9" in words or "status 137" in words:  # tar says so of its gzip
-                raise HostAwayError(f"{said}\n  it was killed there; did the host restart?")
+                raise HostAwayError(f"{said}\n  it was killed on the host, which may have restarted")
             raise HostError(said)
 
     async def _fetch_all(

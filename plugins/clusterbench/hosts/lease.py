@@ -150,7 +150,8 @@ def _refusal(platform: Platform, host: str, held: Held) -> str:
             f"back, and then free the cluster with: {free}"
         )
     return (
-        f"cluster {platform.cluster!r} is held by run {held} (so says its host {host!r}); wait for it to end, or, if "
+        f"cluster {platform.cluster!r} is held by run {held} (according to its host {host!r}); wait until it ends, "
+        "or, if "
         f"it died, free the cluster with: {free}"
     )
 

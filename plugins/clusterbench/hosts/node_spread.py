@@ -10,13 +10,36 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.base.measurements import MeasurementKind
+from clusterbench.base.measurements import KERNELS, About, MeasurementKind
 
 CPU, DISK, TIME = "cpu_s", "disk_bytes", "time_s"
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
-    "node_cpu_max_over_mean": MeasurementKind("1", "CPU-seconds of the busiest node over the mean"),
-    "node_disk_max_over_mean": MeasurementKind("1", "Bytes through disks of the busiest node over the mean"),
-    "node_time_max_over_min": MeasurementKind("1", "Time of the slowest node's streams over the fastest's"),
+    "node_cpu_max_over_mean": MeasurementKind(
+        "1",
+        "CPU-seconds of the busiest node over the mean",
+        about=About(
+            "Processor time of the node that used most, divided by the mean of all nodes. 1: all did as much.",
+            KERNELS,
+            "trials in which one node is not known by itself",
+        ),
+    ),
+    "node_disk_max_over_mean": MeasurementKind(
+        "1",
+        "Bytes through disks of the busiest node over the mean",
+        about=About(
+            "Bytes read and written by the node that moved most, divided by the mean of all nodes.",
+            KERNELS,
+            "nodes that share one machine's disks",
+        ),
+    ),
+    "node_time_max_over_min": MeasurementKind(
+        "1",
+        "Time of the slowest node's streams over the fastest's",
+        about=About(
+            "Of nodes that each have a server and streams of their own: the longest time of a node's streams, divided "
+            "by the shortest."
+        ),
+    ),
 }
 """A workload declares those that it wants. A node is a host with segments, or a VM with a server of its own."""
 DISKS = ("disk_read_mb_per_s", "disk_write_mb_per_s")

@@ -9,28 +9,108 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clusterbench.base import database_work
-from clusterbench.base.measurements import MeasurementKind, Phase
+from clusterbench.base.measurements import KERNELS, About, MeasurementKind, Phase
 
+_OFTEN = "Mean over the measured window."
 MEASUREMENTS: Mapping[str, MeasurementKind] = {
-    "cpu_percent": MeasurementKind("%", "CPU utilisation of the database hosts", "neither"),
-    "transactions_per_cpu_s": MeasurementKind("1/s", "Transactions per second of a busy processor", "higher"),
-    "disk_iops": MeasurementKind("1/s", "Disk operations", "neither"),
-    "disk_mb_per_s": MeasurementKind("MB/s", "Disk reads and writes", "neither"),
-    "disk_reads_per_s": MeasurementKind("1/s", "Disk reads", "neither"),
-    "disk_writes_per_s": MeasurementKind("1/s", "Disk writes", "neither"),
-    "disk_reads_percent": MeasurementKind("%", "Reads among disk reads and writes", "neither"),
-    "disk_read_kb_mean": MeasurementKind("kB", "Mean size of a disk read", "neither"),
-    "disk_write_kb_mean": MeasurementKind("kB", "Mean size of a disk write", "neither"),
-    "swap_mb_per_s": MeasurementKind("MB/s", "Swapped in and out", "neither"),
-    "network_received_packets_per_s": MeasurementKind("1/s", "Packets received", "neither"),
-    "network_sent_packets_per_s": MeasurementKind("1/s", "Packets sent", "neither"),
-    "network_received_mb_per_s": MeasurementKind("MB/s", "Network, received", "neither"),
-    "network_sent_mb_per_s": MeasurementKind("MB/s", "Network, sent", "neither"),
-    "loopback_packets_per_s": MeasurementKind("1/s", "Packets over the loopback", "neither"),
-    "loopback_mb_per_s": MeasurementKind("MB/s", "Loopback", "neither"),
-    "interrupts_per_s": MeasurementKind("1/s", "Interrupts", "neither"),
-    "context_switches_per_s": MeasurementKind("1/s", "Context switches", "neither"),
-    "load_1_min": MeasurementKind("1", "Load average of a minute", "neither"),
+    "cpu_percent": MeasurementKind(
+        "%",
+        "CPU utilisation of the database hosts",
+        "neither",
+        about=About(
+            "Busy processor time of the database's hosts, in percent of the processors that they may use. "
+            "Waiting for disks is not busy.",
+            KERNELS,
+            "client and ETL hosts",
+        ),
+    ),
+    "transactions_per_cpu_s": MeasurementKind(
+        "1/s",
+        "Transactions per second of a busy processor",
+        "higher",
+        about=About("Throughput divided by the number of processors that were busy, of all machines.", KERNELS),
+    ),
+    "disk_iops": MeasurementKind(
+        "1/s", "Disk operations", "neither", about=About(f"Reads and writes of the disks per second. {_OFTEN}", KERNELS)
+    ),
+    "disk_mb_per_s": MeasurementKind(
+        "MB/s", "Disk reads and writes", "neither", about=About(f"Bytes read from disks and written. {_OFTEN}", KERNELS)
+    ),
+    "disk_reads_per_s": MeasurementKind("1/s", "Disk reads", "neither", about=About(f"Reads. {_OFTEN}", KERNELS)),
+    "disk_writes_per_s": MeasurementKind("1/s", "Disk writes", "neither", about=About(f"Writes. {_OFTEN}", KERNELS)),
+    "disk_reads_percent": MeasurementKind(
+        "%",
+        "Reads among disk reads and writes",
+        "neither",
+        about=About("Reads, in percent of all reads and writes; absent if there was none.", KERNELS),
+    ),
+    "disk_read_kb_mean": MeasurementKind(
+        "kB",
+        "Mean size of a disk read",
+        "neither",
+        about=About("Bytes read divided by reads, over all machines; absent if there was none.", KERNELS),
+    ),
+    "disk_write_kb_mean": MeasurementKind(
+        "kB",
+        "Mean size of a disk write",
+        "neither",
+        about=About("Bytes written divided by writes, over all machines; absent if there was none.", KERNELS),
+    ),
+    "swap_mb_per_s": MeasurementKind(
+        "MB/s", "Swapped in and out", "neither", about=About(f"Bytes swapped in and out. {_OFTEN}", KERNELS)
+    ),
+    "network_received_packets_per_s": MeasurementKind(
+        "1/s",
+        "Packets received",
+        "neither",
+        about=About(f"Packets received by network interfaces. {_OFTEN}", KERNELS, "the loopback"),
+    ),
+    "network_sent_packets_per_s": MeasurementKind(
+        "1/s",
+        "Packets sent",
+        "neither",
+        about=About(f"Packets sent by network interfaces. {_OFTEN}", KERNELS, "the loopback"),
+    ),
+    "network_received_mb_per_s": MeasurementKind(
+        "MB/s",
+        "Network, received",
+        "neither",
+        about=About(f"Bytes received by network interfaces. {_OFTEN}", KERNELS, "the loopback"),
+    ),
+    "network_sent_mb_per_s": MeasurementKind(
+        "MB/s",
+        "Network, sent",
+        "neither",
+        about=About(f"Bytes sent by network interfaces. {_OFTEN}", KERNELS, "the loopback"),
+    ),
+    "loopback_packets_per_s": MeasurementKind(
+        "1/s",
+        "Packets over the loopback",
+        "neither",
+        about=About(f"Packets that a host sent to itself. {_OFTEN}", KERNELS),
+    ),
+    "loopback_mb_per_s": MeasurementKind(
+        "MB/s", "Loopback", "neither", about=About(f"Bytes that a host sent to itself. {_OFTEN}", KERNELS)
+    ),
+    "interrupts_per_s": MeasurementKind(
+        "1/s", "Interrupts", "neither", about=About(f"Interrupts of the processors. {_OFTEN}", KERNELS)
+    ),
+    "context_switches_per_s": MeasurementKind(
+        "1/s",
+        "Context switches",
+        "neither",
+        about=About(f"How often a processor went from one thread to another. {_OFTEN}", KERNELS),
+    ),
+    "load_1_min": MeasurementKind(
+        "1",
+        "Load average of a minute",
+        "neither",
+        about=About(
+            "Threads that ran, waited for a processor or for a disk, as the kernel averages them over a minute; the "
+            "mean of the machines, not their sum. It begins before a short window does.",
+            KERNELS,
+        ),
+    ),
 }
 """A workload declares those of them that it wants measured. CPU utilisation is a share of what the hosts may use. All
 others are the machines' figures, summed over the machines; only the load is their mean, and a mean size is that of all

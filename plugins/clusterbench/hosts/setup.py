@@ -76,7 +76,7 @@ def _change(fleet: Fleet, calls: Mapping[str, str], platform: Platform) -> None:
         raise  # they are waited for, and nothing is wrong with what they were told
     except HostError as error:
         raise HostError(
-            f"platform {platform.platform!r}: its hosts could not be set as its file says:\n{error}\n"
+            f"platform {platform.platform!r}: its hosts could not be set as its file declares:\n{error}\n"
             f"The login needs root for this; what exactly, 'clusterbench sudoers {platform.platform}' prints. Or "
             "accept a setting under 'setup.accepted', or take 'host_settings' out of 'may' to compare only"
         ) from None

@@ -45,7 +45,7 @@ class Speeds:
                 self.hosts.setdefault(host, {})[name] = float(value)
 
     def lacks(self, host: str, what: str, why: str) -> None:
-        self.problems.setdefault(host, []).append(f"{what} not measured: {why.strip()[:300] or 'nothing was said'}")
+        self.problems.setdefault(host, []).append(f"{what} not measured: {why.strip()[:300] or 'no message'}")
 
 
 def measure(fleet: Fleet, platform: Platform, declared: HostSpeed, folders: Mapping[str, str]) -> Speeds:

@@ -209,10 +209,10 @@ def _why_not_connected(address: Address, error: Exception) -> str:
     remedies: dict[type[Exception], str] = {  # the first that fits
         asyncssh.HostKeyNotVerifiable: f"{_unknown_key(address)}, otherwise somebody else answers at that address",
         asyncssh.PermissionDenied: f"the login was refused; {_ask_about_keys(address)}",
-        FileNotFoundError: f"{address.key_file or address.proxy_command} does not exist; mend 'key_file' or "
+        FileNotFoundError: f"{address.key_file or address.proxy_command} does not exist; correct 'key_file' or "
         "'host_proxy_cmd' of its connection",
         asyncssh.KeyEncryptionError: "its private key does not open with the passphrase in 'private_key_passphrase' "
-        f"of its connection ({error}); mend that",
+        f"of its connection ({error}); correct the passphrase",
         asyncssh.KeyImportError: "'key_file', 'private_key' or 'host_key' of its connection is not a key that can be "
         f"read: {error} (an encrypted one needs 'private_key_passphrase')",
         asyncssh.ChannelOpenError: f"{through} could not reach it: {error}; may it forward there (AllowTcpForwarding, "

@@ -45,7 +45,7 @@ def samples(rows: Iterable[Rates]) -> Iterator[AddedUp]:
 
 
 def figures(before: Rates, after: Rates, seconds: float) -> dict[str, float]:
-    """As ``kernel_counters.figures``. What a kernel did not tell is absent."""
+    """As ``kernel_counters.figures``. What a kernel did not report is absent."""
     return {name: (total - before.get(name, 0.0)) / seconds for name, total in after.items()}
 
 

@@ -67,7 +67,7 @@ def _functions() -> str:
 
 
 def clocks_ahead(fleet: Fleet, host: str) -> dict[str, float]:
-    """The clocks that are off that of ``host``, by which a trial's times are told: each less that one, in seconds."""
+    """The clocks that are off that of ``host``, whose time a trial's results have: each less that one, in seconds."""
     offsets = {each: clock.offset_s for each, clock in fleet.clocks(fleet.names).items()}
     ahead = {each: round(offset - offsets[host], 3) for each, offset in offsets.items()}
     return {each: seconds for each, seconds in ahead.items() if abs(seconds) >= CLOCKS_AGREE_S}
@@ -180,7 +180,7 @@ def read(
 ) -> dict[str, Any]:
     """The summary of one host's collected telemetry, with the collector's own cost.
 
-    All times are told by the driver's host; ``ahead_s``: as ``clocks_ahead`` has it of this one.
+    All times are reported by the driver's host; ``ahead_s``: as ``clocks_ahead`` has it of this one.
     Of ``phases`` it has the bytes that went through disks and networks. Of them, or of the window where there are none,
     it has the host's course over time where it is one of ``drawn`` hosts. ``boot_id`` tells hosts that are one machine,
     of which each shows all. The host was to be quiet until ``before_s``: the driver's start, where that is before the
@@ -242,7 +242,7 @@ def last_samples(folder: Path, most: int) -> list[dict[str, float]]:
 
 @dataclass(frozen=True)
 class Source:
-    """A host's samples, and how what they count is told."""
+    """A host's samples, and how what they count is reported."""
 
     samples: Iterator[Sample]
     figures: Figures

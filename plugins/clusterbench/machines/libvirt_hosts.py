@@ -88,7 +88,7 @@ class Libvirt:
         end_s: float,
         noted: Sequence[Mapping[str, Any]] = (),
     ) -> dict[str, Any]:
-        """libvirt keeps no samples: what is told is what totals tell that were noted around the window."""
+        """libvirt keeps no samples: the report has the differences of totals that were noted around the window."""
         return usage.between_notes(machines, hosts, (start_s, end_s), noted)
 
     # What changes something.
@@ -195,8 +195,8 @@ class Libvirt:
         for volume in volumes:
             if read.has_volume(read.pool_of(host, volume.pool), volume.name):
                 raise MachineError(
-                    f"{host}: storage pool {volume.pool!r} has a volume {volume.name!r} already, which no machine of "
-                    "ours says is its own: nothing was changed. Rename or delete it, and clear this task"
+                    f"{host}: storage pool {volume.pool!r} has a volume {volume.name!r} already, which belongs to "
+                    "no machine of ours: nothing was changed. Rename or delete the volume, and clear this task"
                 )
 
     def mark(self, marks: Mapping[str, Mark]) -> None:
@@ -293,7 +293,7 @@ class Libvirt:
             act()
 
     def _all(self, things: Sequence[T], act: Callable[[T], None]) -> None:
-        """On several machines at once; the errors of all are told together. A dry run says one after the other."""
+        """On several machines at once; the errors of all are reported together. A dry run says one after the other."""
 
         def tried(thing: T) -> MachineError | None:
             try:

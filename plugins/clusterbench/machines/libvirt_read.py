@@ -168,8 +168,8 @@ def _template_lacks(host: Host, one: Wanted, pools: Mapping[str, Any]) -> list[s
     for volume in planned_volumes(one, sources):
         if volume.pool in pools and has_volume(pools[volume.pool], volume.name):
             problems.append(
-                f"storage pool {volume.pool!r} of {host.name} has a volume {volume.name!r} already, which no machine "
-                "of ours says is its own; rename or delete it"
+                f"storage pool {volume.pool!r} of {host.name} has a volume {volume.name!r} already, which belongs "
+                "to no machine of ours; rename or delete it"
             )
     return problems
 

@@ -118,13 +118,13 @@ def uris_of(connection: Connection) -> dict[str, str]:
         raise MachineError(f"{where} {told}; it must have each hypervisor's host and its libvirt's URI: {example}")
     for name, uri in found.items():
         if not isinstance(uri, str) or not urlsplit(uri).scheme:
-            raise MachineError(f"{where}: of host {name!r}, {uri!r} is no URI; write one as in {example}")
+            raise MachineError(f"{where}: of host {name!r}, {uri!r} is not a URI; write one as in {example}")
         asked = parse_qs(urlsplit(uri).query)
         for key, values in UNCHECKED:
             if set(asked.get(key, ())) & set(values):
                 raise MachineError(
-                    f"{where}: of host {name!r}, {key}={asked[key][0]} would take whoever answers for that host; take "
-                    "it out, and give the worker the host's key (known_hosts) or the signer of its certificate"
+                    f"{where}: of host {name!r}, {key}={asked[key][0]} would accept any host that answers; remove "
+                    "it, and give the worker the host's key (known_hosts) or the signer of its certificate"
                 )
     return {name: _without_questions(uri) for name, uri in found.items()}
 
@@ -170,16 +170,17 @@ def in_words(host: Host, doing: str, error: Any, login: str = "") -> MachineErro
     code, said = error.get_error_code(), str(error).strip()
     if code in REFUSED_LOGIN or any(words in said.lower() for words in REFUSED_BY_SSH):
         return MachineError(
-            f"{host}: the login {login!r} was refused, or the host is not the known one ({said}); mend login and "
+            f"{host}: the login {login!r} was refused, or the host is not the known one ({said}); correct login and "
             "password of its connection, or the key and known_hosts that ssh uses on this worker"
         )
     if code in REFUSED_RIGHT:
         return MachineError(
-            f"{host}: lacks the right to {doing} ({said}); docs/machines.md says which rights clusterbench must have"
+            f"{host}: lacks the right to {doing} ({said}); docs/machines_libvirt.md lists the rights that "
+            "clusterbench needs"
         )
     if error.get_error_domain() in AWAY_FROM or code == libvirt.VIR_ERR_RPC or _is_lost(host.conn):
         return MachineAwayError(
-            f"{host}: cannot be reached to {doing}: {said}; does libvirt run there, and is the URI right?"
+            f"{host}: cannot be reached to {doing}: {said}; check that libvirt runs there and that the URI is right"
         )
     return MachineError(f"{host}: refused to {doing}: {said}")
 

@@ -1,4 +1,4 @@
-"""What libvirt is told: the XML of domains and volumes, made from ``Wanted``. Pure, and needs no libvirt."""
+"""What libvirt is given: the XML of domains and volumes, made from ``Wanted``. Pure, and needs no libvirt."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def why_not_on(there: Topology, one: Wanted) -> str:
     if one.processors and max(one.processors) >= len(there.order):
         return (
             f"placement.machine: vCPUs of {one.name!r} would be bound to processor {max(one.processors)} of "
-            f"{one.on!r}, which has {len(there.order)}; mend sockets, cores_per_socket or threads_per_core"
+            f"{one.on!r}, which has {len(there.order)}; correct sockets, cores_per_socket or threads_per_core"
         )
     if one.numa_node is None:
         return ""
@@ -218,7 +218,7 @@ def volume_xml(name: str, bytes_: int, kind: str | None) -> str:
 def copied(template: str, name: str, volumes: Sequence[Volume], formats: Mapping[str, str]) -> str:
     """A template's domain with another name, and the volumes in place of its disks. ``formats``: target -> format.
 
-    What must differ between two domains is left out, and libvirt chooses it anew.
+    What must differ between two domains is left out, and libvirt chooses new ones.
     """
     domain = parsed(template)
     for tag in ("uuid", "genid", "title", "metadata"):

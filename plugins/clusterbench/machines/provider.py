@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Guest:
-    """What a guest has told of itself through its hypervisor, which nobody else can do in its place."""
+    """What a guest has reported about itself through its hypervisor, which nobody else can do in its place."""
 
     address: str
     host_key: str
@@ -86,7 +86,7 @@ class Hypervisor(Protocol):
     def start(self, names: Sequence[str]) -> None: ...
 
     def shut_down(self, names: Sequence[str], within_s: float) -> None:
-        """In order, by their guests. One that does not end in time is told, never cut off."""
+        """In order, by their guests. One that does not end in time is reported, never switched off."""
 
     def delete(self, names: Sequence[str]) -> None: ...
 

@@ -27,7 +27,7 @@ class Switch:
     """What has to be done, in this order. Names of machines."""
 
     shut_down: list[str]
-    """Of other layouts of the cluster, and of this one where they must be shaped anew."""
+    """Of other layouts of the cluster, and of this one where they must be changed."""
     make: list[Wanted]
     shape: list[Wanted]
     start: list[str]
@@ -68,7 +68,7 @@ def bring_up(
 ) -> Switch:
     """The layout of a platform, and no other of its cluster, is up. Returns what had to be done for it.
 
-    ``is_held``: by ``run`` until it is released; what somebody brings up by hand is free for the next run.
+    ``is_held``: by ``run`` until it is released; what somebody brings up manually is free for the next run.
     Raises MachineError before anything is touched where leave, a template, a host or a network is missing.
     """
     wanted, within_s = layout(platform), _within_s(platform)
@@ -129,13 +129,13 @@ def release(platform: Platform, hypervisor: Hypervisor, run: str, was_on: Collec
 
 
 def guests_now(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]:
-    """Host -> what its guest has told of itself, of those that have by now."""
+    """Host -> what its guest has reported about itself, of those that have by now."""
     hosts = {one.name: one.host for one in layout(platform)}
     return {hosts[name]: guest for name, guest in hypervisor.guests(hosts).items()}
 
 
 def await_guests(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]:
-    """Host -> what each guest has told of itself. Raises MachineError with those that have not in time."""
+    """Host -> what each guest has reported about itself. Raises MachineError with those that have not in time."""
     wanted = layout(platform)
     deadline = time.monotonic() + _within_s(platform)
     while True:
@@ -145,9 +145,9 @@ def await_guests(platform: Platform, hypervisor: Hypervisor) -> dict[str, Guest]
             return told
         if time.monotonic() > deadline:
             raise MachineError(
-                f"platform {platform.platform!r}: {some_of(missing)} did not tell address and host key within "
-                f"{_within_s(platform) / 60:g} minutes of its start; does the template run include/machines/"
-                "tell_host_key.sh at boot (docs/machines.md), and has it an agent (VMware Tools, qemu-guest-agent)?"
+                f"platform {platform.platform!r}: {some_of(missing)} did not report address and host key within "
+                f"{_within_s(platform) / 60:g} minutes of its start; check that the template runs include/machines/"
+                "tell_host_key.sh at boot (docs/machines.md) and has an agent (VMware Tools, qemu-guest-agent)"
             )
         time.sleep(LOOK_EVERY_S)
 
@@ -158,7 +158,7 @@ def _within_s(platform: Platform) -> float:
 
 
 def _refuse_held(platform: Platform, found: Mapping[str, Found], run: str) -> None:
-    """The note on the client keeps runs apart that share it. Those of other installations are told by the mark."""
+    """The note on the client separates runs that share it. Those of other installations are recognised by the mark."""
     for one in found.values():
         if one.mark and one.mark.cluster == platform.cluster and one.mark.held_by not in ("", run):
             raise MachineError(

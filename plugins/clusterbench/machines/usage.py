@@ -108,7 +108,7 @@ RATES = (
     Counter("vcpu.delay", "cpu_ready_percent", 1e-9, is_time_of_vcpus=True),
     Counter("vcpu.wait", "cpu_io_wait_percent", 1e-9, is_time_of_vcpus=True),
 )
-"""Of libvirt's totals: bytes; nanoseconds, of all vCPUs. How much a host swaps of a machine, libvirt does not tell."""
+"""Of libvirt's totals: bytes; nanoseconds, of all vCPUs. libvirt does not report how much a host swaps."""
 HOST_BUSY, HOST_TIMES = ("cpu.user", "cpu.kernel"), ("cpu.user", "cpu.kernel", "cpu.idle", "cpu.iowait")
 
 Totals = Mapping[str, Any]
@@ -154,7 +154,7 @@ def _both(
 
 
 def _machine(first: Totals, last: Totals) -> dict[str, float]:
-    """Empty where it was started anew meanwhile, so that its totals began again."""
+    """Empty where it was restarted meanwhile, so that its totals began again."""
     seconds, vcpus = last["at_s"] - first["at_s"], last.get("vcpu.current") or 1
     grown = {one: last[one.name] - first[one.name] for one in RATES if one.name in first and one.name in last}
     if seconds <= 0 or any(value < 0 for value in grown.values()):

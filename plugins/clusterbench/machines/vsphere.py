@@ -195,7 +195,7 @@ class VSphere:
             return act()
 
     def _await(self, tasks: Sequence[Any], doing: str) -> None:
-        """All of them; the errors of all are told together."""
+        """All of them; the errors of all are reported together."""
         deadline, errors = time.monotonic() + self.within_s, dict[str, None]()
         for task in filter(None, tasks):
             with naming(self.session, doing):
@@ -253,8 +253,8 @@ def _shut_down(vm: Any) -> None:
         return  # it is down
     except vim.fault.ToolsUnavailable:
         raise MachineError(
-            f"machine {vm.name!r}: VMware Tools do not run in its guest, so it cannot be shut down in order; shut it "
-            "down by hand, install open-vm-tools in the template, and clear this task"
+            f"machine {vm.name!r}: VMware Tools do not run in its guest, so it cannot be shut down properly; shut it "
+            "down yourself, install open-vm-tools in the template, and clear this task"
         ) from None
 
 

@@ -63,7 +63,7 @@ class Session:
             return ssl.create_default_context(cadata=str(ca)) if ca else ssl.create_default_context()
         except ssl.SSLError as error:
             raise MachineError(
-                f"{self}: 'ca' in the extra of its connection is no certificate in PEM: {error}"
+                f"{self}: 'ca' in the extra of its connection is not a certificate in PEM: {error}"
             ) from None
 
     def close(self) -> None:
@@ -83,7 +83,8 @@ def naming(session: Session, doing: str) -> Iterator[None]:
         ) from None
     except vim.fault.InvalidLogin:
         raise MachineError(
-            f"{session}: the login {session.connection.login!r} was refused; mend login or password of its connection"
+            f"{session}: the login {session.connection.login!r} was refused; correct login or password of its "
+            "connection"
         ) from None
     except vim.fault.NoPermission as fault:
         what = getattr(fault.object, "name", None) or "the inventory"
@@ -96,7 +97,7 @@ def naming(session: Session, doing: str) -> Iterator[None]:
     except vmodl.MethodFault as fault:
         raise MachineError(f"{session}: refused to {doing}: {words_of(fault)}") from None
     except socket.gaierror as error:
-        raise MachineError(f"{session}: there is no such name: {error}; mend 'host' of its connection") from None
+        raise MachineError(f"{session}: there is no such name: {error}; correct 'host' of its connection") from None
     except BROKEN as error:
         raise MachineAwayError(
             f"{session}: cannot be reached to {doing}: {error or type(error).__name__}; is it up, and is the port "

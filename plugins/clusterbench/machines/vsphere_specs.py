@@ -1,4 +1,4 @@
-"""What vSphere is told: specifications of copies, configurations and rules, made from ``Wanted``. Touches no server."""
+"""What vSphere is given: specifications of copies, configurations and rules, made from ``Wanted``. No connection."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def profiles_of(archive: RunArchive, records: Sequence[TrialRecord]) -> list[Pro
 def _of_trial(archive: RunArchive, record: TrialRecord) -> ProfileOfTrial:
     trial, told = record.trial, dict(record.evidence.get("profile") or {})
     if not told:
-        told = {"problems": [record.reason or "its record says nothing of a profile"]}
+        told = {"problems": [record.reason or "its record has no profile"]}
     kept = archive.store.get(f"{archive.prefix}trials/{trial.platform}/{trial.id}/{FILE}")
     profile = unfolded(gzip.decompress(kept).decode("utf-8").splitlines()) if kept else None
     return ProfileOfTrial(trial, told, profile)

@@ -56,8 +56,8 @@ def note_facts(archive: RunArchive, platform: str, facts: Mapping[str, Any]) -> 
         said = "; ".join(_said(asdict(one)) for one in decisive[:SHOWN])
         more = f"; and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
         raise EngineError(
-            f"platform {platform!r}: this run cannot go on here, as the platform is not what it was when it "
-            f"began: {said}{more}. Put that back and clear this task, or start a new run"
+            f"platform {platform!r}: this run cannot continue here, because the platform has changed since it "
+            f"began: {said}{more}. Restore it and clear this task, or start a new run"
         )
 
 

@@ -1,1 +1,1 @@
-"""The sequence of a run and of a week: steps, validation, accepted baselines, what people are told."""
+"""The sequence of a run and of a week: steps, validation, accepted baselines, messages to people."""

@@ -106,7 +106,7 @@ def are_there_to_put_back(run: Run, platform: Platform) -> bool:
     """Whether a platform has hosts on which something could be put back: where nobody makes them, it always has.
 
     Machines that never came up have nothing to put back. Those that are down or gone by now, which somebody else has
-    seen to, would be waited for in vain; the next run finds them as ours, and sets them up anew.
+    seen to, would be waited for in vain; the next run finds them as ours, and sets them up again.
     """
     if platform.machines is None:
         return True
@@ -180,7 +180,8 @@ def _late_s(run: Run, machines: Machines) -> float:
     said = run.connections(machines.connection).extra.get("samples_late_s", LATE_S)
     if isinstance(said, bool) or not isinstance(said, int | float) or said < 0:
         raise MachineError(
-            f"connection {machines.connection!r}: 'samples_late_s' of its extra is {said!r}; it is a number of seconds"
+            f"connection {machines.connection!r}: 'samples_late_s' of its extra is {said!r}; it must be a number of "
+            "seconds"
         )
     return float(said)
 
@@ -230,7 +231,7 @@ def _without_view(run: Run, platform: Platform, before: str) -> list[TrialRecord
 
 
 def _client_ahead_s(run: Run, platform: Platform) -> float:
-    """The client's clock, by which windows are told, less this worker's."""
+    """The client's clock, by which windows are reported, less this worker's."""
     with run.testbed(platform.platform) as testbed:
         return testbed.fleet.clocks([platform.client])[platform.client].offset_s
 

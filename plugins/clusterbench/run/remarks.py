@@ -18,7 +18,9 @@ def remark_of_run(
     archive: RunArchive, kind: Kind, text: str, by: str, *, platform: str = "", cell: str = "", tags: Sequence[str] = ()
 ) -> Remark:
     """A note, a withdrawal or its end. Raises RemarkError where it says nothing, or of something that is not there."""
-    _check_text(text, "a note needs words" if kind == "note" else "say why: others will read it in place of the number")
+    _check_text(
+        text, "a note needs words" if kind == "note" else "give a reason: others will read it in place of the number"
+    )
     if kind == "note" and (platform or cell):
         raise RemarkError("a note is of a whole run: leave platform and cell out")
     if kind != "note" and tags:
@@ -47,7 +49,7 @@ def event(
     now = datetime.now(UTC)
     at = happened_at or now
     if at > now:
-        raise RemarkError(f"{at:%Y-%m-%d %H:%M} UTC is still to come: an event is told of when it has happened")
+        raise RemarkError(f"{at:%Y-%m-%d %H:%M} UTC is in the future; note an event after it has happened")
     return Remark("event", text.strip(), by, now, experiment=experiment, platform=platform, happened_at=at)
 
 

@@ -180,6 +180,7 @@ def _archive_hours(connections: Connections) -> float:
         hours = -1.0
     if not 0 <= hours <= 10_000:
         raise ClusterbenchError(
-            f"connection {CONNECTION_ID!r}: 'patience_hours' of its extra is {said!r}; it is a number from 0 to 10000"
+            f"connection {CONNECTION_ID!r}: 'patience_hours' of its extra is {said!r}; it must be a number from 0 to "
+            "10000"
         )
     return hours

@@ -87,7 +87,7 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
 
 
 def _note_texts(run: Run, plan: Plan) -> None:
-    """What experiment, platforms and workloads say. Raises ArchiveError where the run was begun with other texts."""
+    """What experiment, platforms and workloads say. Raises ArchiveError if the run was begun with other texts."""
     texts = {"experiment.yaml": own_or_built_in(f"dags/experiments/{run.experiment}.yaml").read_bytes()}
     for name in plan.trials:
         texts[f"platforms/{name}/platform.yaml"] = own_or_built_in(f"include/platforms/{name}.yaml").read_bytes()
@@ -98,13 +98,13 @@ def _note_texts(run: Run, plan: Plan) -> None:
         kind = "application/json" if key.endswith(".json") else "application/yaml"
         if not run.archive.put_new(key, text, kind) and run.archive.store.get(run.archive.prefix + key) != text:
             raise ArchiveError(
-                f"{run.archive.url}{key}: this run was begun with another text than {key} has now, and a run is "
-                "measured by one: put the file back as it was to go on with the run, or start a new one"
+                f"{run.archive.url}{key}: {key} has changed since this run began, and a run is measured with "
+                "one text: restore the file to continue the run, or start a new one"
             )
 
 
 def take_cluster(run: Run, platform: str) -> None:
-    """Keep every other run off the cluster, of this Airflow or of another."""
+    """Reserve the cluster for this run. No other run can use it, of this Airflow or of another."""
     with run.testbed(platform) as testbed:
         lease.acquire(testbed.fleet, testbed.platform, run.holder)
 
@@ -112,7 +112,7 @@ def take_cluster(run: Run, platform: str) -> None:
 def bring_up_machines(run: Run, platform: str) -> None:
     """Make and start the virtual machines of the layout; those of other layouts of the cluster are shut down first.
 
-    What is not ours is never touched. A try that died is gone on with; whatever is up already stays as it is.
+    Machines that are not ours are never changed. If an earlier try died, this one continues; what is up stays up.
     """
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # no layout is switched that another run measures
@@ -120,9 +120,9 @@ def bring_up_machines(run: Run, platform: str) -> None:
 
 
 def set_up_cluster(run: Run, platform: str) -> None:
-    """Bring hosts and engine into their declared state, read back that they are, and check that all will fit.
+    """Bring hosts and engine into their declared state, read it back, and check that disk space is sufficient.
 
-    Any difference that the platform's file does not accept is an error, so nothing is measured on another platform.
+    Any difference that the platform's file does not accept is an error, so no other configuration is measured.
     """
     with run.testbed(platform) as testbed:
         _look_before(testbed)
@@ -232,8 +232,8 @@ def _check_space_of(engine: Engine, run: Run, testbed: Testbed) -> None:
 def flush_caches(run: Run, platform: str) -> None:
     """Empty every cache of the platform once, and prove it, so that every run begins from the same state.
 
-    A cache that must not or cannot be emptied fails nothing: which one and why is archived and in the report, hours of
-    generation before the first cold trial would have found it.
+    If a cache may not or cannot be emptied, this task does not fail: the report names the cache and the reason, hours
+    before the first cold trial would have found it.
     """
     if run.archive.sealed or run.archive.get_json(_flushed(platform)):
         log.info("an earlier try of this task, or the run that is finished, has emptied them")
@@ -253,9 +253,9 @@ def _flushed(platform: str) -> str:
 
 
 def generate_data(run: Run, platform: str) -> None:
-    """Make every dataset of the plan that is not there yet, each once and resumable by slice.
+    """Generate every dataset of the plan that does not exist yet. A retry continues with the slices that are missing.
 
-    How long it took is archived for later plans, but of what an earlier try or run had begun.
+    The time that it took is archived for later plans, unless an earlier try or run had begun the dataset.
     """
     made: list[dict[str, Any]] = []
     with run.testbed(platform) as testbed:
@@ -282,7 +282,7 @@ def _size_of(dataset: Dataset) -> dict[str, Any]:
 
 
 def validate_data(run: Run, platform: str) -> list[Trial]:
-    """Great Expectations over every dataset; a bad one stops the platform before its first trial.
+    """Check every dataset with Great Expectations; a bad one stops the platform before its first trial.
 
     Returns the trials that may now be measured, in their order.
     """
@@ -471,9 +471,9 @@ def cancel(run: Run, platform: str, trial_id: str) -> None:
 
 
 def release_cluster(run: Run, platform: str) -> None:
-    """Put back what was changed and give the cluster back, also after failures; does nothing to another run's.
+    """Restore what was changed, and release the cluster, also after failures. Another run's cluster stays as it is.
 
-    Where something cannot be put back, the cluster stays held, and the run is not valid: somebody has to look.
+    If something cannot be restored, the cluster stays reserved and the run is not valid: a person has to act.
     """
     declared = run.catalog.platform(platform)
     with run.testbed(platform) as testbed:
@@ -533,7 +533,7 @@ def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequen
 
 
 def summarise(run: Run) -> None:
-    """Results from all repetitions: from what is in the archive, and nothing else."""
+    """Compute the results from all repetitions, using only what is in the archive."""
     plan = run.plan()
     _record_stopped(run, plan)
     records = run.archive.trials()
@@ -560,7 +560,7 @@ def _facts(run: Run, plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def validate_results(run: Run) -> None:
-    """Great Expectations over measurements and results as they are archived; whether the run is valid."""
+    """Check the archived measurements and results with Great Expectations; they decide whether the run is valid."""
     plan, records = run.plan(), run.archive.trials()
     found = [Result.from_json(entry) for entry in run.archive.need_json("results.json")["results"]]
     platforms = _facts(run, plan)
@@ -607,14 +607,14 @@ def _about_measured(run: Run, records: Sequence[TrialRecord], found: Sequence[Re
 
 
 def write_report(run: Run) -> None:
-    """One self-contained HTML page, made from the archive alone."""
+    """Write the report: one HTML page, made from the archive alone."""
     from clusterbench.report.run.page import render_report  # noqa: PLC0415  templates and charts, which no trial needs
 
     run.archive.put_new("report.html", render_report(run.archive, run.catalog).encode(), "text/html; charset=utf-8")
 
 
 def seal(run: Run) -> str:
-    """The manifest, last and once. Returns the run's address in object storage."""
+    """Write the manifest, which finishes the archive. Returns the run's address in object storage."""
     verdicts = run.archive.get_json("verdicts.json") or {"valid": False}
     opened = run.archive.need_json("run.json")
     run.archive.seal({"valid": verdicts["valid"], "started_by": opened["started_by"]})
@@ -624,7 +624,7 @@ def seal(run: Run) -> str:
 
 
 def load_history(run: Run) -> None:
-    """The sealed run into the history database, for questions over time; the archive stays the truth."""
+    """Load the sealed run into the history database, for questions over time. The archive stays the truth."""
     from clusterbench.history import database, load  # noqa: PLC0415  what no trial needs
 
     with database.for_loading(run.connections(HISTORY)) as db:
@@ -633,10 +633,10 @@ def load_history(run: Run) -> None:
 
 
 def conclude(run: Run) -> None:
-    """Raise InvalidRunError unless the run is sealed and valid: the leaf from which the run's state comes."""
+    """Fail unless the run is sealed and valid. The state of the whole DAG run is this task's state."""
     manifest = run.archive.get_json("manifest.json")
     if manifest is None:
-        raise InvalidRunError(f"run {run.holder} was not archived; an earlier task says why")
+        raise InvalidRunError(f"run {run.holder} was not archived; the reason is in the log of an earlier task")
     if not manifest["valid"]:
         verdicts = [Verdict(**verdict) for verdict in run.archive.need_json("verdicts.json")["verdicts"]]
-        raise InvalidRunError(validation.failures(f"run {run.holder}", verdicts) + "\nThe report says more")
+        raise InvalidRunError(validation.failures(f"run {run.holder}", verdicts) + "\nSee the report for details")

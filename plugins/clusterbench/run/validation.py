@@ -53,7 +53,7 @@ def validate(suite_name: str, rows: Sequence[Mapping[str, Any]]) -> list[Verdict
 
 REMEDIES = {
     "The load driver was not the bottleneck": "give more hosts the role 'load': each drives its share of the clients "
-    "(docs/platforms.md, 'Several client hosts')",
+    "(docs/placement.md, 'Several client hosts')",
 }
 """By how an expectation begins, what can be done where it is not met."""
 

@@ -90,11 +90,11 @@ def find(store: Store, experiment: str, dag_run_id: str) -> RunArchive | None:
 def outcome(store: Store, experiment: str, dag_run_id: str, state: str | None) -> WeekRun:
     """``state`` is that of its DAG run, None where there is none."""
     if state is None:
-        why = f"its run could not be started; the log of {experiment}.start says why"
+        why = f"its run could not be started; the reason is in the log of {experiment}.start"
         return WeekRun(experiment, "", None, NOT_STARTED, why)
     archive = find(store, experiment, dag_run_id)
     if archive is None:
-        why = "it was refused before it began; the log of its open_run says why"
+        why = "it was refused before it began; the reason is in the log of its open_run"
         return WeekRun(experiment, dag_run_id, None, state, "" if state == "success" else why)
     return WeekRun(experiment, dag_run_id, archive.run_id, state, _reason(archive, state))
 
@@ -130,7 +130,7 @@ def open_week(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str]
         run.archive.sealed or run.archive.need_json("run.json")["started_by"] != opened["started_by"]
     ):
         said = whose(run.archive.need_json("run.json"), opened)
-        raise ArchiveError(f"{run.archive.url}: there is a week of that id already; start a new weekly run{said}")
+        raise ArchiveError(f"{run.archive.url}: a week with that id exists already; start a new weekly run{said}")
     return run.archive.url
 
 
@@ -181,12 +181,14 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
     from clusterbench.history import database, read  # noqa: PLC0415
 
     if why := why_no_history(connections):
-        raise ClusterbenchError(f"the newest runs are looked up in the history database, and there is none here: {why}")
+        raise ClusterbenchError(
+            f"the newest runs are looked up in the history database, which this installation does not have: {why}"
+        )
     with database.opened(connections(HISTORY)) as db:
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
         WeekRun(row.experiment, row.dag_run_id, row.run_id, "success" if row.is_valid else "failed",
-                "" if row.is_valid else "it is not valid; its report says why")
+                "" if row.is_valid else "it is not valid; the reason is in its report")
         for row in found
     ]  # fmt: skip
 
@@ -263,10 +265,13 @@ def problems(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
     ``found`` is None where nothing was compared: that is a problem only where there is a history to compare with.
     """
     if week is None:
-        return ["the week was not archived; an earlier task says why"]
+        return ["the week was not archived; the reason is in the log of an earlier task"]
     said = [f"{one.experiment}: {one.state}: {one.reason}" for one in runs_of(week) if one.failed]
     if found is None and week.get("without_history"):
         return said
     if found is None:
-        return [*said, "the results were not compared with their history; the task 'regressions' says why"]
+        return [
+            *said,
+            "the results were not compared with their history; the reason is in the log of the task 'regressions'",
+        ]
     return [*said, *(one.line for one in broken(found))]

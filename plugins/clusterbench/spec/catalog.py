@@ -190,7 +190,7 @@ class Catalog:
         platforms = {path.stem: self.read_platform(path) for path in self.platform_files}
         templates = [name for name, platform in platforms.items() if platform.template]
         return [
-            located(path, f"stands_for: {name!r} is no template of a paper's platform{suggest(name, templates)}")
+            located(path, f"stands_for: {name!r} is not a template of a paper's platform{suggest(name, templates)}")
             for path in self.platform_files
             if (name := platforms[path.stem].stands_for) and name not in templates
         ]
@@ -208,7 +208,7 @@ class Catalog:
                 said = (
                     f"{differs}; layouts of one cluster ({platform.cluster!r}) take turns, so they must have the same"
                 )
-                problems.append(located(path, f"{said}. Mend that, or give this one a cluster of its own"))
+                problems.append(located(path, f"{said}. Correct one of them, or give this platform another cluster"))
         return problems
 
     def _lint_published(self) -> list[str]:

@@ -87,7 +87,7 @@ def _check_sweep(sweep: Sweep) -> list[str]:
     rising = [name for name, factor in workload.factors.items() if factor.is_concurrency]
     if sweep.order == "ramp" and not set(rising) & set(sweep.factors):
         named = " or ".join(map(repr, rising)) or f"none, {sweep.workload!r} has no factor of concurrency"
-        problems.append(f"order: a ramp rises in concurrency, which is no factor of this sweep; name it: {named}")
+        problems.append(f"order: a ramp needs a factor of concurrency, and this sweep has none; add one: {named}")
     return problems
 
 
@@ -154,19 +154,21 @@ def _check_hadoop(platform: Platform) -> list[str]:
 
 def _check_neighbours(platform: Platform) -> list[str]:
     if platform.neighbours and not platform.database:
-        return ["neighbours: are databases beside a database, and the platform names none; take them out"]
+        return ["neighbours: are only for platforms with a database, and this one has none; remove them"]
     problems, hosts, databases = [], list(platform.hosts), [platform.database]
     for name, neighbour in platform.neighbours.items():
         where = f"neighbours.{name}"
         roles = {role for host in neighbour.hosts.values() for role in host.roles}
         if neighbour.database in databases and not platform.machines:  # whose databases are where their hosts are
-            problems.append(f"{where}.database: {neighbour.database!r} is that of another one; name its own")
+            problems.append(
+                f"{where}.database: {neighbour.database!r} is used by another one; name a connection of its own"
+            )
         if twice := [host for host in neighbour.hosts if host in hosts]:
-            problems.append(f"{where}.hosts: there is another host {twice[0]!r}; call it otherwise")
+            problems.append(f"{where}.hosts: another host is called {twice[0]!r}; choose another name")
         if not roles & {"coordinator", "segment"}:
             problems.append(f"{where}.hosts: none has the role 'coordinator' or 'segment'; name the database's host")
         if roles & DRIVERS:
-            problems.append(f"{where}.hosts: 'client' and 'etl' are the platform's own, also for it; take them out")
+            problems.append(f"{where}.hosts: 'client' and 'etl' are those of the platform; remove them here")
         hosts += neighbour.hosts
         databases.append(neighbour.database)
     return problems

@@ -108,7 +108,8 @@ class Sweep(Strict):
     order: Literal["random", "ramp"] = "random"
     """In which order trials are measured: see docs/reference.md#order-of-trials."""
     give_up_after: Count | None = None
-    """After this many failed or timed-out levels in a row, the rest of that ramp is not measured. Only with `order: ramp`."""
+    """After this many failed or timed-out levels in a row, the rest of that ramp is not measured. Only with
+    `order: ramp`."""
     regression: Regression | None = None
     """Replaces keys of the experiment's `regression` for this sweep. Keys that you leave out are the experiment's."""
 
@@ -206,7 +207,7 @@ def _check_scales(what: str, by_scale: dict[Any, Any]) -> None:
     if unknown := [scale for scale in by_scale if scale not in SCALES]:
         raise ValueError(f"{what}: unknown scale {unknown[0]!r}{suggest(str(unknown[0]), SCALES)}")
     if missing := [scale for scale in SCALES if scale not in by_scale]:
-        raise ValueError(f"{what}: nothing is said for scale {', '.join(missing)}; every scale must be named")
+        raise ValueError(f"{what}: no levels are given for scale {', '.join(missing)}; every scale must be named")
 
 
 def _check_levels(where: str, levels: Any) -> None:

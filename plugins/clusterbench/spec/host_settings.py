@@ -15,8 +15,8 @@ SIZE = re.compile(r"^(?P<name>\w+)=(?P<number>\d+)(?P<unit>[kmgt])$")
 NO_NAME = "-"
 """Of a kind that a host has one of."""
 ONLY_READ = {
-    "mount_type": "a file system is made by mkfs, by hand",
-    "xfs_agcount": "it is fixed by mkfs.xfs -d agcount, by hand",
+    "mount_type": "stops a run: only mkfs can change it; make the file system again",
+    "xfs_agcount": "stops a run: only mkfs.xfs -d agcount sets it; make the file system again",
     "clock_synchronised": "install chrony, and declare it in 'services' as running",
     "program": "install it there, where the login's PATH leads",
     "clock_offset_ms": "see that the hosts' clocks follow the same servers",

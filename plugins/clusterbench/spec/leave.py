@@ -25,7 +25,7 @@ Leave = Literal[
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
     "recover": "start servers that are down, end what is left of them, and have mirrors catch up (gprecoverseg)",
-    "full_copy": "copy a whole segment where it cannot catch up otherwise (gprecoverseg -F)",
+    "full_copy": "copy a whole segment if it cannot catch up otherwise (gprecoverseg -F)",
     "drop_caches": "empty the page cache of whole hosts, as root",
     "evict": "have hosts forget the pages of the engine's own files",
     "session_settings": "give the drivers' role settings of its own in that database, and put back what it had",

@@ -22,7 +22,7 @@ WORDS = {
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
     "bool_type": "must be true or false",
-    "string_type": "must be a text (in quotes where YAML would read something else)",
+    "string_type": "must be a text (in quotes if YAML would read something else)",
     "list_type": "must be a list",
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
@@ -67,7 +67,7 @@ def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise SpecError([f"{where}: is not YAML: {problem}; mend the indentation or the quotes there"]) from None
+        raise SpecError([f"{where}: is not YAML: {problem}; check the indentation and the quotes there"]) from None
     except RecursionError:
         raise SpecError([f"{path}: an anchor (&) holds itself, or is nested too deep; write it out"]) from None
     except ValueError as error:

@@ -393,7 +393,10 @@ def _written_out(name: str, host: dict[str, Any]) -> dict[str, Any]:
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= COUNT_MAX:
             raise ValueError(f"{name}.{key}: must be a whole number from 1 to {COUNT_MAX}, found {number!r}")
     if "machines_per_rack" in numbers and "machines" not in numbers:
-        raise ValueError(f"{name}.machines_per_rack: says nothing without 'machines', the number of physical hosts")
+        raise ValueError(
+            f"{name}.machines_per_rack: has no effect without 'machines', the number of physical hosts; add it, or "
+            "remove this key"
+        )
     if "machines" in numbers and (fixed := [key for key in ("machine", "rack") if key in host]):
         raise ValueError(f"{name}.{fixed[0]}: follows from 'machines'; leave one of the two out")
     rest = {key: value for key, value in host.items() if key not in numbers}

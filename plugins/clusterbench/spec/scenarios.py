@@ -108,7 +108,7 @@ class PublishedScenarios(Strict):
     @model_validator(mode="after")
     def _is_whole(self) -> PublishedScenarios:
         if self.reference not in self.scenarios:
-            raise ValueError(f"reference: {self.reference!r} is none of the scenarios ({', '.join(self.scenarios)})")
+            raise ValueError(f"reference: {self.reference!r} is not one of the scenarios ({', '.join(self.scenarios)})")
         for sweep, rows in self.sweeps.items():
             for level, cells in rows.items():
                 self._check_row(f"sweeps.{sweep}.{level}", cells)
@@ -116,14 +116,14 @@ class PublishedScenarios(Strict):
 
     def _check_row(self, where: str, cells: dict[Density, ScenarioCell]) -> None:
         if missing := [name for name in self.scenarios if name not in cells]:
-            raise ValueError(f"{where}: nothing is said of scenario {missing[0]!r}; every row has all of them")
+            raise ValueError(f"{where}: scenario {missing[0]!r} is missing; every row needs all of them")
         if unknown := [name for name in cells if name not in self.scenarios]:
-            raise ValueError(f"{where}: {unknown[0]!r} is none of the scenarios ({', '.join(self.scenarios)})")
+            raise ValueError(f"{where}: {unknown[0]!r} is not one of the scenarios ({', '.join(self.scenarios)})")
         for name, cell in cells.items():
             if cell.completed is not None and cell.completed > self.repetitions:
                 raise ValueError(f"{where}.{name}: {cell.completed} completed of {self.repetitions} repetitions")
             if name == self.reference and cell.change_percent is not None:
-                raise ValueError(f"{where}.{name}.change_percent: is the change against itself; leave it out")
+                raise ValueError(f"{where}.{name}.change_percent: would compare the scenario with itself; remove it")
 
     def cell(self, sweep: str, level: int, density: str) -> ScenarioCell | None:
         return next((cell for name, cell in self.sweeps[sweep][level].items() if name == density), None)

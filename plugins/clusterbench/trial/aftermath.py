@@ -32,9 +32,9 @@ LAST = (
 def examine(engine: Engine, before: Mapping[str, Any], name: str, driver: str, *, ended_well: bool) -> dict[str, Any]:
     """How the cluster is after the driver, what became of its instances meanwhile, and what their logs say.
 
-    ``name``: that of ``Engine.mark_logs``. ``driver``: the host by whose clock a trial's times are told. ``away`` says
-    who could not be asked although the driver has ended well: then nobody knows whether anything has happened to the
-    cluster.
+    ``name``: that of ``Engine.mark_logs``. ``driver``: the host whose clock a trial's times have. ``away`` names
+    who could not be asked although the driver has ended well: then it is not known whether anything has happened to
+    the cluster.
     """
     after: dict[str, Any] = {}
     try:

@@ -87,9 +87,9 @@ def _clocks_ahead(testbed: Testbed, client: str, others: Sequence[str]) -> tuple
     for host, unsure in unsure_s.items():
         if unsure > CLOCK_UNCERTAINTY_MAX_S:
             raise HostError(
-                f"host {host!r}: its clock can be compared with that of {client!r} to {unsure:.2f} s only, and "
-                f"{CLOCK_UNCERTAINTY_MAX_S} s are allowed where several hosts drive one load: look at the network "
-                "between the worker and the two, or take the role 'load' from it"
+                f"host {host!r}: its clock can be compared with that of {client!r} only to {unsure:.2f} s, but at most "
+                f"{CLOCK_UNCERTAINTY_MAX_S} s are allowed if several hosts drive one load: check the network "
+                "between the worker and the two, or remove the role 'load' from it"
             )
     return ahead, unsure_s
 

@@ -218,7 +218,7 @@ def _minds(needs: Needs, sessions: int, ground: Ground) -> Iterator[str]:
         )
     ports = high - low + 1
     if needs.reconnections > ports:
-        said = "as its file says" if ground.is_port_range_declared else "unless it is set otherwise"
+        said = "as its file declares" if ground.is_port_range_declared else "unless it is set otherwise"
         yield (
             "opens so many connections, one after the other, as stands below 'ports'; host "
             f"{ground.platform.client!r} has {ports:,} ports for them ({said}), and each stays taken for "

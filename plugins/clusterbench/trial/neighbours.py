@@ -1,8 +1,8 @@
 """Neighbours of a platform: other databases that are under a trial's load while it is measured.
 
-Each runs what the trial runs, as many streams of it, in rounds without end, from the host that drives the trial: that
-costs processor time there, which is told, and is none of the measured driver's own. Neighbours are under load before
-telemetry begins and until the driver ends. One that was not makes the trial invalid: that was another density.
+Each runs what the trial runs, as many streams of it, in rounds without end, from the host that drives the trial. That
+costs processor time there, which is reported, apart from the measured driver's own. Neighbours are under load before
+telemetry begins and until the driver ends. If one was not, the trial is invalid: that was another density.
 """
 
 from __future__ import annotations

@@ -64,5 +64,5 @@ def watched(record: TrialRecord, telling_hosts: Sequence[str]) -> TrialRecord:
     unwatched = [host for host in telling_hosts if not (record.telemetry.get(host) or {}).get("samples")]
     if record.outcome != "completed" or not unwatched:
         return record
-    why = f"there is no telemetry of {', '.join(unwatched)}, so nobody can say what else ran there"
+    why = f"there is no telemetry of {', '.join(unwatched)}, so it is not known what else ran there"
     return replace(record, outcome="invalid", reason=why, evidence={**record.evidence, "unwatched": unwatched})

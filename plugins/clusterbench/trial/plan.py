@@ -228,8 +228,8 @@ def _check_is_for(experiment: Experiment, platform: Platform) -> None:
     if platform.platform not in experiment.platforms and not platform.is_for(experiment.experiment):
         raise SpecError(
             [
-                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)}, as 'experiments' "
-                f"in its file says; choose another, or add {experiment.experiment!r} there"
+                f"platforms: {platform.platform!r} is only for {' and '.join(platform.experiments)} ('experiments' "
+                f"in its file); choose another, or add {experiment.experiment!r} there"
             ]
         )
 
@@ -294,8 +294,9 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
         if not {"", platform.engine} & set(by_engine):
             raise SpecError(
                 [
-                    f"sweeps.{name}.factors.{factor}.{scale}: says levels of {' and '.join(by_engine)}, and platform "
-                    f"{platform.platform!r} is one of {platform.engine}; add its levels, or choose other platforms"
+                    f"sweeps.{name}.factors.{factor}.{scale}: has levels only for {' and '.join(by_engine)}, and "
+                    "platform "
+                    f"{platform.platform!r} has engine {platform.engine}; add its levels, or choose other platforms"
                 ]
             )
 

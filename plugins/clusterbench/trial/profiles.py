@@ -52,8 +52,9 @@ def read(output: Path, trial: Trial, reading: Reading, ahead_s: Mapping[str, flo
         if not (folder / profile.SAMPLES).exists():
             said = (folder / profile.ERRORS).read_text(errors="replace").strip() or "perf said nothing"
             problems.append(
-                f"host {folder.name!r}: processors were not sampled: {said.splitlines()[0]}; perf must be there, and "
-                f"in its /etc/sudoers.d what 'clusterbench sudoers {trial.platform}' prints"
+                f"host {folder.name!r}: processors were not sampled: {said.splitlines()[0]}; perf must be installed, "
+                "and "
+                f"its /etc/sudoers.d must have what 'clusterbench sudoers {trial.platform}' prints"
             )
         elif machine not in machines:
             machines[machine] = folder.name

@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 
 
 def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *, gives_up: bool = True) -> TrialRecord:
-    """Measure one trial, or go on with it where an earlier try ended. Returns its record, which is in the archive.
+    """Measure one trial, or continue it where an earlier try ended. Returns its record, which is in the archive.
 
     Raises AwayError while somebody is away whom it needs, unless the caller gives up: then the trial has failed.
     ``outages`` are those that were waited for. Raises ArchiveError when the record cannot be written: the job keeps its

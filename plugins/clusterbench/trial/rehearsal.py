@@ -3,7 +3,7 @@
 All levels, files, streams, clients, order, suites and time-outs are full scale's; rows, warehouses and scale factors
 are divided, and so is what only makes a trial long, down to some seconds or lookups: a study of 40 windows of half an
 hour would else take a day. Settings of memory are no sizes of data. A rehearsal shows that every cell can be had. Its
-numbers are none of full scale's, so it has a scale of its own wherever runs are told apart by scale.
+numbers are none of full scale's, so it has a scale of its own wherever runs are separated by scale.
 """
 
 from __future__ import annotations

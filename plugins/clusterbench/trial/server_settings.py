@@ -39,8 +39,8 @@ def have(trial: Trial, engine: Engine) -> dict[str, str]:
     if wrong := {name: found.get(name) for name, value in wanted.items() if found.get(name) != value}:
         said = ", ".join(f"{name} is {value!r}, asked for was {wanted[name]!r}" for name, value in wrong.items())
         raise EngineError(
-            f"{said}; write a level as the server says it ('1GB', not '1024MB'), and see whether another file or "
-            "'ALTER SYSTEM' has the last word"
+            f"{said}; write a level as the server shows it ('1GB', not '1024MB'), and check whether another file or "
+            "'ALTER SYSTEM' overrides it"
         )
     return found
 

@@ -161,4 +161,4 @@ def _lines(path: Path) -> Iterator[tuple[float, str, str, str, int]]:
 
 def _why_none(telemetry: Path) -> dict[str, Any]:
     said = "".join(path.read_text(errors="replace") for path in telemetry.glob(f"*/{ERRORS}")).strip()
-    return {"problem": f"sessions were not looked at: {said.splitlines()[0]}"} if said else {}
+    return {"problem": f"sessions were not watched: {said.splitlines()[0]}"} if said else {}

@@ -117,7 +117,7 @@ def storage_not_applicable(levels: Mapping[str, Level], unavailable: Mapping[str
     if compression in (BY_STORAGE, "none"):
         return None
     if layout == "heap":
-        return unavailable.get("compression", "a heap is not compressed; name another 'storage' beside it")
+        return unavailable.get("compression", "a heap is not compressed; choose another 'storage' with it")
     return unavailable.get(compression.partition("_")[0])
 
 
@@ -140,59 +140,62 @@ class Workload(Protocol):
     factors: Mapping[str, Factor]
     measurements: Mapping[str, MeasurementKind]
     runs_on: Literal["client", "etl"]
-    """The role of the host that drives it, and whose clock measures."""
+    """The role of the host that runs the job, and whose clock measures."""
     outputs: tuple[str, ...]
     """Files of the job's directory that go to the archive as raw output."""
 
-    def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset: ...
+    def dataset(self, levels: Mapping[str, Level], seed: int) -> Dataset:
+        """The dataset that a trial with these levels needs. Its name must differ if its rows differ."""
 
-    def is_generated(self, dataset: Dataset, engine: Engine) -> bool: ...
+    def is_generated(self, dataset: Dataset, engine: Engine) -> bool:
+        """Whether the dataset is complete on the platform."""
 
     def generate(self, dataset: Dataset, engine: Engine) -> None:
-        """Make the dataset where it will live; skips what is there already, resumable by slice."""
+        """Generate the dataset on the platform. It skips what exists, so a retry continues with the missing slices."""
 
     def inspect(self, dataset: Dataset, engine: Engine) -> dict[str, object]:
-        """Facts about the dataset, computed where it is, for its Great Expectations suite: the one of its name.
+        """Facts about the dataset, computed in the database. The Great Expectations suite of its name checks them.
 
-        A list among the facts is rows for a suite of their own, ``<dataset>_<fact>``.
+        If a fact is a list, it is rows for a suite of their own, ``<dataset>_<fact>``.
         """
 
     def checksum(self, dataset: Dataset) -> str | None:
-        """What ``inspect`` must find as ``checksum``, by an independent engine over rows made anew.
+        """The ``checksum`` that ``inspect`` must find. An independent engine computes it over the same rows.
 
-        None where that would take too long: then earlier runs say it.
+        None if that would take too long: then the checksum of an earlier valid run is used.
         """
 
     def answers(self, dataset: Dataset, trials: Sequence[Trial], engine: Engine | None = None) -> dict[str, Any] | None:
-        """What ``trials`` on the dataset must answer, by an independent engine, for ``read``; ``source`` says by which.
+        """The right answers to ``trials`` on the dataset, for ``read``. ``source`` names the engine that computed them.
 
-        ``engine``: whose platform may declare a host for it. None where ``read`` knows it by itself, or where it would
-        take too long: then earlier valid runs say it.
+        ``engine``: its platform may declare a host for that. None if ``read`` needs no answers, or if computing them
+        would take too long: then the answers of an earlier valid run are used.
         """
 
     def relations(self, trial: Trial) -> list[str]:
         """Tables and indexes whose cache state is part of the trial."""
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-        """Why these levels cannot be had without what is ``unavailable`` (``Engine.unavailable``), or None."""
+        """Why these levels are impossible without what is ``unavailable`` (``Engine.unavailable``). None: possible."""
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """A rough guess of one trial's length, cache state included, from the papers and from the lab."""
 
     def prepare(self, trial: Trial, engine: Engine) -> dict[str, object]:
-        """Before the cache state is made: session settings and the like. Returns evidence, such as the plan."""
+        """Called before the cache state is made, for session settings and the like. Returns evidence, as the plan."""
 
-    def job(self, trial: Trial, engine: Engine) -> Job: ...
+    def job(self, trial: Trial, engine: Engine) -> Job:
+        """What runs on the host of ``runs_on`` for this trial: its files and its script."""
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
-        """``expected``: what ``answers`` said, or an earlier run; empty where nobody knows yet.
+        """Turn the job's output into measurements. ``expected``: the right answers; empty if they are not known yet.
 
-        What was answered goes to ``details["answer"]``, for later runs; what must be said beside a number to
-        ``details["warnings"]``; rows for suites of Great Expectations to ``details["facts"]``, by suite.
+        Put what the trial answered into ``details["answer"]``, for later runs; warnings about a number into
+        ``details["warnings"]``; rows for suites of Great Expectations into ``details["facts"]``, by suite.
         """
 
     def restore(self, trial: Trial, engine: Engine) -> None:
-        """Undo ``prepare``; called also after a failure, so it must not mind a trial that never began."""
+        """Undo ``prepare``. It is also called after a failure, so it must work for a trial that never began."""
 
 
 @runtime_checkable
@@ -200,13 +203,13 @@ class Planned(Protocol):
     """A workload whose statements a database plans, one by one."""
 
     def plans(self, trial: Trial, engine: Any) -> Mapping[str, str]:
-        """Statement -> its plan as text (``Database.explain``), after ``prepare``. A statement of which there are
-        measurements is called as in ``MeasurementKind.statement``."""
+        """Statement -> its plan as text (``Database.explain``), after ``prepare``. If a statement has measurements, its
+        name is that in ``MeasurementKind.statement``."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several drivers does of a load."""
+    """The part of a load that one of several drivers does."""
 
     number: int
     """Counted from 0, which is that of the client host."""
@@ -220,7 +223,7 @@ class Share:
 
     @classmethod
     def whole(cls, clients: int) -> Share:
-        """Of the only driver."""
+        """The whole load, for a single driver."""
         return cls(0, clients, 0, clients, 0)
 
     def of_rate(self, rate_per_s: float) -> float:
@@ -234,29 +237,29 @@ class Spread(Protocol):
     def is_spread(self, trial: Trial) -> bool: ...
 
     def job_of(self, trial: Trial, engine: Any, share: Share) -> Job:
-        """As ``job``, of one driver."""
+        """Like ``job``, for one of several drivers."""
 
 
 def not_applicable(workload: Workload, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
-    """As the workload says, unless the platform cannot be had at all."""
+    """The workload's reason, or the reason why nothing can be measured on the platform."""
     return unavailable.get(EVERYTHING) or workload.not_applicable(levels, unavailable)
 
 
 def why_not(trial: Trial, unavailable: Mapping[str, str]) -> str | None:
-    """Why the trial cannot be had: as its plan knows already, or without what is ``unavailable``."""
+    """Why the trial is not applicable: a reason of the plan, or something that is ``unavailable``."""
     return trial.not_applicable or not_applicable(load_workload(trial.workload), trial.levels, unavailable)
 
 
 @runtime_checkable
 class DeclaredByText(Protocol):
-    """A workload that is files, which are archived with every run of it."""
+    """A workload that consists of files. They are archived with every run."""
 
     def text(self) -> dict[str, str]:
-        """File -> what is in it. Raises SpecError with every problem of the files."""
+        """File name -> content. Raises SpecError with every problem of the files."""
 
 
 def declared_text(name: str) -> dict[str, str]:
-    """Empty of one that is Python."""
+    """The files of a declared workload. Empty if the workload is written in Python."""
     workload: object = load_workload(name)
     return workload.text() if isinstance(workload, DeclaredByText) else {}
 
@@ -267,16 +270,16 @@ def load_workload(name: str) -> Workload:
 
 
 def _usable() -> Iterator[Workload]:
-    """All but folders with a mistake, which ``lint`` tells: they must not take the others with them."""
+    """All workloads except folders with a mistake, which ``lint`` reports. Those must not break the others."""
     for name in workload_names():
         with suppress(SpecError):
             yield load_workload(name)
 
 
 def measurement_kinds() -> Mapping[str, MeasurementKind]:
-    """Every measurement of every workload, for a number of which only its name is known.
+    """Every measurement of every workload by its name.
 
-    Where workloads do not agree which direction is better, neither is.
+    If workloads do not agree which direction is better, neither is.
     """
     return _measurement_kinds(workload_state())
 
@@ -303,9 +306,10 @@ def _size_factors(state: tuple[tuple[str, int], ...]) -> Mapping[str, Factor]:  
 
 
 def measurement_title(experiment: Experiment | None, sweep: str, name: str) -> str:
-    """What the sweep's workload calls it; its name in words where this version has it no longer.
+    """The title that the sweep's workload gives it. If this version no longer has it, its name in words.
 
-    Two workloads may call it differently: response time is that of a scan in one, and of building an index in another.
+    Two workloads may have different titles for one name: response time is that of a scan in one, and of
+    building an index in another.
     """
     declared = experiment.sweeps.get(sweep) if experiment else None
     kinds = load_workload(declared.workload).measurements if declared else {}

@@ -69,7 +69,7 @@ def run(fleet: Fleet, host: str, name: str, work: Job, *, result: str = "") -> s
     made = job.text(result) if result and ended.exit_status == 0 else ""
     job.remove()
     if ended.exit_status != 0:
-        raise DatasetError(f"host {host!r}: {said or f'it ended with status {ended.exit_status} and said nothing'}")
+        raise DatasetError(f"host {host!r}: {said or f'it ended with status {ended.exit_status} without a message'}")
     return made
 
 

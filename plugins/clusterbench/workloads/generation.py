@@ -1,4 +1,4 @@
-"""A dataset is made in the database by slices; what was made stays, and a retry goes on where the last try ended.
+"""A dataset is made in the database by slices; what was made stays, and a retry continues where the last try ended.
 
 The table's comment says what is in it, so nothing is kept elsewhere that could say otherwise.
 """
@@ -96,7 +96,7 @@ def _mark(dataset: Dataset) -> str:
 
 
 def _started(dataset: Dataset, engine: Database) -> str:
-    """With the size of its slices: one that was begun with others is made anew."""
+    """With the size of its slices: one that was begun with others is made again."""
     (first, last), *_ = slices(dataset.rows, _parts(dataset), engine.slice_rows_max)
     return _mark(dataset).replace("complete", f"begun in slices of {last - first + 1}")
 

@@ -55,16 +55,16 @@ def test_worker_that_is_not_heard_of_is_told_with_what_airflow_will_do() -> None
     silent = [task("db1.trials", "running", 4, heard_s_ago=95), task("db1.a", "running", heard_s_ago=8)]
     (line,) = shown(now_with(run_of("key_value", tasks=silent))).waits
     assert line == (
-        "db1.trials 4 runs, and its worker has said nothing for 95 s: it may have died, or be cut off. After 300 s "
-        "Airflow tries the task again; a driver that runs goes on, and is not started twice"
+        "db1.trials 4 is running, but its worker has not been heard from for 95 s: it may have died, or lost its "
+        "network. After 300 s Airflow tries the task again. A running driver continues, and is not started twice"
     )
 
 
 def test_turns_of_others_and_tries_to_come_are_told() -> None:
     waiting = [task("db1.take_cluster", "up_for_reschedule"), task("db1.generate_data", "up_for_retry")]
     assert shown(now_with(run_of("key_value", tasks=waiting))).waits == (
-        "db1.take_cluster waits for the cluster, which another run holds; its log tells which",
-        "db1.generate_data failed, and will be tried again; its log tells why",
+        "db1.take_cluster waits for the cluster, which another run holds; its log names that run",
+        "db1.generate_data failed, and will be tried again; the reason is in its log",
     )
 
 

@@ -186,8 +186,8 @@ def test_a_primary_that_its_mirror_replaced_catches_up_and_takes_its_role_again(
     looks = [unnoticed, failed, failed, catching_up, in_step, in_step, in_step, healthy]
     engine = Tried(*looks, utilities=ALL_UTILITIES, mirrors=True)
     assert engine.recover() == [
-        "segment 0 on sdw1:6000 was brought back by gprecoverseg",
-        "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
+        "segment 0 on sdw1:6000 was recovered by gprecoverseg",
+        "segment 0 (mirror) on sdw2:7000 was recovered by gprecoverseg",
     ]
     assert engine.done == ["probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
     assert engine.states == [healthy]
@@ -208,7 +208,7 @@ def test_everything_is_copied_where_a_mirror_cannot_catch_up(monkeypatch: pytest
 
     monkeypatch.setattr(engine, "on_each", refuse)
     assert engine.recover() == [
-        "segment 0 on sdw1:6000 was brought back by gprecoverseg -F, a full copy, because it could not catch up"
+        "segment 0 on sdw1:6000 was recovered by gprecoverseg -F, a full copy, because it could not catch up"
     ]
     assert engine.done == ["probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -F"]
 
@@ -223,8 +223,8 @@ def test_a_frozen_segment_is_ended_so_that_its_mirror_takes_over() -> None:
     engine = Tried(*looks, utilities=ALL_UTILITIES, mirrors=True)
     assert engine.recover() == [
         "segment 0 on sdw1:6000 was frozen and was ended",
-        "segment 0 on sdw1:6000 was brought back by gprecoverseg",
-        "segment 0 (mirror) on sdw2:7000 was brought back by gprecoverseg",
+        "segment 0 on sdw1:6000 was recovered by gprecoverseg",
+        "segment 0 (mirror) on sdw2:7000 was recovered by gprecoverseg",
     ]
     assert engine.done == ["sdw1: all end", "probe", "sdw1: all end", "cdw: gprecoverseg -a", "cdw: gprecoverseg -a -r"]
 
@@ -304,7 +304,7 @@ def test_without_gprecoverseg_a_person_is_told_what_to_do() -> None:
         engine.recover()
     assert str(caught.value) == (
         "platform 'greenplum_cluster': not in its role: segment 0 on sdw1:6000; there is no gprecoverseg here; "
-        "bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
+        "recover it yourself (gprecoverseg -a, then gprecoverseg -a -r)"
     )
 
 

@@ -203,7 +203,7 @@ FULL = "is full: free space there, or choose fewer rows or replicas"
         (
             "org.apache.hadoop.mapred.FileAlreadyExistsException: Output directory hdfs://10.0.0.2:8020/x/output "
             "already exists",
-            "the output path is there already, left by an earlier job: remove it with hdfs dfs -rm -r -skipTrash",
+            "the output path exists already, left by an earlier job; remove it with: hdfs dfs -rm -r -skipTrash",
         ),
         (
             "Error: org.apache.hadoop.hdfs.BlockMissingException: Could not obtain block: BP-1:blk_1073741845_1021 "
@@ -242,7 +242,7 @@ def test_cause_is_said_before_a_connection_that_was_only_tried_again() -> None:
         "INFO ipc.Client: Retrying connect to server: 10.0.0.2:8032. Already tried 0 time(s): Connection refused\n"
         "org.apache.hadoop.mapred.FileAlreadyExistsException: Output directory hdfs://m:8020/x already exists\n"
     )
-    assert mapreduce_jobs.explain(said).startswith("the output path is there already")
+    assert mapreduce_jobs.explain(said).startswith("the output path exists already")
 
 
 @pytest.mark.parametrize(

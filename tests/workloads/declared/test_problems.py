@@ -104,7 +104,7 @@ def test_files_of_answers_name_what_the_answers_depend_on(root: Path) -> None:
 def test_what_is_to_be_filled_in_is_a_problem_and_placeholders_may_stand_side_by_side(root: Path) -> None:
     change(root, "workload.yaml", WORKLOAD.replace("range: [1, $rows]", "fill_in: a LIKE"))
     (said,) = problems(root)
-    assert "parameters.id: nothing says yet what may stand here (a LIKE); name a range, a choice" in said
+    assert "parameters.id: no values are given yet (a LIKE); name a range, a choice" in said
     change(root, "workload.yaml", WORKLOAD)
     change(root, "one.sql", "SELECT name FROM items WHERE id IN ($id,$id,$rows) OR $id||$id = ''")
     assert problems(root) == []
@@ -154,12 +154,12 @@ def test_a_folder_that_is_dropped_in_is_known_everywhere(root: Path, capsys: pyt
         ("rows: $rows,", "rows: $row,", "9: tables.items.rows: unknown factor 'row' of size; did you mean 'rows'?"),
         ("rows: $rows,", "rows: many,", "must be a number, '$factor' or '10 * $factor', found 'many'"),
         ("key: [id]", "key: [ident]", "key: the table has no column 'ident'"),
-        (", rows_by: items.sql", "", "9: tables.items: nothing says where its rows come from"),
+        (", rows_by: items.sql", "", "9: tables.items: it is not declared where its rows come from"),
         ("rows_by: items.sql", "rows_by: ../x.sql", "must be the name of a file in the workload's own folder"),
         ("rows_by: items.sql", "rows_by: /etc/passwd", "must be the name of a file in the workload's own folder"),
         ("rows_by: items.sql", "rows_by: items.txt", "tables.items.rows_by: items.txt: a file of SQL ends with .sql"),
         ("rows_by: items.sql", "rows_by: item.sql", "there is no file 'item.sql' beside workload.yaml; did you mean"),
-        ("{columns:", "{existing: a.b, columns:", "existing: the table is there as it is"),
+        ("{columns:", "{existing: a.b, columns:", "existing: the table is used as it is"),
         ("range: [1, $rows]", "range: [1, $size]", "11: parameters.id: unknown factor 'size'"),
         ("id: {range: [1, $rows]}", "id: {text: '{name}'}", "is made of 'name', which does not stand before it"),
         ("id: {range", "client_id: {range", "11: parameters.client_id: the name is taken"),
@@ -174,7 +174,11 @@ def test_a_folder_that_is_dropped_in_is_known_everywhere(root: Path, capsys: pyt
         ("one: {}", "all: {}", "statements.all: the name is taken"),
         ("answers: duckdb", "orders: [[one]]", "14: orders: workloads that are driven by 'clients' have none"),
         ("answers: duckdb", "mixes: {a: {ones: 1}}", "14: mixes.a: unknown statement 'ones'; did you mean 'one'?"),
-        ("answers: duckdb", "changes: [item]", "14: changes: 'item' is no table that is made here; did you mean"),
+        (
+            "answers: duckdb",
+            "changes: [item]",
+            "14: changes: 'item' is not a table that this workload makes; did you mean",
+        ),
         ("answers: duckdb", "checks: {c: one.sql}", "14: checks.c: one.sql: unknown placeholder $id"),
         ("default: 1000", "default: 0", "7: factors.rows.default: 0 is not allowed; allowed: 1 to 1e+06"),
         ("default: 1000", "default: x", "7: factors.rows.default: 'x' is not allowed"),
@@ -191,13 +195,13 @@ def test_what_is_wrong_in_the_file_is_told_with_its_line(root: Path, before: str
     ("file", "text", "problem"),
     [
         ("one.sql", "SELECT name FROM items WHERE id = $ident", "unknown placeholder $ident; Allowed: id, rows"),
-        ("one.sql", "SELECT 1, '$'", "a '$' stands alone; write '$$'"),
+        ("one.sql", "SELECT 1, '$'", "a '$' without a name; write '$$'"),
         ("one.sql", "SELECT 1 \\! touch /tmp/x", "one.sql: line 1: a backslash outside of quotes"),
         ("one.sql", "SELECT '12:name'", "':name' would be a variable of pgbench, also within quotes"),
         ("one.sql", "", "holds no statement"),
-        ("one.sql", "SELECT 'a", "is no SQL"),
+        ("one.sql", "SELECT 'a", "is not SQL"),
         ("items.sql", "DELETE FROM items", "items.sql: must be a SELECT"),
-        ("items.sql", "SELECT 1; SELECT 2", "holds 2 statements where one is meant"),
+        ("items.sql", "SELECT 1; SELECT 2", "holds 2 statements, but one is expected"),
         ("one.greenplum.sql", "SELECT \\g", "one.greenplum.sql: line 1: a backslash"),
         ("one.sql", "x" * 1_000_001, "'one.sql' has 1,000,001 bytes; 1,000,000 are allowed"),
     ],
@@ -219,7 +223,7 @@ def test_a_link_out_of_the_folder_is_not_followed(root: Path) -> None:
 def test_a_placeholder_cannot_end_a_quote(root: Path) -> None:
     """What begins a quote as it is written, ``$id$``, is none when the value stands there."""
     change(root, "one.sql", "SELECT $id$ \\! touch /tmp/x $id$")
-    assert any("a '$' stands alone" in each for each in problems(root))
+    assert any("a '$' without a name" in each for each in problems(root))
     change(root, "one.sql", "SELECT $id$$ \\! touch /tmp/x $id$$ AS x$id$$")
     folder = load_workload("shop").folder  # type: ignore[attr-defined]
     with pytest.raises(SpecError, match="a backslash outside of quotes"):

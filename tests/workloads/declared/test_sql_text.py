@@ -51,7 +51,7 @@ def test_what_is_no_sql_is_told() -> None:
     for text in ("SELECT 'a", "", "-- nothing"):
         with pytest.raises(SpecError):
             sql_text.statements(text)
-    with pytest.raises(SpecError, match="holds 2 statements where one is meant"):
+    with pytest.raises(SpecError, match="holds 2 statements, but one is expected"):
         sql_text.only("SELECT 1; SELECT 2")
     with pytest.raises(SpecError, match="line 1: a text goes over several lines"):
         sql_text.on_one_line("SELECT 'a\nb'")

@@ -269,4 +269,4 @@ def test_what_is_no_sql_in_a_log_costs_the_rest_nothing() -> None:
     found, problems = logged.of_log(log)
     assert [(one.text, one.calls) for one in found] == [("SELECT a FROM t", 2), ("SELECT b FROM u", 1)]
     (problem,) = problems
-    assert problem.startswith("line 5: is no SQL: ") and problem.endswith(": ROM t WHERE x = 'cut")
+    assert problem.startswith("line 5: is not SQL: ") and problem.endswith(": ROM t WHERE x = 'cut")

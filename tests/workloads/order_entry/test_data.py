@@ -229,7 +229,7 @@ def test_dataset_is_known_by_its_schema() -> None:
 
 def test_other_schema_is_refused() -> None:
     with pytest.raises(
-        DatasetError, match=r"^'tpcds_sf1' is no schema of Order-Entry; they are called as order_entry_w10$"
+        DatasetError, match=r"^'tpcds_sf1' is not a schema of Order-Entry; their names are like order_entry_w10$"
     ):
         data.warehouses_of(Dataset("tpcds", "tpcds_sf1", 1, 1, 1, DATASET.storage))
 

@@ -387,7 +387,7 @@ def unavailable_to(engine: type[Postgres], platform: Platform = VM1) -> dict[str
     return engine.unavailable_on(platform, {})
 
 
-NO_ETL = "the platform's file names no host with the role 'etl', so there is none to load files from"
+NO_ETL = "the platform's file has no host with the role 'etl', from which files could be loaded"
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_without_an_etl_host_nothing_is_loaded_but_all_is_scanned(engine: type[P
 def test_cold_caches_cannot_be_had_where_the_file_system_s_cannot_be_emptied() -> None:
     unavailable = unavailable_to(Greenplum, VM1.model_copy(update={"page_cache": "none"}))
     assert FULL_SCAN.not_applicable(trial(cache="cold").levels, unavailable) == (
-        "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+        "the platform's file has 'page_cache: none', so the file system's cache cannot be emptied"
     )
 
 

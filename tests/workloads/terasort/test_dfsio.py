@@ -59,7 +59,7 @@ def test_rates_of_jobs_stand_beside_what_it_prints(output: Path) -> None:
 
 def test_less_than_was_asked_for_is_no_number(output: Path) -> None:
     (output / "read.txt").write_text(SAID.format("read", 48))
-    assert WORKLOAD.read(output, trial(), {}).invalid == ("TestDFSIO says that it did not read 64 MiB: see read.txt",)
+    assert WORKLOAD.read(output, trial(), {}).invalid == ("TestDFSIO did not read 64 MiB: see read.txt",)
     (output / "read.txt").unlink()
     assert len(WORKLOAD.read(output, trial(), {}).invalid) == 1
 

@@ -1,4 +1,4 @@
-"""What a Greenplum has and takes, as far as file and facts tell. Pure.
+"""What a Greenplum has and takes, as far as file and facts show. Pure.
 
 Every session of a client has a process on every segment, and one more there for every further slice of its plan: what
 is said here is the least.

@@ -54,7 +54,9 @@ class Greenplum(Postgres):
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
         said = str(facts.get("orca", ""))
-        without_orca = {"orca": f"this server has no ORCA optimizer; it says: {said}"} if "without ORCA" in said else {}
+        without_orca = (
+            {"orca": f"this server has no ORCA optimizer; its message: {said}"} if "without ORCA" in said else {}
+        )
         work_mem = {"work_mem": "Greenplum's memory for one statement is statement_mem; see that factor"}
         serializable = {"serializable": "Greenplum has no serializable isolation: it gives repeatable read for it"}
         six = facts.get("generation") == 6
@@ -76,7 +78,7 @@ class Greenplum(Postgres):
         return ("gpfdist gives the load files to everybody who reaches the ETL host, while a load runs",)
 
     def facts(self) -> dict[str, Any]:
-        """First what the coordinator alone knows; then what is down is brought back, and the segments are asked."""
+        """First what the coordinator alone knows; then what is down is restarted, and the segments are asked."""
         server = self.query(statement("greenplum", "facts"))[0]
         product, product_version = family.product_of(server["version"])
         rows = self.query(statement("greenplum", "instances"))

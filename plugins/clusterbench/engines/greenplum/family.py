@@ -34,7 +34,7 @@ def generation_of(version_number: int) -> int:
 
 
 def features(facts: Mapping[str, Any]) -> list[Feature]:
-    """What a cluster is and has, as far as it told."""
+    """What a cluster is and has, as far as it reported."""
     if not facts.get("product"):
         return []
     utilities = ", ".join(facts.get("utilities") or ()) or "none that run; pg_ctl stops and starts the instances"

@@ -54,7 +54,7 @@ def recover(server: Server) -> list[str]:
     return [
         *(f"{name} was frozen and was ended" for name in frozen),
         *(f"{name} was down and was started" for name in dead),
-        *(f"{name} was brought back by {how}" for name in broken),
+        *(f"{name} was recovered by {how}" for name in broken),
     ]
 
 
@@ -76,7 +76,7 @@ def _end_left_sessions(server: Server) -> None:
     (``gp_interconnect_transmit_timeout``; seen after its postmaster was killed in the middle of updates.)
     """
     segments = [each for each in server.instances() if each.content != COORDINATOR]
-    server.on_instances("greenplum/end_sessions", segments, "end these processes by hand, then clear the trial")
+    server.on_instances("greenplum/end_sessions", segments, "end these processes yourself, then clear the trial")
 
 
 def _recover_mirrored(server: Server, broken: Sequence[str]) -> str:
@@ -87,7 +87,7 @@ def _recover_mirrored(server: Server, broken: Sequence[str]) -> str:
     if "gprecoverseg" not in utilities.known(server):
         raise EngineError(
             f"{server.where}: not in its role: {', '.join(broken)}; there is no gprecoverseg "
-            "here; bring it back by hand (gprecoverseg -a, then gprecoverseg -a -r)"
+            "here; recover it yourself (gprecoverseg -a, then gprecoverseg -a -r)"
         )
     how = "gprecoverseg"
     if any(row["status"] == "d" for row in server.state()):
@@ -144,6 +144,6 @@ def _wait_until(server: Server, holds: Callable[[Mapping[str, Any]], bool], want
     while left := [row["name"] for row in server.state() if not holds(row)]:
         if time.monotonic() > until:
             raise EngineError(
-                f"{server.where}: after {RECOVERY_TIMEOUT_S} s not {wanted}: {', '.join(left)}; gpstate -e says more"
+                f"{server.where}: after {RECOVERY_TIMEOUT_S} s not {wanted}: {', '.join(left)}; gpstate -e shows more"
             )
         time.sleep(2)

@@ -34,7 +34,7 @@ def _partitions(storage: Storage) -> str:
 
 
 def unavailable(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Layouts and compressions that a server does not know, as far as it told. Pure."""
+    """Layouts and compressions that a server does not know, as far as it reported. Pure."""
     known = facts.get("compresstypes")
     types = ("zlib", "zstd") if known is not None else ()
     lacks = {

@@ -1,4 +1,4 @@
-"""What the workers of a Hadoop have and take, as far as the platform's file tells. Pure."""
+"""What the workers of a Hadoop have and take, as far as the platform's file shows. Pure."""
 
 from __future__ import annotations
 

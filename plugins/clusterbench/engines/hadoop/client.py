@@ -148,7 +148,7 @@ class HadoopClient(Deployment):
         try:
             said = self.on_client(
                 f"{self.asking()}ask --max-time {ASK_S} {quote(url)}\n",
-                f"the {kind.name} must be up, and let the client host ask; its log says more",
+                f"the {kind.name} must be up, and accept requests from the client host; see its log",
             )
         except EngineAwayError:
             raise  # the host itself
@@ -179,10 +179,10 @@ class HadoopClient(Deployment):
         return found
 
     def bean(self, name: str) -> dict[str, Any]:
-        """What the NameNode tells of itself under this name."""
+        """What the NameNode reports about itself under this name."""
         beans = self.get(NAMENODE, f"/jmx?qry=Hadoop:service=NameNode,name={name}")["beans"]
         if not beans:
-            raise EngineAwayError(f"{self.where}: the NameNode is still starting; it does not tell {name} yet")
+            raise EngineAwayError(f"{self.where}: the NameNode is still starting; {name} is not known yet")
         return dict(beans[0])
 
     def name_system(self) -> dict[str, Any]:

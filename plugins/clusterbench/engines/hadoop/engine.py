@@ -82,7 +82,7 @@ class HadoopCluster(Cluster, HadoopEngine):
         """Start what does not run of a deployment that was set up, and wait until all have found each other."""
         found = health.started_at_s(self)
         missing = [daemon for daemon in self.daemons if (daemon.host, daemon.kind.name) not in found]
-        self.on_daemons(daemons.start, missing, "its log says why")
+        self.on_daemons(daemons.start, missing, "the reason is in its log")
         health.wait_until_up(self, missing)
 
     def restart(self) -> None:

@@ -17,7 +17,7 @@ UP_S = 300
 """What the daemons may take until one more of them is found by its master. Hundreds of them come one after the other,
 and a NameNode with many blocks reads for minutes."""
 HEARD_S = 20
-"""A DataNode tells of itself every second."""
+"""A DataNode reports about itself every second."""
 SAFE_MODE_S = 60
 """A NameNode leaves it by itself soon after the DataNodes have come; later than this a person must look."""
 
@@ -98,7 +98,7 @@ def _unknown(cluster: Cluster) -> dict[Daemon, str]:
         node = nodes.get(address) or nodes.get(cluster.fleet.addresses[daemon.host].host) or {}
         if daemon.kind == NODEMANAGER and node.get("state") != "RUNNING":
             its_state, health = node.get("state", "never registered"), str(node.get("healthReport") or "")
-            found[daemon] = f"the ResourceManager says {its_state}{f', {health}' if health else ''}"
+            found[daemon] = f"the ResourceManager reports {its_state}{f', {health}' if health else ''}"
     return found
 
 
@@ -115,7 +115,7 @@ def node_managers(client: HadoopClient) -> list[dict[str, Any]]:
 def not_serving(node: Mapping[str, Any] | None) -> str:
     """Why the NameNode cannot count on a DataNode, from what it tells of it; nothing where it can.
 
-    One that died is told as live for half a minute, one that has come has no space yet.
+    One that died is reported as live for half a minute, one that has come has no space yet.
     """
     if node is None:
         return "the NameNode does not know it"
@@ -137,5 +137,5 @@ def _say_safe_mode(client: HadoopClient) -> str:
     why = str(client.bean("NameNodeInfo").get("Safemode") or "it does not say why").strip()
     return (
         f"the NameNode is in safe mode and nothing can be written: {why}\n  bring the missing DataNodes back or "
-        "free space in its folder; if it was put there by hand, end it with: hdfs dfsadmin -safemode leave"
+        "free space in its folder; if somebody turned safe mode on, end it with: hdfs dfsadmin -safemode leave"
     )

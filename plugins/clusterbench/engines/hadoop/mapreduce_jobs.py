@@ -70,7 +70,7 @@ KNOWN = (
     ),
     (
         r"FileAlreadyExistsException|Output directory \S+ already exists",
-        "the output path is there already, left by an earlier job: remove it with hdfs dfs -rm -r -skipTrash",
+        "the output path exists already, left by an earlier job; remove it with: hdfs dfs -rm -r -skipTrash",
     ),
     (
         r"BlockMissingException|Could not obtain block|CorruptBlock",

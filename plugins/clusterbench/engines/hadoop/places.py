@@ -28,8 +28,8 @@ def folders(deployment: Deployment, hosts: Sequence[str]) -> dict[str, list[str]
     found = {host: said.splitlines() for host, said in deployment.on_each(scripts, "its login must own it").items()}
     if absent := [f"host {host!r}: {place[1]}" for host, place in found.items() if not place[1].startswith("/")]:
         raise EngineError(
-            f"{deployment.where}: Hadoop is not where its file says:\n  " + "\n  ".join(absent) + "\n"
-            "Unpack a distribution there, or mend 'hadoop.home' in the platform's file"
+            f"{deployment.where}: Hadoop is not in the folder that its file names:\n  " + "\n  ".join(absent) + "\n"
+            "Unpack a distribution there, or correct 'hadoop.home' in the platform's file"
         )
     return found
 

@@ -14,12 +14,12 @@ FROM_FILES = "site.xml</source>"
 def in_force(
     client: HadoopClient, urls: Mapping[str, str], declared: Mapping[str, str], names: Iterable[str]
 ) -> dict[str, str]:
-    """Setting -> value; one that is not as declared, or as the first daemon has it, is told with its daemon.
+    """Setting -> value; one that is not as declared, or as the first daemon has it, is reported with its daemon.
 
     ``urls``: daemon -> its web server.
 
-    What only tasks read is told by the JobHistory server, whose defaults are those of a job. A default is told only
-    where no file of any daemon has the setting.
+    What only tasks read is reported by the JobHistory server, whose defaults are those of a job. A default is reported
+    only if no file of any daemon has the setting.
     """
     wanted = list(names)
     told_by = _read_back(client, urls, wanted)

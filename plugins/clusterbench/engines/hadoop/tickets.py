@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ASKED_AGAIN_S = 300
 """So long a ticket that was seen to be valid is not looked at again."""
 LEFT_S = 3600
-"""Of a ticket that is used; one that ends earlier is got anew, unless the KDC gives none that is valid for so long."""
+"""Of a ticket that is used. One that ends earlier is fetched again, unless the KDC gives none that is valid so long."""
 RENEWABLE = "7d"
 """Asked for, so that a job of days can renew its own; the KDC may give less."""
 

@@ -23,7 +23,7 @@ def applications(client: HadoopClient, query: str) -> list[dict[str, Any]]:
 def kill(client: HadoopClient, ids: Sequence[str]) -> None:
     """End applications, and wait until YARN says so."""
     if ids:
-        client.run([COMMAND, "application", "-kill", *ids], "yarn application -kill does the same by hand")
+        client.run([COMMAND, "application", "-kill", *ids], "you can do it yourself with: yarn application -kill")
 
 
 def is_of_a_trial(app: Mapping[str, Any]) -> bool:
@@ -44,12 +44,13 @@ def named(apps: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def end_left(client: HadoopClient) -> list[str]:
-    """Of an earlier trial whose driver was lost. Somebody else's job is not ours to end, and is told."""
+    """Of an earlier trial whose driver was lost. Somebody else's job is not ours to end, and is reported."""
     ours, others = unfinished(client, is_of_a_trial)
     if others:
         raise EngineError(
-            f"{client.where}: nothing else may run beside a trial, and {', '.join(named(others)[:5])} does; wait for "
-            "it, or end it with: yarn application -kill ID"
+            f"{client.where}: nothing else may run during a trial, but {', '.join(named(others)[:5])} does; wait "
+            "until it ends, "
+            "or end it with: yarn application -kill ID"
         )
     return kill_left(client, ours)
 

@@ -1,4 +1,4 @@
-"""What a PostgreSQL has and takes, one server or one of a cluster, as far as file and facts tell. Pure."""
+"""What a PostgreSQL has and takes, one server or one of a cluster, as far as file and facts show. Pure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ def connect(
         said = first_line(error).replace(f'"127.0.0.1", port {local_port}', "it, through the client host,")
         is_away = _broke(error) if is_open else _was_away(error, database, local_port)
         raise (EngineAwayError if is_away else EngineError)(
-            f"{where}: cannot be used: {said}; is the server up, and is connection {database.id!r} right? "
+            f"{where}: cannot be used: {said}; check that the server is up and that connection {database.id!r} is "
+            "right. "
             f"{_tls(database)}"
         ) from None
     except psycopg.Error as error:

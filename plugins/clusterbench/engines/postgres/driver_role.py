@@ -24,7 +24,7 @@ def facts(server: Server) -> dict[str, Any]:
     rows = server.query(statement("postgres", "role", login=login))
     if not rows:
         raise EngineError(
-            f"{server.where}: there is no role {login!r} for drivers; mend connection {server.driver.id!r}, or: "
+            f"{server.where}: there is no role {login!r} for drivers; correct connection {server.driver.id!r}, or: "
             f"CREATE ROLE {quoted(login)} LOGIN"
         )
     return {"driver_login": login, "driver_is_superuser": bool(rows[0]["rolsuper"])}

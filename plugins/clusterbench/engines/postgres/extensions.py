@@ -10,7 +10,7 @@ from clusterbench.base.sql import quoted, statement
 from clusterbench.engines.postgres.server import Server
 from clusterbench.spec.platform import Platform
 
-USES = {"pg_buffercache": "tells what is in the database's cache", "pg_prewarm": "reads tables into it"}
+USES = {"pg_buffercache": "shows what is in the database's cache", "pg_prewarm": "reads tables into it"}
 
 
 def lacking(server: Server) -> list[str]:
@@ -40,7 +40,7 @@ def _there(server: Server) -> list[dict[str, Any]]:
 
 
 def unavailable(platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:
-    """By name of the extension, as far as the server told. Pure.
+    """By name of the extension, as far as the server reported. Pure.
 
     Where no host can be asked, nothing is proved, and so nothing is needed for it.
     """

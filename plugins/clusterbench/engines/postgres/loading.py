@@ -31,7 +31,7 @@ def load_slices(
     *,
     at_once: int,
 ) -> Iterator[int]:
-    """A slice and the note that it is loaded are one transaction, so a retry goes on where the last try ended.
+    """A slice and the note that it is loaded are one transaction, so a retry continues where the last try ended.
 
     The note goes in first: a second worker on the same slice waits there, and then skips it.
     """
@@ -55,7 +55,7 @@ def load_slices(
 
 
 def forget_slices(server: Server, table: str) -> None:
-    """Before a table is made anew."""
+    """Before a table is made again."""
     if server.query("SELECT to_regclass('clusterbench_slices') AS found")[0]["found"]:
         server.execute(sql.SQL("DELETE FROM clusterbench_slices WHERE table_name = {}").format(table).as_string(None))
 

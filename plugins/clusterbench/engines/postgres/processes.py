@@ -65,10 +65,11 @@ def start(server: Server) -> None:
     if units := server.facts_of_set_up.get("units"):
         raise EngineError(
             f"{server.where}: the server belongs to the service manager's unit "
-            f"{', '.join(sorted(set(units.values())))}, and is not started behind its back. {NAME_THE_UNIT}"
+            f"{', '.join(sorted(set(units.values())))}, and clusterbench does not start it without that manager. "
+            f"{NAME_THE_UNIT}"
         )
     for stage in _stages(server):
-        server.on_instances("postgres/start", stage, "its log says why")
+        server.on_instances("postgres/start", stage, "the reason is in its log")
 
 
 def _service(server: Server, action: str) -> None:
@@ -77,8 +78,9 @@ def _service(server: Server, action: str) -> None:
     said = server.on_instances(
         "postgres/service",
         server.instances(),
-        f"the login needs leave for it ('clusterbench sudoers {server.platform.platform}' prints the line); what the "
-        f"service says: journalctl -u {service}",
+        f"the login needs leave for it ('clusterbench sudoers {server.platform.platform}' prints the line); the "
+        "message of the "
+        f"service: journalctl -u {service}",
         service=service,
         action=action,
     )
@@ -100,7 +102,7 @@ def end(server: Server, names: Collection[str]) -> None:
         _service(server, "end")
         return
     chosen = [each for each in server.instances() if each.name in names]
-    server.on_instances("postgres/end", chosen, "end these processes by hand, then clear the trial")
+    server.on_instances("postgres/end", chosen, "end these processes yourself, then clear the trial")
 
 
 def look(server: Server, found: Sequence[Instance]) -> list[dict[str, Any]]:

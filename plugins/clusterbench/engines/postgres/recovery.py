@@ -1,4 +1,4 @@
-"""Before a trial: who does not answer is told, and what is down is started again where that is allowed."""
+"""Before a trial: who does not answer is reported, and what is down is started again where that is allowed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _start_again(server: Server, rows: Sequence[Mapping[str, Any]]) -> list[str]
 
 
 def check_leave(server: Server, broken: Sequence[str]) -> None:
-    """Raises EngineAwayError where something is broken, and the platform's file does not let it be brought back."""
+    """Raises EngineAwayError where something is broken, and the platform's file does not let it be restarted."""
     if broken and (why := why_not(server.platform, "recover")):
         raise EngineAwayError(f"{server.where}: down or frozen: {', '.join(broken)}. Bring it back; or: {why}")
 
@@ -48,7 +48,7 @@ def answering(server: Server) -> list[dict[str, Any]]:
     rows = server.state()
     if lost := [f"{row['name']} {row['problem']}" for row in rows if row["problem"].startswith(state.UNREACHABLE)]:
         named = "\n  ".join(lost)
-        said = f"{server.where}: hosts do not answer; start them, or mend their network\n  {named}"
+        said = f"{server.where}: hosts do not answer; start them, or repair their network\n  {named}"
         raise EngineAwayError(said, "hosts")
     if slow := [row["name"] for row in rows if row["problem"] == state.SILENT]:
         raise EngineAwayError(

@@ -144,7 +144,7 @@ def explain(server: Server, queries: Mapping[str, str | Prepared], before: str) 
 
 
 def _plan(session: psycopg.Connection[dict[str, Any]], query: str | Prepared) -> str:
-    """One that the server refuses does not cost the others theirs; when the query is measured, its error is told."""
+    """If the server refuses one, the others still have theirs; its error is reported when the query is measured."""
     try:
         if isinstance(query, Prepared):
             return _plan_prepared(session, query)

@@ -34,7 +34,7 @@ def write(server: Server, settings: Mapping[str, str], config_file: str) -> set[
     if not server.platform.database_hosts:
         return set()
     if wrong := [name for name in settings if not SETTING_NAME.match(name)]:
-        raise EngineError(f"{server.where}: {wrong[0]!r} is no name of a setting; mend 'settings' in its file")
+        raise EngineError(f"{server.where}: {wrong[0]!r} is not the name of a setting; correct 'settings' in its file")
     said = server.on_instances(
         "postgres/configure",
         server.known_instances(),

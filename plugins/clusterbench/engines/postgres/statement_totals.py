@@ -64,7 +64,7 @@ def heaviest(server: Server, statements_max: int) -> list[Heavy]:
         if not found:
             raise EngineError(
                 f"{server.where}: database {server.dbname!r} has no extension pg_stat_statements, which counts "
-                "statements; have it made there (shared_preload_libraries, and CREATE EXTENSION), or give a file of "
+                "statements; create it there (shared_preload_libraries, and CREATE EXTENSION), or give a file of "
                 "statements by --log"
             )
         is_newer = session.info.server_version >= EXECUTION_TIME_FROM

@@ -1,4 +1,4 @@
-"""What cannot be had on a platform, as far as its file tells. Pure."""
+"""What cannot be had on a platform, as far as its file shows. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ def without_hosts(platform: Platform) -> dict[str, str]:
     """What cannot be had where hosts are not known, or where the file gives no leave."""
     unavailable = {}
     if not platform.hosts_with("etl"):
-        unavailable["etl"] = (
-            "the platform's file names no host with the role 'etl', so there is none to load files from"
-        )
+        unavailable["etl"] = "the platform's file has no host with the role 'etl', from which files could be loaded"
     if not platform.database_hosts:
         unavailable |= dict.fromkeys(("flush", "restart", "pooler"), NO_HOSTS)
     else:
@@ -37,5 +35,5 @@ def without_hosts(platform: Platform) -> dict[str, str]:
 
 def _why_not_flushed(platform: Platform) -> str:
     if platform.page_cache == "none":
-        return "the platform's file says 'page_cache: none': its file system cache cannot be emptied"
+        return "the platform's file has 'page_cache: none', so the file system's cache cannot be emptied"
     return why_not(platform, "drop_caches" if platform.page_cache == "drop_caches" else "evict")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TOGETHER = "on the file system of the data"
 APART = "on disks of its own, as its host sees them"
 SHARED = "on a file system of its own, on a disk that has data, too"
-NOT_TOLD = "on a file system of its own; its host does not tell on which disks"
+NOT_TOLD = "on a file system of its own; on which disks is not known"
 
 
 def wal_place(server: Server) -> dict[str, str]:

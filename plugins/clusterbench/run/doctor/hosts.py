@@ -29,10 +29,10 @@ PAIRS_MAX = 8
 
 
 def examine(fleet: Fleet, platform: Platform) -> Iterator[Finding]:
-    """All of it; a check that fails is a finding, too. Hosts that cannot be logged in to are told, and left out."""
+    """All of it; a check that fails is a finding, too. Hosts that cannot be logged in to are reported, and left out."""
     answers, lost = fleet.try_each(dict.fromkeys(fleet.names, "true"))
     for host, why in lost.items():
-        yield Finding("login", host, why, "bad", "mend its connection, or the host")
+        yield Finding("login", host, why, "bad", "correct the host's connection, or the host")
     there = [host for host in fleet.names if host in answers]
     yield from (_login(fleet, host) for host in there)
     if lost and there:
@@ -61,8 +61,8 @@ def _login(fleet: Fleet, host: str) -> Finding:
         return Finding("login", host, "by SSH, its key is pinned")
     if address.known_hosts:
         return Finding("login", host, f"by SSH, its key is in {address.known_hosts}")
-    remedy = "put its public key into 'host_key' of its connection"
-    return Finding("login", host, "by SSH, and its key is not looked at", "look", remedy)
+    remedy = "write its public key into 'host_key' of its connection"
+    return Finding("login", host, "by SSH, but its key is not checked", "look", remedy)
 
 
 def _work_folders(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:  # noqa: ARG001  as all
@@ -86,7 +86,9 @@ def _work_folders(fleet: Fleet, platform: Platform, there: list[str]) -> Iterato
             yield Finding("work folder", host, "its own")
         if int(free) < SPACE_BYTES:
             found = f"{int(free) / 1e9:.1f} GB free in {work[host]}"
-            yield Finding("free space", host, found, "bad", f"free some: {SPACE_BYTES / 1e9:g} GB at least")
+            yield Finding(
+                "free space", host, found, "bad", f"free some space: at least {SPACE_BYTES / 1e9:g} GB are needed"
+            )
 
 
 def _of_facts(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
@@ -99,7 +101,7 @@ def _of_facts(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Fi
         else:
             yield Finding(what, host, f"{said}, wanted: {wanted}", "bad", "install it there")
     for host, answer in fleet.run(there, 'echo "${LANGUAGE:-${LC_MESSAGES:-${LANG:-C}}}"').items():
-        yield Finding("language", host, f"{answer.output.strip()}; clusterbench has programs speak English")
+        yield Finding("language", host, f"{answer.output.strip()}; clusterbench sets English for its programs")
 
 
 def _telemetry(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:  # noqa: ARG001  as all
@@ -126,7 +128,7 @@ def _samples(host: str, seen: Sequence[object]) -> Finding:
         return Finding(
             "telemetry", host, f"{len(seen)} samples in 2 s", "bad", "look at telemetry.sample in the work folder there"
         )
-    return Finding("telemetry", host, "samples are taken and read")
+    return Finding("telemetry", host, "works: samples were taken and read")
 
 
 def _clocks(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
@@ -137,9 +139,15 @@ def _clocks(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Find
         off, unsure = abs(clock.offset_s - base), clock.uncertainty_s
         text = f"{clock.offset_s - base:+.3f} s from the client's, known to {unsure:.3f} s"
         if off - unsure > CLOCK_BAD_S:
-            yield Finding("clock", host, text, "bad", "have chrony keep it; telemetry would be of other seconds")
+            yield Finding(
+                "clock",
+                host,
+                text,
+                "bad",
+                "synchronise it, for example with chrony; otherwise telemetry belongs to other seconds",
+            )
         elif off - unsure > CLOCK_LOOK_S:
-            yield Finding("clock", host, text, "look", "have chrony keep it")
+            yield Finding("clock", host, text, "look", "synchronise it, for example with chrony")
         else:
             yield Finding("clock", host, "within 0.1 s of the client's")
 
@@ -148,7 +156,7 @@ def _rights(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Find
     """What 'may' allows and root is needed for, asked of sudo without doing it."""
     commands = root_commands(platform)
     if not commands:
-        yield Finding("root", "hosts", "needed for nothing: 'may' names nothing that needs it")
+        yield Finding("root", "hosts", "not needed: nothing in 'may' needs root")
         return
     wanted = [each for each in commands if "[" not in each]  # a pattern stands for many names
     asked = "\n".join(f"sudo -n -l {each} >/dev/null 2>&1 || echo {quote(each)}" for each in wanted)
@@ -159,7 +167,7 @@ def _rights(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Find
             remedy = f"put what 'clusterbench sudoers {platform.platform}' prints into /etc/sudoers.d there"
             yield Finding("root", host, f"not allowed: {refused[0]}" + (" …" if refused[1:] else ""), "bad", remedy)
         else:
-            yield Finding("root", host, f"allowed for all {len(wanted)} commands that 'may' needs it for")
+            yield Finding("root", host, f"allowed for all {len(wanted)} commands that need it")
 
 
 def _tools(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
@@ -178,13 +186,13 @@ def _tools(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Findi
     for host, answer in fleet.run([host for host in platform.engine_hosts if host in there], asked).items():
         absent = answer.output.split()
         for name in absent:
-            yield Finding("tools", host, f"{name} is not there", "bad", f"install it: {wanted[name]} needs it")
+            yield Finding("tools", host, f"{name} is not installed", "bad", f"install it: {wanted[name]} needs it")
         if not absent:
-            yield Finding("tools", host, f"{', '.join(wanted)}: all there")
+            yield Finding("tools", host, f"{', '.join(wanted)}: all installed")
 
 
 def _addresses(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:
-    """That of the login and that of data; private networks of several interfaces are no proof, so they are told."""
+    """That of the login and that of data; private networks of several interfaces are no proof, so they are reported."""
     if platform.data_network:
         for host, at in data_addresses(fleet, platform, there).items():
             text = f"{at.address} on {at.interface}, {at.speed_mbit_per_s} Mbit/s, MTU {at.mtu}"
@@ -196,8 +204,8 @@ def _addresses(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[F
         others = {row[0] for row in rows if not _is_of_host_alone(row[1]) and row[1] != fleet.addresses[host].host}
         here = {row[0] for row in rows if row[1] == fleet.addresses[host].host}
         if others - here and here:
-            found = f"{fleet.addresses[host].host} of the login; it has {', '.join(sorted(others - here))}, too"
-            remedy = "if data goes through another network, name it: 'data_network' of the platform"
+            found = f"{fleet.addresses[host].host} of the login; the host also has {', '.join(sorted(others - here))}"
+            remedy = "if data goes through another network, name it in 'data_network' of the platform's file"
             yield Finding("data address", host, found, "look", remedy)
         else:
             yield Finding("data address", host, "that of the login")
@@ -217,12 +225,12 @@ def _speed(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Findi
     for host in others:
         listening = fleet.run_on(host, script("hosts/speed_listen", address=data[host].address)).output.split()
         if not listening:
-            yield Finding("speed from the client", host, "not measured: no perl there", "look", "install perl")
+            yield Finding("speed from the client", host, "not measured: perl is not installed", "look", "install perl")
             continue
         send = script("hosts/speed_send", address=data[host].address, port=listening[0])
         said = fleet.run_on(platform.client, send, check=False)
         if said.exit_status:
             why = f"no connection to {data[host].address}:{listening[0]}: {said.error.strip()[-100:]}"
-            yield Finding("speed from the client", host, why, "bad", "let the client's network reach it")
+            yield Finding("speed from the client", host, why, "bad", "allow connections from the client's network")
         else:
             yield Finding("speed from the client", host, f"{float(said.output):,.0f} Mbit/s to {data[host].address}")

@@ -26,21 +26,23 @@ def examine(platform: Platform, connections: Connections) -> Iterator[Finding]:
         with hypervisor_of(platform.machines, connections) as hypervisor:
             problems = switch.why_not_here(platform, hypervisor, wanted)
             for problem in problems:
-                yield Finding("machines", where, problem, "bad", "mend the platform's file, or what is there")
+                yield Finding("machines", where, problem, "bad", "correct the platform's file, or the hypervisor")
             if not problems:
                 switch.planned(platform, hypervisor.look(), hypervisor.differs(wanted))  # raises where a name is taken
-                yield Finding("machines", where, f"all that {len(wanted)} machines need is there")
+                yield Finding("machines", where, f"everything that {len(wanted)} machines need exists")
             ahead_s = hypervisor.clock_ahead_s()
             if abs(ahead_s) >= CLOCK_BAD_S:
-                remedy = "set both clocks by NTP: its counters are told by its own"
+                remedy = "synchronise both clocks by NTP: the hypervisor's counters have the time of its own clock"
                 yield Finding("clock", where, f"{ahead_s:+.1f} s off this machine's", "bad", remedy)
             told = switch.guests_now(platform, hypervisor)
     except ClusterbenchError as error:
-        yield Finding("machines", where, str(error), "bad", "mend that; until then nothing can be made")
+        yield Finding(
+            "machines", where, str(error), "bad", "correct what the message names; until then no machine can be made"
+        )
         return
     if down := [one.host for one in wanted if one.host not in told]:
-        found = f"down, as between runs: {some_of(down)}; nothing of them was looked at"
-        remedy = f"clusterbench machines up {platform.platform}, and doctor again, looks at them too"
+        found = f"down, as usual between runs: {some_of(down)}; they were not checked"
+        remedy = f"to check them too: clusterbench machines up {platform.platform}, then doctor again"
         yield Finding("machines", where, found, "look", remedy)
 
 

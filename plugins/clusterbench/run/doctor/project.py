@@ -17,10 +17,10 @@ from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.project import Project, hiding
 
 EXTRAS: Mapping[str, tuple[Sequence[str], str]] = {
-    "worker": (("asyncssh", "boto3", "great_expectations", "matplotlib", "pandas", "scipy"), "runs no task"),
-    "ui": (("alembic", "boto3", "scipy"), "shows no results"),
-    "generators": (("duckdb",), "makes no data by DuckDB, and checks no answers with it"),
-    "regressions": (("otava",), "makes no weekly verdict, and shows no result over time"),
+    "worker": (("asyncssh", "boto3", "great_expectations", "matplotlib", "pandas", "scipy"), "cannot run tasks"),
+    "ui": (("alembic", "boto3", "scipy"), "cannot show results"),
+    "generators": (("duckdb",), "cannot make data with DuckDB, nor check answers with it"),
+    "regressions": (("otava",), "cannot compute weekly verdicts, nor show results over time"),
 }
 """Extra -> modules of it, and what is not done where they are not there."""
 WAYS = {"regressions": "pip install --no-deps apache-otava"}
@@ -41,9 +41,9 @@ def _versions(root: Path, project: Project) -> Iterator[Finding]:
         yield Finding(
             "version",
             PROJECT_FILE,
-            f"it was in order with clusterbench {project.checked_with or '(no version)'}; {__version__} is installed",
+            f"was last checked with clusterbench {project.checked_with or '(no version)'}; {__version__} is installed",
             "look",
-            f"read what CHANGELOG.md says from there on; once all is well, write checked_with: {__version__}",
+            f"read CHANGELOG.md from that version on; when all is in order, write checked_with: {__version__}",
         )
     else:
         yield Finding("version", PROJECT_FILE, f"clusterbench {__version__}, which is installed")
@@ -51,21 +51,21 @@ def _versions(root: Path, project: Project) -> Iterator[Finding]:
     pinned = re.search(r"^clusterbench\S*==(\S+)", file.read_text(), re.MULTILINE) if file.is_file() else None
     if pinned and pinned[1] != __version__:
         found = f"asks for clusterbench {pinned[1]}; {__version__} is installed"
-        yield Finding("version", file.name, found, "look", "install the one, or write the other")
+        yield Finding("version", file.name, found, "look", "install that version, or change the file")
 
 
 def _files(root: Path) -> Iterator[Finding]:
     catalog = project_catalog()
     problems = catalog.lint()
     for problem in problems:
-        yield Finding("declarations", "project", problem, "bad", "as it says")
+        yield Finding("declarations", "project", problem, "bad", "correct what the message names")
     if not problems:
         yield Finding("declarations", "project", "every file can be read")
     for warning in catalog.warnings():
         yield Finding("declarations", "project", warning, "look", "as it says; a later release no longer reads it")
     for path in hiding():
-        remedy = f"after an upgrade compare it with {built_in_root() / path}"
-        yield Finding("declarations", path, "stands before the built-in file", "look", remedy)
+        remedy = f"after an upgrade, compare it with {built_in_root() / path}"
+        yield Finding("declarations", path, "replaces the built-in file", "look", remedy)
     text = "".join(file.read_text(encoding="utf-8") for file in (root / "dags").glob("*.py"))
     if lacking := [name for name in NEEDED_DAGS if f'"{name}"' not in text and not (root / f"dags/{name}.py").exists()]:
         found = f"none of its files calls dags_of with {', '.join(lacking)}"
@@ -88,7 +88,7 @@ def _packages() -> Iterator[Finding]:
         except PackageNotFoundError:
             continue
         if there != wanted:
-            found = f"{there} is installed, and {wanted} is what this version is made for"
+            found = f"{there} is installed, but this version needs {wanted}"
             yield Finding("packages", name, found, "bad", f"pip install {name}=={wanted}")
 
 
@@ -112,13 +112,15 @@ def _history(connections: Connections) -> Iterator[Finding]:
         with database.opened(connection) as db:
             there = database.version(db)
     except (HistoryError, ClusterbenchError) as error:
-        yield Finding("history", "database", str(error), "bad", "as it says")
+        yield Finding("history", "database", str(error), "bad", "correct what the message names")
         return
     if there is not None and there > database.NEWEST:
-        remedy = f"install the newer one, and run there: clusterbench history migrate --to {database.NEWEST}"
-        yield Finding("history", "database", f"tables of version {there}, newer than this one's", "bad", remedy)
+        remedy = f"with the newer version installed, run: clusterbench history migrate --to {database.NEWEST}"
+        yield Finding(
+            "history", "database", f"tables of version {there}, which is newer than this version's", "bad", remedy
+        )
     elif there != database.NEWEST:
-        found = f"tables of version {there or 'none'}; this version brings them to {database.NEWEST} at the next load"
+        found = f"tables of version {there or 'none'}; this version upgrades them to {database.NEWEST} at the next load"
         yield Finding("history", "database", found, "look", "to go back later: clusterbench history migrate --to")
     else:
         yield Finding("history", "database", f"tables of version {there}, the newest")

@@ -14,17 +14,21 @@ from clusterbench.spec.leave import LEAVES
 
 
 def examine(engine: Engine) -> Iterator[Finding]:
-    """Raises nothing: what fails is a finding. Nothing is brought back that is down, whatever the file allows."""
+    """Raises nothing: what fails is a finding. A server that is down is not started, whatever the file allows."""
     for surface in engine.exposed:
-        yield Finding("open to the network", "hosts", surface, "look", "let nobody else reach that network meanwhile")
+        yield Finding(
+            "open to the network", "hosts", surface, "look", "let nobody else reach that network during a run"
+        )
     if engine_declaration(engine.platform.engine).settings_from_templates and not engine.platform.is_managed:
-        yield Finding("engine", "hosts", f"{engine.title} is configured and started for each run; nothing is asked now")
+        yield Finding(
+            "engine", "hosts", f"{engine.title} is configured and started for each run; it is not checked now"
+        )
         return
     engine.platform = engine.platform.model_copy(update={"may": []})
     try:
         known = engine.facts()
     except ClusterbenchError as error:
-        yield Finding("engine", "database", str(error), "bad", "as it says")
+        yield Finding("engine", "database", str(error), "bad", "correct what the message names")
         return
     yield Finding("engine", "database", str(known.get("version", "")).split(" on ")[0])
     checks: Sequence[Callable[[Engine, Mapping[str, Any]], Iterator[Finding]]] = (
@@ -39,7 +43,7 @@ def examine(engine: Engine) -> Iterator[Finding]:
         try:
             yield from check(engine, known)
         except EngineError as error:
-            yield Finding(check.__name__.strip("_"), "database", str(error), "bad", "as it says")
+            yield Finding(check.__name__.strip("_"), "database", str(error), "bad", "correct what the message names")
 
 
 def _owner(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
@@ -49,18 +53,18 @@ def _owner(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("service", "database", found, "bad", f"write 'service: {units[0].removesuffix('.service')}'")
     elif declared and not units:
         found = f"'service: {declared}', and the server belongs to no unit"
-        yield Finding("service", "database", found, "bad", "mend 'service', or start the server by it")
+        yield Finding("service", "database", found, "bad", "correct 'service', or start the server as that service")
     elif units and f"{declared}.service" not in units and declared not in units:
         found = f"'service: {declared}', and the server belongs to {', '.join(units)}"
-        yield Finding("service", "database", found, "bad", "mend 'service'")
+        yield Finding("service", "database", found, "bad", "correct 'service'")
     elif engine.platform.database:
         yield Finding("service", "database", f"belongs to {declared}" if declared else "belongs to no unit")
 
 
 def _memory(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
     if losing := known.get("losing_memory"):
-        found = f"goes with the last session of the server's user, ours or another's: {', '.join(losing)}"
-        remedy = "'RemoveIPC=no' in /etc/systemd/logind.conf, and restart systemd-logind; without it nobody is let in"
+        found = f"is removed when the last session of the server's user ends: {', '.join(losing)}"
+        remedy = "set 'RemoveIPC=no' in /etc/systemd/logind.conf and restart systemd-logind; else sessions are refused"
         yield Finding("shared memory", "database", found, "bad", remedy)
 
 
@@ -77,13 +81,19 @@ def _driver(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:
         return
     login = found["driver_login"]
     if found["driver_is_superuser"]:
-        remedy = "name a 'driver_database' with a login of fewer rights: superusers have other limits than users"
+        remedy = "name a 'driver_database' with a login that is no superuser: superusers have other limits than users"
         yield Finding("drivers' role", "database", f"{login}, a superuser", "look", remedy)
     else:
         yield Finding("drivers' role", "database", f"{login}, no superuser")
     session = found["driver_session"]
     if session["tls"] == "none":
-        yield Finding("drivers' session", "client", "not encrypted", "look", "'sslmode' of the connection decides")
+        yield Finding(
+            "drivers' session",
+            "client",
+            "not encrypted",
+            "look",
+            "set 'sslmode' of the connection if it should be encrypted",
+        )
     else:
         yield Finding("drivers' session", "client", f"{session['tls']}, {session.get('cipher', 'cipher unknown')}")
     for feature in engine.features({**known, **found}):
@@ -95,14 +105,14 @@ def _let_in(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # n
     if security := known.get("security"):
         asks = security.get("hadoop.security.authentication", "simple") != "simple"
         found = ", ".join(f"{name.removeprefix('hadoop.')} {value}" for name, value in security.items())
-        remedy = "" if asks else "it believes everybody's name; let nobody else reach its network"
+        remedy = "" if asks else "it does not check who a user is; let nobody else reach its network"
         yield Finding("who is let in", "engine", found, "good" if asks else "look", remedy)
 
 
 def _others(engine: Engine, known: Mapping[str, Any]) -> Iterator[Finding]:  # noqa: ARG001  as all
     others = engine.others()
     if others:
-        remedy = "they disturb what is measured, and no restart is made while they are there"
+        remedy = "they disturb the measurement, and the server is not restarted while they exist"
         yield Finding("other sessions", "database", ", ".join(others), "look", remedy)
     elif engine.platform.database or engine.platform.is_managed:
         yield Finding("other sessions", "database", "none")
@@ -114,7 +124,7 @@ def examine_leave(engine: Engine) -> Iterator[Finding]:
     left = [leave for leave in LEAVES if leave not in may]
     yield Finding("may", "platform", ", ".join(may) or "look only")
     if left:
-        yield Finding("may not", "platform", ", ".join(left), "look", "what needs these is not applicable")
+        yield Finding("may not", "platform", ", ".join(left), "look", "trials that need these are not applicable")
 
 
 def examine_archive(store: Store) -> Iterator[Finding]:
@@ -122,6 +132,12 @@ def examine_archive(store: Store) -> Iterator[Finding]:
     try:
         store.check_conditional_writes()
     except ArchiveError as error:
-        yield Finding("archive", "archive", str(error), "bad", "as it says; or mend connection 'clusterbench_archive'")
+        yield Finding(
+            "archive",
+            "archive",
+            str(error),
+            "bad",
+            "correct what the message names, or connection 'clusterbench_archive'",
+        )
         return
-    yield Finding("archive", "archive", f"{store.url}: what is there is not written over (If-None-Match)")
+    yield Finding("archive", "archive", f"{store.url}: existing objects are not overwritten (If-None-Match)")

@@ -31,7 +31,7 @@ def texts(folder: Folder, trial: Trial, dialect: str, listed: Listed) -> dict[st
 
 
 def of_duckdb(folder: Folder, dataset: Dataset, trials: Sequence[Trial], listed: Listed) -> dict[str, Any] | None:
-    """What they must answer; None where the rows cannot be made anew, or would take too long."""
+    """What they must answer; None where the rows cannot be made again, or would take too long."""
     if folder.said.answers != DUCKDB or not data.can_be_made_anew(folder, dataset):
         return None
     asked: dict[str, str] = {}

@@ -20,7 +20,7 @@ SHOWN = 3
 
 
 def before(folder: Folder, trial: Trial, engine: Database, settings: Mapping[str, str]) -> dict[str, Any]:
-    """Numbers of which the difference is told; and what is wrong already, in words."""
+    """Numbers of which the difference is reported; and what is wrong already, in words."""
     numbers = {
         name: _number(engine.query(_text(folder, one.file, trial.levels), settings=settings))
         for name, one in folder.said.asked.items()

@@ -69,7 +69,7 @@ def why_not(one: Counted) -> str:
     try:
         text = sql_text.only(one.text)
         if not sql_text.is_reading(text):
-            return "it changes rows, or is no query"
+            return "it changes rows, or is not a query"
         if any(token.token_type.name == "HEREDOC_STRING" for token in sql_text.tokens(text)):
             return "it has a text between dollar signs; write it in quotes"
         if names := functions_in(one) & CHANGING:

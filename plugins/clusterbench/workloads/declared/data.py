@@ -120,7 +120,7 @@ def is_generated(folder: Folder, dataset: Dataset, engine: Database) -> bool:
 
 
 def generate(folder: Folder, dataset: Dataset, engine: Database) -> None:
-    """What is there already stays; a try that was cut off is gone on with."""
+    """What is there already stays; a try that was cut off is continued."""
     for name, table in _by_select(folder):
         _generate_by_select(folder, name, table, dataset, engine)
     if _loaded(folder):
@@ -139,7 +139,7 @@ def _generate_by_select(folder: Folder, name: str, table: DeclaredTable, dataset
 
 
 def note_change(folder: Folder, dataset: Dataset, engine: Database) -> None:
-    """Before the first statement that changes rows: the next run makes these tables anew."""
+    """Before the first statement that changes rows: the next run makes these tables again."""
     for name in folder.said.changes:
         said = Mark(0, 0, "begun").comment(dataset) if name in _loaded(folder) else f"{OURS}changed by trials"
         engine.execute(tables.mark(f"{dataset.table}.{name}", said))

@@ -87,7 +87,7 @@ class DeclaredFactor(Strict):
         if self.is_size and self.choices:
             raise ValueError("size: grows by a number; write 'from' and 'to' instead of 'choices'")
         if self.says.count("{}") != 1 or self.says.replace("{}", "").strip("{}") != self.says.replace("{}", ""):
-            raise ValueError(f"says: must hold {{}} once, where the level stands, found {self.says!r}")
+            raise ValueError(f"says: must contain {{}} once, in the place of the level, found {self.says!r}")
         return self
 
 
@@ -156,10 +156,10 @@ class DeclaredTable(Strict):
     def _is_whole(self) -> DeclaredTable:
         if self.existing:
             if self.model_fields_set - {"existing"}:
-                raise ValueError("existing: the table is there as it is; take out what else is said of it")
+                raise ValueError("existing: the table is used as it is; remove the other keys of it")
             return self
         if not self.columns or self.rows is None:
-            raise ValueError("needs 'columns' and 'rows', or 'existing: schema.table' where it is there already")
+            raise ValueError("needs 'columns' and 'rows', or 'existing: schema.table' if the table exists already")
         if self.rows_by and self.loaded_from:
             raise ValueError("rows_by and loaded_from: rows come from one of them; take out the other")
         for where, named in (
@@ -183,7 +183,7 @@ class RowsByDuckdb(Strict):
 
 
 class Parameter(Strict):
-    """What each execution of a statement draws anew."""
+    """What each execution of a statement draws for itself."""
 
     range: Annotated[list[Value], Field(min_length=2, max_length=2)] | None = None
     """The first and the last value: numbers, `$factor`, or days such as `"1994-01-31"`."""

@@ -64,8 +64,8 @@ def _of_whole(folder: Folder) -> Iterator[str]:
         yield f"answers: {who} what a parameter's 'query' answers; write 'earlier' or 'none'"
     if said.answers == "duckdb" and (folder.existing or any(t.loaded_from for t in folder.made.values())):
         yield (
-            "answers: 'duckdb' needs rows that can be made anew, and some are there already or come from files; "
-            "write 'earlier', where they stay as they are, or 'none'"
+            "answers: 'duckdb' needs rows that can be generated again, but some exist already or come from files; "
+            "write 'earlier' if they stay as they are, or 'none'"
         )
 
 
@@ -108,15 +108,15 @@ def _of_tables(folder: Folder) -> Iterator[str]:
             yield f"{at}.rows: unknown factor {grows!r} of size{suggest(grows, sizes)}"
         if not (table.rows_by or table.loaded_from or folder.said.rows_by_duckdb):
             yield (
-                f"{at}: nothing says where its rows come from; name 'rows_by', 'loaded_from', or 'rows_by_duckdb' of "
-                "the workload"
+                f"{at}: it is not declared where its rows come from; name 'rows_by', 'loaded_from', or "
+                "'rows_by_duckdb' of the workload"
             )
         for column, other in table.references.items():
             if other not in folder.made or len(folder.made[other].key) != 1:
                 yield f"{at}.references.{column}: {other!r} is no table here with a key of one column"
     known = list(folder.made)
     for name in (name for name in folder.said.changes if name not in known):
-        yield f"changes: {name!r} is no table that is made here{suggest(name, known)}"
+        yield f"changes: {name!r} is not a table that this workload makes{suggest(name, known)}"
 
 
 def _of_parameters(folder: Folder) -> Iterator[str]:
@@ -139,13 +139,13 @@ def _of_parameter(folder: Folder, name: str, parameter: Parameter, known: Sequen
     if name in RESERVED:
         yield "the name is taken; choose another"
     if parameter.fill_in is not None:
-        yield f"nothing says yet what may stand here ({parameter.fill_in}); name a range, a choice, a file or a query"
+        yield f"no values are given yet ({parameter.fill_in}); name a range, a choice, a file or a query"
     if "__" in name:
         yield "two underscores in a row are for what pgbench counts; choose another name"
     if name in factors:
         yield "there is a factor of that name; choose another"
     for used in (used for used in uses(parameter) if used not in known):
-        yield f"is made of {used!r}, which does not stand before it{suggest(used, known)}"
+        yield f"is made of {used!r}, which is not declared before it{suggest(used, known)}"
     if parameter.kind in OF_CLIENTS and not folder.by_clients:
         yield f"{parameter.kind!r} is for workloads that are driven by clients; take it out"
     if parameter.lookup and folder.by_clients:
@@ -168,7 +168,7 @@ def _of_row(parameter: Parameter, beside: Mapping[str, Parameter]) -> Iterator[s
         or (first.query is None if parameter.column else not first.choice)
     ):
         what = "query" if parameter.column else "choice"
-        yield f"row_of: {parameter.row_of!r} must stand in the same place, with a {what!r}, of which there is one"
+        yield f"row_of: {parameter.row_of!r} must be declared in the same place, with a {what!r}"
     elif parameter.choice and len(parameter.choice) != (others := len(first.choice or ())):
         yield f"row_of: {parameter.row_of!r} has {others} choices, and here are {len(parameter.choice)}"
 
@@ -279,7 +279,7 @@ def _of_ending(name: str) -> Iterator[str]:
 def _of_placeholders(text: str, known: Sequence[str]) -> Iterator[str]:
     template = Template(text)
     if not template.is_valid():
-        yield "a '$' stands alone; write '$$' for the sign itself"
+        yield "a '$' without a name; write '$$' for the sign itself"
         return
     for name in (name for name in template.get_identifiers() if name not in known):
         yield f"unknown placeholder ${name}{suggest(name, known)}"

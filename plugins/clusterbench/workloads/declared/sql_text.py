@@ -32,7 +32,7 @@ def statements(text: str) -> tuple[str, ...]:
     for token in every:
         if token.token_type.name == "BACKSLASH":
             where = f"line {_line(text, token.start)}"
-            raise SpecError([f"{where}: a backslash outside of quotes is a command of psql; only SQL may stand here"])
+            raise SpecError([f"{where}: a backslash outside of quotes is a command of psql; only SQL is allowed here"])
         if token.token_type.name == "SEMICOLON":
             found += [_joined(text, part)] if part else []
             part = []
@@ -48,7 +48,9 @@ def only(text: str) -> str:
     """The one statement that it must be. Raises SpecError where it is none, or several."""
     found = statements(text)
     if len(found) > 1:
-        raise SpecError([f"holds {len(found)} statements where one is meant; write the others into files of their own"])
+        raise SpecError(
+            [f"holds {len(found)} statements, but one is expected; write the others into files of their own"]
+        )
     return found[0]
 
 
@@ -91,7 +93,7 @@ def tokens(text: str) -> list[Token]:
     try:
         return list(_tokenizer()().tokenize(PLACEHOLDER.sub("_", text)))
     except TokenError as error:
-        raise SpecError([f"is no SQL: {str(error).splitlines()[0]}; mend its quotes"]) from None
+        raise SpecError([f"is not SQL: {str(error).splitlines()[0]}; correct its quotes"]) from None
 
 
 @cache

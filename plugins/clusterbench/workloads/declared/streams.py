@@ -49,7 +49,7 @@ def measurements(folder: Folder) -> dict[str, MeasurementKind]:
     return {
         **psql_streams.MEASUREMENTS,
         **{
-            f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title)
+            f"{name}_s": MeasurementKind("s", f"Mean time of {title}", statement=title, about=psql_streams.OF_STATEMENT)
             for name, title in folder.titles.items()
         },
     }
@@ -134,7 +134,7 @@ def job_until(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, en
 
 
 def _written(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed) -> list[list[str]]:
-    """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
+    """Each statement begins with its name as a comment, by which waits are distinguished (``trial/waits.py``)."""
     named = folder.titles
 
     def written(name: str, stream: int) -> str:

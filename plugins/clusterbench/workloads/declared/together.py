@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.scripts import script
 from clusterbench.drivers import psql_until
 from clusterbench.workloads import Workload, load_workload
@@ -36,7 +36,15 @@ SEARCHES = ("cpu_percent", "response_ms_p99")
 """Factors of a search for a load, which tries one driver by itself."""
 SEPARATOR = "-"
 """Between the name of a part and that of a file."""
-PER_HOUR = MeasurementKind("1/h", "Statements ended in an hour", "higher")
+PER_HOUR = MeasurementKind(
+    "1/h",
+    "Statements ended in an hour",
+    "higher",
+    about=About(
+        "Statements of this part that began and ended within the window of the first part, as a rate per hour.",
+        leaves_out="statements that were under way when the window began or ended",
+    ),
+)
 LOOKED_AT = ("stderr",)
 
 

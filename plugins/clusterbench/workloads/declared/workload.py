@@ -13,7 +13,7 @@ from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import NO_CLOCK, About, MeasurementKind, Reading
 from clusterbench.base.sql import raw, statement
 from clusterbench.drivers import pgbench, psql_streams
 from clusterbench.hosts import resource_use
@@ -34,6 +34,7 @@ from clusterbench.workloads import (
 )
 from clusterbench.workloads.declared import answers, asked, clients, data, streams
 from clusterbench.workloads.declared.folder import Folder
+from clusterbench.workloads.declared.model import Asked
 from clusterbench.workloads.declared.parameters import Listed, Typed
 from clusterbench.workloads.declared.problems import check
 
@@ -96,7 +97,7 @@ class DeclaredWorkload:
         trials: Sequence[Trial],
         engine: Engine | None = None,  # noqa: ARG002  as every workload has it
     ) -> dict[str, Any] | None:
-        """By DuckDB, where the folder says so and rows can be made anew, or of files beside the statements."""
+        """By DuckDB, where the folder says so and rows can be made again, or of files beside the statements."""
         listed = self._of_files()
         return answers.of_duckdb(self.folder, dataset, trials, listed) or answers.of_files(self.folder, trials, listed)
 
@@ -302,8 +303,15 @@ def _factors(folder: Folder, owner: Workload | None) -> dict[str, Factor]:
     return {**own, **of_driver, "optimizer": OPTIMIZER, **made}
 
 
+def _asked(one: Asked) -> MeasurementKind:
+    """What the database is asked for after each trial."""
+    less = ", less what it was before the trial" if one.minus_before else ""
+    about = About(f"What the database answered after the trial to the query in `{one.file}`{less}.", NO_CLOCK)
+    return MeasurementKind(one.unit, one.title, one.better, about=about)
+
+
 def _measurements(folder: Folder) -> dict[str, MeasurementKind]:
     of_driver = clients.measurements(folder) if folder.by_clients else streams.measurements(folder)
-    own = {name: MeasurementKind(one.unit, one.title, one.better) for name, one in folder.said.asked.items()}
+    own = {name: _asked(one) for name, one in folder.said.asked.items()}
     beside = resource_use.MEASUREMENTS if folder.by_clients else {}
     return {**of_driver, **own, **beside, **database_work.MEASUREMENTS}

@@ -80,7 +80,7 @@ def _yaml(  # noqa: PLR0917  as above
     name: str, title: str, tables: str, statements: str, platform: str, left_out: str, *, by_streams: bool
 ) -> str:
     head = dedent(f"""\
-        # Written by 'clusterbench workload new' from the statements of {platform}. docs/workload.md says what each key
+        # Written by 'clusterbench workload new' from the statements of {platform}. docs/workload.md explains each key
         # means. What says '{FILL_IN}' is to be filled in.
         workload: {name}
         title: {json.dumps(title)}

@@ -2,8 +2,8 @@
 
 Texts, dates, whole numbers and exact decimals, such as sums of money, must be the same. Floating point may differ by
 ``TOLERANCE``: DuckDB divides, averages and takes roots in it (double, 15.9 significant digits) where PostgreSQL does so
-with decimals (numeric, 16 digits or more). It is told by its exponent, with which ``reference.answer`` writes it. Where
-a query rounds to few digits, ties are mended in the query (changes.yaml, q78).
+with decimals (numeric, 16 digits or more). It is recognised by its exponent, with which ``reference.answer`` writes it.
+If a query rounds to few digits, ties are decided in the query (changes.yaml, q78).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def read(dataset: Dataset, names: Iterable[str], engine: Database) -> dict[str, 
 
 
 def _mark(comment: str, dataset: Dataset) -> Mark:
-    """A table of another version is to be made anew, as one that was only begun."""
+    """A table of another version is to be made again, as one that was only begun."""
     said = MARK.fullmatch(comment)
     if not said or (said["name"], said["version"]) != (dataset.name, dataset.version):
         return Mark(0, 0, "begun")

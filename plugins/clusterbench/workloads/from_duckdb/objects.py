@@ -98,4 +98,4 @@ def _explained(name: str, connection: str, error: Exception) -> DatasetError | H
     where = f"{name}: cannot be listed by connection {connection!r}"
     if 0 < status_of(error) < FAULTS_OF_SERVERS:
         return DatasetError(f"{where} ({code_of(error)}); check its keys, its region and the policy of the bucket")
-    return HostAwayError(f"{where}: {error}; is the server up?")
+    return HostAwayError(f"{where}: {error}; check that the server is up")

@@ -13,7 +13,7 @@ from clusterbench.base import database_work
 from clusterbench.base.capabilities import ALONE
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import pgbench
 from clusterbench.workloads import CACHE, COMPRESSION, STORAGE, cache_not_applicable, storage_not_applicable
@@ -35,8 +35,16 @@ class IndexBuild(KeyValueData):
     title = "Index build"
     outputs = pgbench.OUTPUTS
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
-        "response_time_s": MeasurementKind("s", "Time to build the index"),
-        "throughput_rows_per_s": MeasurementKind("1/s", "Rows indexed per second", "higher"),
+        "response_time_s": MeasurementKind(
+            "s",
+            "Time to build the index",
+            about=About(
+                "The whole CREATE INDEX, as the client sees it.", leaves_out="connecting, and dropping the index"
+            ),
+        ),
+        "throughput_rows_per_s": MeasurementKind(
+            "1/s", "Rows indexed per second", "higher", about=About("Rows of the table divided by that time.")
+        ),
         "driver_cpu_share": pgbench.MEASUREMENTS["driver_cpu_share"],
         **database_work.MEASUREMENTS,
     }

@@ -56,7 +56,7 @@ SHARES: Shares = {
 }
 """Measured on Greenplum 6.24.3 over 200,000 rows, with the index, which is as large everywhere: 28 bytes a row."""
 CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
-"""Up to here DuckDB computes the checksum anew (some 4 s a million rows); above, earlier runs know it."""
+"""Up to here DuckDB computes the checksum again (some 4 s a million rows); above, earlier runs know it."""
 POOL_SIZE = 50
 LOOKUP_PAGES = 5
 """That a lookup reads through the index: four of it, down to a billion rows, and one of the table."""
@@ -407,7 +407,7 @@ def insert(dataset: Dataset, ids: str) -> str:
 
 
 def expected_checksum(dataset: Dataset) -> int | None:
-    """The table's checksum by DuckDB over rows made anew, or None where that would take too long."""
+    """The table's checksum by DuckDB over rows made again, or None where that would take too long."""
     if dataset.rows > CHECKED_BY_DUCKDB_ROWS_MAX:
         return None
     rows = statement("key_value", "rows", seed=str(dataset.seed), ids=raw(f"generate_series(1, {dataset.rows})"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Phase, Reading
 from clusterbench.base.scripts import script
 from clusterbench.base.words import size
 from clusterbench.workloads.microbenchmarks.of_hosts import OfHosts, choices, program
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DEPTH = 64
 MIB = 2**20
 WAYS = ("write", "read")
+BETWEEN = "the time between two files"
 WORDS = {"write": "written", "read": "read"}
 
 
@@ -36,10 +37,24 @@ def _kinds() -> dict[str, MeasurementKind]:
     found: dict[str, MeasurementKind] = {}
     for way, word in WORDS.items():
         found |= {
-            f"{way}_mib_per_s": MeasurementKind("MiB/s", f"Throughput, all files {word}", "higher"),
-            f"{way}_first_mib_per_s": MeasurementKind("MiB/s", f"First file {word}", "higher"),
-            f"{way}_last_mib_per_s": MeasurementKind("MiB/s", f"Last file {word}", "higher"),
-            f"{way}_last_over_first": MeasurementKind("1", f"Last file {word} over the first", "higher"),
+            f"{way}_mib_per_s": MeasurementKind(
+                "MiB/s",
+                f"Throughput, all files {word}",
+                "higher",
+                about=About(f"MiB of all files divided by the time in which fio has them {word}.", leaves_out=BETWEEN),
+            ),
+            f"{way}_first_mib_per_s": MeasurementKind(
+                "MiB/s", f"First file {word}", "higher", about=About(f"Likewise, of the file that is {word} first.")
+            ),
+            f"{way}_last_mib_per_s": MeasurementKind(
+                "MiB/s", f"Last file {word}", "higher", about=About(f"Likewise, of the file that is {word} last.")
+            ),
+            f"{way}_last_over_first": MeasurementKind(
+                "1",
+                f"Last file {word} over the first",
+                "higher",
+                about=About("The last file's rate divided by the first one's: a disk is slower at its inner tracks."),
+            ),
         }
     return found
 

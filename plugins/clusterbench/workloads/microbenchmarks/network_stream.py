@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import NO_CLOCK, About, MeasurementKind, Reading
 from clusterbench.base.scripts import script
 from clusterbench.workloads.microbenchmarks.of_hosts import OfHosts, choices, program
 from clusterbench.workloads.needs import Needs
@@ -34,9 +34,31 @@ class NetworkStream(OfHosts):
     title = "Network from host to host"
     outputs = ("network.json", "network.err", "network.begun", "network.ended")
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
-        "sent_mibit_per_s": MeasurementKind("Mib/s", "Sent, as the other host received it", "higher"),
-        "received_mibit_per_s": MeasurementKind("Mib/s", "Received meanwhile", "higher"),
-        "retransmits": MeasurementKind("1", "Segments that TCP sent again"),
+        "sent_mibit_per_s": MeasurementKind(
+            "Mib/s",
+            "Sent, as the other host received it",
+            "higher",
+            about=About(
+                "What the worker received from the client host over all connections, as iperf3 prints it. One Mib is "
+                "1,048,576 bits.",
+                "the worker",
+                "headers of TCP and of what is below it",
+            ),
+        ),
+        "received_mibit_per_s": MeasurementKind(
+            "Mib/s",
+            "Received meanwhile",
+            "higher",
+            about=About(
+                "What the client host received at the same time; only of a test in both directions.",
+                leaves_out="headers of TCP and of what is below it",
+            ),
+        ),
+        "retransmits": MeasurementKind(
+            "1",
+            "Segments that TCP sent again",
+            about=About("Segments that the client host's TCP sent again during the test.", NO_CLOCK),
+        ),
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "direction": Factor(

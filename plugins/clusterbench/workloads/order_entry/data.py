@@ -1,7 +1,7 @@
 """The dataset ``order_entry``: nine tables in a schema of their own; statements find them by ``search_path``.
 
-Trials change it. So its tables say, in their comments, whether a trial has begun since they were made (``marks``), and
-what was used is made anew where it must be as it was. A try that was cut off goes on with the slices that are missing.
+Trials change it. So the comments of its tables note whether a trial has begun since they were made (``marks``), and
+used data is made again if it must be as it was. A try that was interrupted continues with the missing slices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BYTES_LEAST = 20_000_000
 """Tables and indexes. The paper: 3.8 TB for 32,000 warehouses; measured on PostgreSQL 15: 113.2 MB each, and the items
 13 MB."""
 CHECKED_BY_DUCKDB_WAREHOUSES_MAX = 20
-"""Up to here DuckDB makes the rows anew on the worker; above, earlier runs know the checksum."""
+"""Up to here DuckDB makes the rows again on the worker; above, earlier runs know the checksum."""
 SLICES_PER_STATEMENT = 4
 """A slice is so much smaller than the most rows of one statement: all connections have some to do at small sizes, too.
 It does not depend on how many connections there are, which may be others at the next try: slices that overlap would be
@@ -49,7 +49,7 @@ def dataset_of(warehouses: int, seed: int) -> Dataset:
 def warehouses_of(dataset: Dataset) -> int:
     found = re.fullmatch(r"order_entry_w(\d+)", dataset.table)
     if not found:
-        raise DatasetError(f"{dataset.table!r} is no schema of Order-Entry; they are called as order_entry_w10")
+        raise DatasetError(f"{dataset.table!r} is not a schema of Order-Entry; their names are like order_entry_w10")
     return int(found[1])
 
 
@@ -60,7 +60,7 @@ def relations(dataset: Dataset) -> list[str]:
 
 
 def checksum(dataset: Dataset) -> str | None:
-    """By DuckDB over rows made anew, or None where that would take too long."""
+    """By DuckDB over rows made again, or None where that would take too long."""
     warehouses = warehouses_of(dataset)
     return rows.checksum(warehouses, dataset.seed) if warehouses <= CHECKED_BY_DUCKDB_WAREHOUSES_MAX else None
 
@@ -160,7 +160,7 @@ def _table(dataset: Dataset, name: str) -> Value:
 
 
 def make_ready(dataset: Dataset, engine: Database, growth_percent_max: float) -> dict[str, object]:
-    """Before a trial: the data is marked as used, and made anew first where earlier trials let it grow too far.
+    """Before a trial: the data is marked as used, and made again first where earlier trials let it grow too far.
 
     ``growth_percent_max``: of the orders, since the data was made; 0: any use at all is too much. Asks the districts
     only, which know the number of their next order.

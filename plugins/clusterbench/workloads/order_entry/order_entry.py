@@ -190,8 +190,9 @@ class OrderEntry:
             found = engine.query(check)
             if problem := consistency.problem(found):
                 raise EngineError(
-                    f"{dataset.table}: not consistent before the trial: {problem}. See what the trial before this one "
-                    "did, then drop the schema: its data is made anew"
+                    f"{dataset.table}: not consistent before the trial: {problem}. Find out what the trial before "
+                    "this one "
+                    "did, then drop the schema; its data is then generated again"
                 )
             looked_at = {"violations": consistency.violations(found)}
         transactions.install(dataset, engine)

@@ -85,7 +85,7 @@ def version() -> str:
 
 
 def checksum(warehouses: int, seed: int) -> str:
-    """Of all rows of all tables, by DuckDB, an independent engine, over rows made anew."""
+    """Of all rows of all tables, by DuckDB, an independent engine, over rows made again."""
     import duckdb  # noqa: PLC0415  slow to import, and not needed on every path
 
     with duckdb.connect() as database:

@@ -12,7 +12,7 @@ from clusterbench.base.capabilities import ALONE
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import COMPRESSION, STORAGE, generation, kept, storage_not_applicable
@@ -36,8 +36,24 @@ class DataLoad:
     outputs = psql_streams.OUTPUTS
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
         "response_time_s": psql_streams.MEASUREMENTS["response_time_s"],
-        "throughput_mb_per_s": MeasurementKind("MB/s", "Bytes of the files loaded per second", "higher"),
-        "throughput_rows_per_s": MeasurementKind("1/s", "Rows loaded per second", "higher"),
+        "throughput_mb_per_s": MeasurementKind(
+            "MB/s",
+            "Bytes of the files loaded per second",
+            "higher",
+            about=About(
+                "Bytes of the files divided by the response time, on the clock of the ETL host.",
+                leaves_out="making the files, and checking the table",
+            ),
+        ),
+        "throughput_rows_per_s": MeasurementKind(
+            "1/s",
+            "Rows loaded per second",
+            "higher",
+            about=About(
+                "Rows of the files divided by the response time, on the clock of the ETL host.",
+                leaves_out="making the files, and checking the table",
+            ),
+        ),
         "driver_cpu_share": psql_streams.MEASUREMENTS["driver_cpu_share"],
         **database_work.MEASUREMENTS,
     }

@@ -83,7 +83,7 @@ CATEGORIES = (
 categories of electronics: it reports "electronic orders"."""
 
 CHECKED_BY_DUCKDB_ROWS_MAX = 10_000_000
-"""Up to here DuckDB makes the rows anew (some 2 s a million); above, earlier runs know the checksum."""
+"""Up to here DuckDB makes the rows again (some 2 s a million); above, earlier runs know the checksum."""
 
 
 ROWS = Factor(

@@ -16,7 +16,7 @@ from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset, Partition
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
-from clusterbench.base.measurements import MeasurementKind, Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.sql import Value, identifier, raw, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import (
@@ -58,7 +58,14 @@ class RetailScan:
     outputs = psql_streams.OUTPUTS
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
         "response_time_s": psql_streams.MEASUREMENTS["response_time_s"],
-        "throughput_rows_per_s": MeasurementKind("1/s", "Rows scanned per second", "higher"),
+        "throughput_rows_per_s": MeasurementKind(
+            "1/s",
+            "Rows scanned per second",
+            "higher",
+            about=About(
+                "Rows of the partitions that the statement reads, times the streams, divided by the response time."
+            ),
+        ),
         **psql_streams.MEASUREMENTS,
         **database_work.MEASUREMENTS,
     }

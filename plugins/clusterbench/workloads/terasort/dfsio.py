@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.measurements import DRIVER_HOST, KERNELS, About, MeasurementKind, Phase, Reading
 from clusterbench.engines.hadoop import mapreduce_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.workloads.made_by_trials import MadeByTrials
@@ -41,8 +41,12 @@ GUESSED_MIB_PER_S = 50
 """Of a task, for a plan."""
 
 
-def _rate(title: str) -> MeasurementKind:
-    return MeasurementKind("MiB/s", title, "higher")
+TASKS = "hosts of the tasks"
+CACHED = "what is in memory only"
+
+
+def _rate(title: str, what: str, leaves_out: str = "", *, clock: str = DRIVER_HOST) -> MeasurementKind:
+    return MeasurementKind("MiB/s", title, "higher", about=About(what, clock, leaves_out))
 
 
 class Dfsio(MadeByTrials):
@@ -61,18 +65,74 @@ class Dfsio(MadeByTrials):
         "kill.out",
     )
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
-        "write_mib_per_s": _rate("Written, all files, from start to end of the job"),
-        "read_mib_per_s": _rate("Read, all files, from start to end of the job"),
-        "write_mib_per_s_of_a_task": _rate("Written by a task, as TestDFSIO prints it"),
-        "read_mib_per_s_of_a_task": _rate("Read by a task, as TestDFSIO prints it"),
-        "write_mib_per_s_spread": MeasurementKind("MiB/s", "Standard deviation of what tasks wrote"),
-        "read_mib_per_s_spread": MeasurementKind("MiB/s", "Standard deviation of what tasks read"),
-        "write_s": MeasurementKind("s", "Writing", statement="TestDFSIO write"),
-        "read_s": MeasurementKind("s", "Reading", statement="TestDFSIO read"),
-        "write_disk_write_mb_per_s": MeasurementKind("MB/s", "Written to disks while writing, all machines", "higher"),
-        "read_disk_read_mb_per_s": MeasurementKind("MB/s", "Read from disks while reading, all machines", "higher"),
-        "others_memory_share": MeasurementKind("1", "Memory of YARN that other people's applications had", "neither"),
-        "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
+        "write_mib_per_s": _rate(
+            "Written, all files, from start to end of the job",
+            "MiB of all files divided by the time of the job that writes them. Replicas do not count.",
+        ),
+        "read_mib_per_s": _rate(
+            "Read, all files, from start to end of the job",
+            "MiB of all files divided by the time of the job that reads them.",
+        ),
+        "write_mib_per_s_of_a_task": _rate(
+            "Written by a task, as TestDFSIO prints it",
+            "MiB written divided by the sum of the tasks' own times: TestDFSIO's *Throughput*.",
+            "what starting the job and its tasks takes",
+            clock=TASKS,
+        ),
+        "read_mib_per_s_of_a_task": _rate(
+            "Read by a task, as TestDFSIO prints it",
+            "MiB read divided by the sum of the tasks' own times: TestDFSIO's *Throughput*.",
+            "what starting the job and its tasks takes",
+            clock=TASKS,
+        ),
+        "write_mib_per_s_spread": MeasurementKind(
+            "MiB/s",
+            "Standard deviation of what tasks wrote",
+            about=About(
+                "How far the tasks' own rates differ while they write: TestDFSIO's *IO rate std deviation*.", TASKS
+            ),
+        ),
+        "read_mib_per_s_spread": MeasurementKind(
+            "MiB/s",
+            "Standard deviation of what tasks read",
+            about=About(
+                "How far the tasks' own rates differ while they read: TestDFSIO's *IO rate std deviation*.", TASKS
+            ),
+        ),
+        "write_s": MeasurementKind(
+            "s",
+            "Writing",
+            statement="TestDFSIO write",
+            about=About(
+                "From the start of the program that writes to its end, with starting the job.", leaves_out=jobs.REST
+            ),
+        ),
+        "read_s": MeasurementKind(
+            "s",
+            "Reading",
+            statement="TestDFSIO read",
+            about=About(
+                "From the start of the program that reads to its end, with starting the job.", leaves_out=jobs.REST
+            ),
+        ),
+        "write_disk_write_mb_per_s": MeasurementKind(
+            "MB/s",
+            "Written to disks while writing, all machines",
+            "higher",
+            about=About(
+                "Bytes that went to the disks of all machines while the job wrote, by its time.", KERNELS, CACHED
+            ),
+        ),
+        "read_disk_read_mb_per_s": MeasurementKind(
+            "MB/s",
+            "Read from disks while reading, all machines",
+            "higher",
+            about=About(
+                "Bytes that came from the disks of all machines while the job read, by its time.", KERNELS, CACHED
+            ),
+        ),
+        "others_memory_share": jobs.OTHERS_MEMORY,
+        "driver_cpu_share": jobs.CLIENT_CPU,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "files": Factor(
@@ -165,7 +225,7 @@ class Dfsio(MadeByTrials):
         for name in JOBS:
             printed = _printed(output / f"{name}.txt")
             if round(printed.pop("processed_mib", 0.0)) != asked_mib:
-                wrong.append(f"TestDFSIO says that it did not {name} {asked_mib:,} MiB: see {name}.txt")
+                wrong.append(f"TestDFSIO did not {name} {asked_mib:,} MiB: see {name}.txt")
             measured |= {f"{name}_{what}": value for what, value in printed.items()}
             measured |= {f"{name}_s": times[name], f"{name}_mib_per_s": asked_mib / times[name]}
         phases = tuple(Phase(name, *ran[name][:2], float(asked_mib * BYTES_PER_MIB)) for name in JOBS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import EngineError
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import Reading
+from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import Value, assignments
 from clusterbench.engines.hadoop import daemons
@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
     from clusterbench.engines.hadoop.common import HadoopEngine
+
+REST = "the rest between the jobs, and what is asked of Hadoop after them"
+OTHERS_MEMORY = MeasurementKind(
+    "1",
+    "Memory of YARN that other people's applications had",
+    "neither",
+    about=About(
+        "On a Hadoop that somebody else runs: memory times seconds that other applications held during the trial, "
+        "divided by what YARN had.",
+        "ResourceManager",
+    ),
+)
+CLIENT_CPU = MeasurementKind(
+    "1",
+    "CPU of the client, in processors",
+    about=About("Processor time of the programs on the client host that start the jobs, divided by the jobs' time."),
+)
 
 UNTOLD = ("NOTE: ", "\tat ", "\t... ")
 """Lines of a client that say nothing of the cause: Java's own, and where in Hadoop's code it was."""
@@ -68,7 +85,7 @@ def job(
     own: Mapping[str, object],
     options: Mapping[str, Mapping[str, object]],
 ) -> Job:
-    """The first of ``programs``. In ``choices.sh`` is what every workload is told, its own, and options of jobs."""
+    """The first of ``programs``. In ``choices.sh`` are the choices of every workload, its own, and options of jobs."""
     said = {
         "tag": tag_of(trial),
         "path": path_of(trial, cluster),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.measurements import KERNELS, NO_CLOCK, About, MeasurementKind, Phase, Reading
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
@@ -47,12 +47,12 @@ WARNINGS = {
 }
 
 
-def _seconds(title: str, statement: str = "") -> MeasurementKind:
-    return MeasurementKind("s", title, statement=statement)
+def _seconds(title: str, what: str, statement: str = "") -> MeasurementKind:
+    return MeasurementKind("s", title, statement=statement, about=About(what, leaves_out=jobs.REST))
 
 
-def _throughput(title: str) -> MeasurementKind:
-    return MeasurementKind("MB/s", title, "higher")
+def _throughput(title: str, what: str) -> MeasurementKind:
+    return MeasurementKind("MB/s", title, "higher", about=About(what, KERNELS))
 
 
 class TeraSort(MadeByTrials):
@@ -73,24 +73,86 @@ class TeraSort(MadeByTrials):
         "kill.out",
     )
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
-        "teragen_s": _seconds("TeraGen", "TeraGen"),
-        "terasort_s": _seconds("TeraSort"),
-        "teravalidate_s": _seconds("TeraValidate", "TeraValidate"),
-        "map_shuffle_s": _seconds("map-shuffle", "map-shuffle of TeraSort"),
-        "reduce_merge_s": _seconds("reduce-merge", "reduce-merge of TeraSort"),
-        "suite_s": _seconds("All three"),
-        "throughput_gb_per_s": MeasurementKind("GB/s", "TeraSort throughput", "higher"),
-        "map_output_compression": MeasurementKind("1", "Compression ratio of map output", "higher"),
-        "local_maps_share": MeasurementKind("1", "Data-local map tasks of TeraSort", "higher"),
-        "reduce_merge_over_teragen": MeasurementKind("1", "reduce-merge over TeraGen", "neither"),
-        "teragen_disk_write_mb_per_s": _throughput("Written by TeraGen, all machines"),
-        "teragen_network_sent_mb_per_s": _throughput("Sent in TeraGen, all machines"),
-        "teravalidate_disk_read_mb_per_s": _throughput("Read by TeraValidate, all machines"),
-        "teravalidate_network_share": MeasurementKind("1", "TeraValidate: sent between machines over the dataset"),
-        "slowest_worker_over_median": MeasurementKind("1", "Seconds a task, slowest worker over the median one"),
-        "blocks_max_over_mean": MeasurementKind("1", "Blocks of the fullest worker over the mean"),
-        "others_memory_share": MeasurementKind("1", "Memory of YARN that other people's applications had", "neither"),
-        "driver_cpu_share": MeasurementKind("1", "CPU of the client, in processors"),
+        "teragen_s": _seconds("TeraGen", "From the start of the program TeraGen to its end.", "TeraGen"),
+        "terasort_s": _seconds("TeraSort", "From the start of the program TeraSort to its end."),
+        "teravalidate_s": _seconds(
+            "TeraValidate", "From the start of the program TeraValidate to its end.", "TeraValidate"
+        ),
+        "map_shuffle_s": _seconds(
+            "map-shuffle",
+            "The first part of TeraSort: until its last map task ends. It is `terasort_s` less `reduce_merge_s`.",
+            "map-shuffle of TeraSort",
+        ),
+        "reduce_merge_s": _seconds(
+            "reduce-merge",
+            "The second part of TeraSort: from the end of its last map task to the end of the job, both on the clock "
+            "of the host that managed the job.",
+            "reduce-merge of TeraSort",
+        ),
+        "suite_s": _seconds("All three", "The sum of the three programs' times."),
+        "throughput_gb_per_s": MeasurementKind(
+            "GB/s",
+            "TeraSort throughput",
+            "higher",
+            about=About("Bytes of the dataset, without replicas, divided by `terasort_s`."),
+        ),
+        "map_output_compression": MeasurementKind(
+            "1",
+            "Compression ratio of map output",
+            "higher",
+            about=About("Bytes of map output before compression, divided by those after it.", NO_CLOCK),
+        ),
+        "local_maps_share": MeasurementKind(
+            "1",
+            "Data-local map tasks of TeraSort",
+            "higher",
+            about=About("Map tasks that ran on a worker with a replica of their block, of all map tasks.", NO_CLOCK),
+        ),
+        "reduce_merge_over_teragen": MeasurementKind(
+            "1",
+            "reduce-merge over TeraGen",
+            "neither",
+            about=About("`reduce_merge_s` divided by `teragen_s`: both write the dataset with its replicas."),
+        ),
+        "teragen_disk_write_mb_per_s": _throughput(
+            "Written by TeraGen, all machines", "Bytes that went to the disks of all machines in TeraGen, by its time."
+        ),
+        "teragen_network_sent_mb_per_s": _throughput(
+            "Sent in TeraGen, all machines",
+            "Bytes that all machines sent over their networks in TeraGen, by its time. Absent on a single machine.",
+        ),
+        "teravalidate_disk_read_mb_per_s": _throughput(
+            "Read by TeraValidate, all machines",
+            "Bytes that came from the disks of all machines in TeraValidate, by its time.",
+        ),
+        "teravalidate_network_share": MeasurementKind(
+            "1",
+            "TeraValidate: sent between machines over the dataset",
+            about=About(
+                "Bytes sent over the networks in TeraValidate, divided by those of the dataset. Absent on a single "
+                "machine.",
+                KERNELS,
+            ),
+        ),
+        "slowest_worker_over_median": MeasurementKind(
+            "1",
+            "Seconds a task, slowest worker over the median one",
+            about=About(
+                "The mean time of a task on the slowest worker, divided by that on the median worker; of the stage in "
+                "which it is largest.",
+                "hosts of the tasks",
+                "stages with fewer tasks than workers, and tasks that did not succeed",
+            ),
+        ),
+        "blocks_max_over_mean": MeasurementKind(
+            "1",
+            "Blocks of the fullest worker over the mean",
+            about=About(
+                "Replicas of blocks on the worker that has most, divided by the mean of all workers.", NO_CLOCK
+            ),
+        ),
+        "others_memory_share": jobs.OTHERS_MEMORY,
+        "driver_cpu_share": jobs.CLIENT_CPU,
     }
     factors: ClassVar[Mapping[str, Factor]] = {
         "rows": Factor(

@@ -2,8 +2,8 @@
 
 Each host takes as many chunks as it has processors, makes them, has them loaded, and takes the next, until none is
 left. So its disk needs room for those only, nothing passes through the worker, and a host that is faster does more. A
-chunk and the note that it is loaded are one transaction: a try that is cut off goes on with the chunks that are not
-loaded. Files of such a try are made anew.
+chunk and the note that it is loaded are one transaction: a try that is cut off continues with the chunks that are not
+loaded. Files of such a try are made again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Counted:
 
 
 def load(names: Collection[str], scale_factor: float, dataset: Dataset, engine: Database) -> None:
-    """All rows of these tables; then their keys. Raises DatasetError; what was loaded stays, and is gone on with."""
+    """All rows of these tables; then their keys. Raises DatasetError; what was loaded stays, and is continued."""
     making = _Making(scale_factor, dataset, engine)
     making.end_earlier_tries()
     loaded = _begin(names, dataset, engine)
@@ -83,7 +83,7 @@ def _notes(dataset: Dataset) -> Composable:
 
 
 def _begin(names: Collection[str], dataset: Dataset, engine: Database) -> set[tuple[str, int]]:
-    """Empty tables where there is nothing to go on with. Returns the chunks that are loaded: table and number.
+    """Empty tables where there is nothing to continue. Returns the chunks that are loaded: table and number.
 
     The notes are made last: where they are there, tables are of this version, too.
     """

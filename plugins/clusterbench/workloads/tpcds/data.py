@@ -1,6 +1,6 @@
 """The dataset ``tpcds``: 24 tables in a schema of their own; statements find them by the setting ``search_path``.
 
-A try that was cut off goes on with the tables that are not loaded: each one's comment says how far it is (``marks``).
+A try that was cut off continues with the tables that are not loaded: each one's comment says how far it is (``marks``).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ READ_SHARES = {
 }
 """Of the bytes of all tables: DuckDB's load files at scale factor 1. The others do not grow as fast."""
 CHECKED_BY_DUCKDB_SCALE_MAX = 1.0
-"""Up to here the rows are made anew on the worker (20 s); above, the count on the hosts that made them tells."""
+"""Up to here the rows are made again on the worker (20 s); above, the count on the hosts that made them tells."""
 
 GENERATORS = DUCKDB, DSDGEN = "duckdb", "dsdgen"
 """DuckDB's, which scales all tables down; and the specification's, in parts on many hosts at once."""
@@ -97,7 +97,7 @@ def _named(dataset: Dataset) -> re.Match[str]:
         r"tpcds_sf(?P<scale>\d+(?:_\d+)?)(?P<dsdgen>_dsdgen)?(?:_(?:append|row|column|pax)\w*)?", dataset.table
     )
     if not found:
-        raise DatasetError(f"{dataset.table!r} is no schema of TPC-DS; they are called as tpcds_sf0_1")
+        raise DatasetError(f"{dataset.table!r} is not a schema of TPC-DS; their names are like tpcds_sf0_1")
     return found
 
 
@@ -209,7 +209,7 @@ def _look(table: Table, found: Mapping[str, Mark], dataset: Dataset, engine: Dat
 
 
 def checksum(dataset: Dataset) -> str | None:
-    """By DuckDB over rows made anew, or None where that would take too long."""
+    """By DuckDB over rows made again, or None where that would take too long."""
     scale_factor = scale_factor_of(dataset)
     if scale_factor > CHECKED_BY_DUCKDB_SCALE_MAX:
         return None

@@ -1,4 +1,4 @@
-"""The 24 tables of TPC-DS in DuckDB on the worker: rows made anew by the same generator."""
+"""The 24 tables of TPC-DS in DuckDB on the worker: rows made again by the same generator."""
 
 from __future__ import annotations
 

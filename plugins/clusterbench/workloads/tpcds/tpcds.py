@@ -15,7 +15,7 @@ from clusterbench.base import database_work
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
-from clusterbench.base.measurements import MeasurementKind, Phase, Reading
+from clusterbench.base.measurements import NO_CLOCK, About, MeasurementKind, Phase, Reading
 from clusterbench.drivers import psql_streams, stream_readings
 from clusterbench.drivers.pgbench import driver_cores
 from clusterbench.hosts import node_spread
@@ -71,12 +71,30 @@ class Tpcds:
     measurements: ClassVar[Mapping[str, MeasurementKind]] = {
         "response_time_s": psql_streams.MEASUREMENTS["response_time_s"],
         **psql_streams.MEASUREMENTS,
-        "driver_cores": MeasurementKind("1", "Processors that the driver took", "neither"),
-        "interconnect_warnings": MeasurementKind("1", "Interconnect warnings in the engine's logs"),
+        "driver_cores": MeasurementKind(
+            "1",
+            "Processors that the driver took",
+            "neither",
+            about=About(
+                "Processor time of the driver over the elapsed time, over all its processes. Above 0.1 the trial has a "
+                "warning.",
+                leaves_out="connecting",
+            ),
+        ),
+        "interconnect_warnings": MeasurementKind(
+            "1",
+            "Interconnect warnings in the engine's logs",
+            about=About(
+                "Lines of Greenplum's logs, on all its hosts, that warn of its interconnect while the trial ran.",
+                NO_CLOCK,
+            ),
+        ),
         **node_spread.MEASUREMENTS,
         **database_work.MEASUREMENTS,
         **{
-            _time_of(query): MeasurementKind("s", f"Mean time of query {query}", statement=_statement(query))
+            _time_of(query): MeasurementKind(
+                "s", f"Mean time of query {query}", statement=_statement(query), about=psql_streams.OF_STATEMENT
+            )
             for query in selection.queries_of("full")
         },
     }
@@ -205,7 +223,7 @@ class Tpcds:
         return engine.explain(texts)
 
     def job(self, trial: Trial, engine: Database) -> Job:
-        """Each statement begins with its name as a comment, by which waits are told apart (``trial/waits.py``)."""
+        """Each statement begins with its name as a comment, by which waits are distinguished (``trial/waits.py``)."""
 
         def copy(query: int, stream: int) -> str:
             text = queries.text(query, _values(trial, query, stream), engine.dialect)

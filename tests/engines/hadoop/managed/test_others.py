@@ -13,7 +13,7 @@ def test_little_is_noise() -> None:
 
 def test_much_is_told_with_what_is_allowed() -> None:
     said = disturbed(BEFORE, {"others_mb_s": 4000, "yarn_mb_s": 110_000}, 0.02)
-    assert "had 30 % of YARN's memory meanwhile, and up to 2 % is noise" in said
+    assert "had 30 % of YARN's memory during the trial, and up to 2 % is noise" in said
 
 
 def test_totals_that_fell_tell_nothing_which_is_said() -> None:

@@ -81,9 +81,7 @@ def test_variables_are_put_in_and_unknown_ones_stay() -> None:
 
 
 def test_what_a_client_does_not_know_is_said_with_the_settings_that_would_tell() -> None:
-    with pytest.raises(
-        EngineError, match=r"does not say where the ResourceManager is .* yarn.resourcemanager.hostname"
-    ):
+    with pytest.raises(EngineError, match=r"does not name the ResourceManager .* yarn.resourcemanager.hostname"):
         client_configuration({"core-site.xml": SMALL["core-site.xml"]}).masters(RESOURCEMANAGER)
     with pytest.raises(EngineError, match=r"hdfs-site.xml of the client's configuration is not XML"):
         client_configuration({"hdfs-site.xml": "<configuration>"})

@@ -59,7 +59,7 @@ class ManagedHadoop(ManagedClient):
 
     @cached_property
     def places(self) -> Mapping[str, WorkerPlace]:
-        """Of the workers that run, by address and by name: blocks are told by the one, tasks by the other."""
+        """Of the workers that run, by address and by name: blocks are reported by the one, tasks by the other."""
         known = self.facts_of_set_up.get("places") or facts.places(health.data_nodes(self))
         return {address: WorkerPlace(*place) for address, place in known.items()}
 
@@ -87,7 +87,7 @@ class ManagedHadoop(ManagedClient):
         for kind in (NAMENODE, RESOURCEMANAGER, JOBHISTORY):
             self.get(kind, "/ws/v1/history/info" if kind == JOBHISTORY else "/jmx?qry=java.lang:type=Runtime")
         if problem := facts.queue(self).get("problem"):
-            raise EngineError(f"{self.where}: {problem}; mend 'hadoop.managed.queue' in the platform's file")
+            raise EngineError(f"{self.where}: {problem}; correct 'hadoop.managed.queue' in the platform's file")
         self.run([FILE_SYSTEM, "-mkdir", "-p", self.base_path], f"the login must be allowed to make {self.base_path}")
 
     def tear_down(self) -> None:
@@ -100,7 +100,7 @@ class ManagedHadoop(ManagedClient):
             return  # without the client's Hadoop nothing was made
         for folder in (f"{self.base_path}/{self.platform.platform}", self.base_path):
             remove = f"run {FILE_SYSTEM} -rmdir --ignore-fail-on-non-empty {folder} 2>/dev/null || true\n"
-            self.on_client(self.environment() + remove, "it may be removed by hand")
+            self.on_client(self.environment() + remove, "you may remove it")
         if self.tickets:
             self.tickets.drop()
 

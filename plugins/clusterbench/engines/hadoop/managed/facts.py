@@ -1,4 +1,4 @@
-"""What a Hadoop that somebody else runs tells of itself, through its daemons' own interfaces."""
+"""What a Hadoop that somebody else runs reports about itself, through its daemons' own interfaces."""
 
 from __future__ import annotations
 

@@ -50,12 +50,13 @@ def disturbed(before: Mapping[str, float], after: Mapping[str, float], share_max
     found = of_trial(before, after).get("others_memory_share")
     if found is None:
         return (
-            "nobody can say what other people's applications took meanwhile: the ResourceManager was restarted, or "
+            "it is not known what other people's applications took during the trial: the ResourceManager was "
+            "restarted, or "
             "has forgotten some that ended (yarn.resourcemanager.max-completed-applications)"
         )
     if found <= share_max:
         return ""
     return (
-        f"other people's applications had {percent_digits(found)} % of YARN's memory meanwhile, and up to "
+        f"other people's applications had {percent_digits(found)} % of YARN's memory during the trial, and up to "
         f"{percent_digits(share_max)} % is noise ('hadoop.managed.others' of the platform's file)"
     )

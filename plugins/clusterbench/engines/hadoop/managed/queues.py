@@ -18,7 +18,7 @@ def queue_facts(scheduler: Mapping[str, Any], name: str) -> dict[str, Any]:
     if len(found) > 1:
         return {"problem": f"queue {name!r}: there are several: {', '.join(found)}; write its path"}
     if not found:
-        return {"problem": f"queue {name!r}: there is none{suggest(name, sorted(known))}"}
+        return {"problem": f"there is no queue {name!r}{suggest(name, sorted(known))}"}
     queue = known[found[0]]
     state = str(queue.get("state") or "RUNNING")
     facts = {

@@ -54,7 +54,7 @@ class ClientConfiguration:
         lost = [address for address in found if address.partition(":")[0] in ANY_ADDRESS or address.startswith("[::]")]
         if lost or not found:
             raise EngineError(
-                f"the client's configuration does not say where the {kind.name} is (found {found or 'nothing'}); it "
+                f"the client's configuration does not name the {kind.name} (found {found or 'nothing'}); it "
                 "needs the site files that clients are given, with " + NEEDED[kind]
             )
         return [f"{self.scheme(kind)}://{address}" for address in found]
