@@ -25,6 +25,7 @@ from clusterbench.results.durability import archived as archived_durability
 from clusterbench.results.facts_compared import Side
 from clusterbench.results.hypervisor_views import Views, gathered
 from clusterbench.results.machine_notes import Notes
+from clusterbench.results.run_state import RunState, run_state
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment, Published, Sweep
@@ -80,6 +81,12 @@ class Gathered:
         """Those of the plan, or of the choices where the run was not even planned."""
         chosen = (self.opened.get("choices") or {}).get("platforms") or []
         return list(self.plan.trials) if self.plan else list(chosen)
+
+    @property
+    def state(self) -> RunState:
+        """May its numbers be used? Of a run that was judged and is not sealed yet what it will be."""
+        has_warnings = bool(self.errors) or not all(verdict.passed for verdict in self.verdicts)
+        return run_state(self.valid, has_warnings=has_warnings)
 
     @property
     def names_platforms(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from clusterbench.base.patience import Outage
 from clusterbench.base.words import duration, moment, named_counts, plural, some_of
 from clusterbench.results.gather import Gathered
+from clusterbench.results.run_state import RunState
 from clusterbench.results.verdicts import Verdict
 
 CHECKS = {
@@ -65,16 +66,21 @@ class Badge:
 
 def badge(run: Gathered) -> Badge:
     """May these numbers be used? In words, because a colour alone says nothing to some readers."""
-    if run.valid is None:
-        return Badge("NO VERDICT", "none", "The run was never judged, so its numbers must not be used.")
-    if not run.valid:
-        return Badge("INVALID", "fail", "At least one critical check failed, so its numbers must not be used.")
+    state = run.state
+    return Badge(state.value, state.css, _meaning(run, state))
+
+
+def _meaning(run: Gathered, state: RunState) -> str:
+    if state is RunState.VALID:
+        return "Every check passed."
+    if state is RunState.INCOMPLETE:
+        return "The run was never judged, so its numbers must not be used."
+    if state is RunState.NOT_VALID:
+        return "At least one critical check failed, so its numbers must not be used."
     warnings = sum(not verdict.passed for verdict in run.verdicts)
-    if warnings or run.errors:
-        said = [plural(warnings, "warning")] if warnings else []
-        said += [plural(len(run.errors), "error")] if run.errors else []
-        return Badge("VALID WITH WARNINGS", "warning", f"Every critical check passed, with {' and '.join(said)}.")
-    return Badge("VALID", "pass", "Every check passed.")
+    said = [plural(warnings, "warning")] if warnings else []
+    said += [plural(len(run.errors), "error")] if run.errors else []
+    return f"Every critical check passed, with {' and '.join(said)}."
 
 
 def broken(run: Gathered) -> list[str]:
