@@ -106,7 +106,7 @@ def validity(db: Database, runs: Sequence[WeekRun]) -> dict[RunKey, tuple[bool, 
     """(is it valid, has it warnings) of those runs of a week that were sealed, and so loaded."""
     asked = [(one.experiment, one.run_id) for one in runs if one.run_id]
     given = {"experiments": [experiment for experiment, _ in asked], "run_ids": [run_id for _, run_id in asked]}
-    return {(experiment, run_id): told for experiment, run_id, *told in db.execute(VALIDITY, given)}
+    return {(experiment, run_id): (valid, warned) for experiment, run_id, valid, warned in db.execute(VALIDITY, given)}
 
 
 def headlines(db: Database, runs: Sequence[RunRow]) -> dict[PlatformKey, Series]:

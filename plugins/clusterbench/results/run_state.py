@@ -1,4 +1,4 @@
-"""What a run is called everywhere: in its report, in lists, in the UI, in week.json. The words are those of docs/words.md."""
+"""What a run is called everywhere: in its report, in lists, in the UI, in week.json. See docs/words.md."""
 
 from __future__ import annotations
 

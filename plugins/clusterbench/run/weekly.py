@@ -96,8 +96,12 @@ def outcome(store: Store, experiment: str, dag_run_id: str, state: str | None) -
     archive = find(store, experiment, dag_run_id)
     if archive is None:
         why = "it was refused before it began; the log of its open_run says why"
-        return WeekRun(experiment, dag_run_id, None, state, "" if state == "success" else why, RunState.INCOMPLETE.value)
-    return WeekRun(experiment, dag_run_id, archive.run_id, state, _reason(archive, state), archived_state(archive).value)
+        return WeekRun(
+            experiment, dag_run_id, None, state, "" if state == "success" else why, RunState.INCOMPLETE.value
+        )
+    return WeekRun(
+        experiment, dag_run_id, archive.run_id, state, _reason(archive, state), archived_state(archive).value
+    )
 
 
 def _reason(archive: RunArchive, state: str) -> str:

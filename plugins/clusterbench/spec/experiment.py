@@ -75,6 +75,31 @@ class Regression(Strict):
     """Those that are followed; empty: what the report draws."""
 
 
+PLATFORM = "platform"
+"""In place of a factor, where platforms are compared."""
+EXTREMES = ("lowest", "highest")
+"""In place of a level, which may be another one at each scale."""
+
+
+class SweepFinding(Strict):
+    """Which comparison of a sweep the first lines of a run's report say. All of it may be left out."""
+
+    compare: str | None = None
+    """The factor whose levels are compared, or ``platform``."""
+    to: Level | None = None
+    """The level that the others are compared with; without it the first one."""
+    at: dict[str, Level] = {}
+    """Factor -> level at which they are compared, or ``highest`` or ``lowest``. Without it: the highest concurrency and
+    the largest data of which all that is compared has a number."""
+    measurement: Name | None = None
+    """Without it the first that the report draws, or else the workload's first."""
+    show: Literal["ratio", "difference"] = "ratio"
+    subject: str = ""
+    """What is measured, as it stands in a sentence: ``lookups``, ``a report over all orders``."""
+    words: dict[str, str] = {}
+    """Level -> how it stands in a sentence: ``{cold: from cold caches}``."""
+
+
 class Sweep(Strict):
     """One or two things varied at a time, as the papers do; every combination of the levels is a cell."""
 
@@ -90,6 +115,8 @@ class Sweep(Strict):
     give_up_after: Count | None = None
     """So many levels of a series in a row that failed or timed out, and its later ones are not tried."""
     regression: Regression | None = None
+    finding: SweepFinding | None = None
+    """What the first lines of a run's report say of it."""
 
     @field_validator("factors", mode="before")
     @classmethod

@@ -37,6 +37,22 @@ class PublishedValue(Strict):
         return self.unit == "1"
 
 
+class PublishedDifference(Strict):
+    """How far two levels of a factor lie apart, where the paper says that and not both numbers."""
+
+    sweep: Name
+    measurement: Name
+    factor: Name
+    of: Level
+    minus: Level
+    """The level below the minus sign."""
+    levels: dict[str, Level] = {}
+    value: float | int
+    unit: str
+    qualifier: Literal["exactly", "about"] = "exactly"
+    source: Annotated[str, Field(min_length=1)]
+
+
 class PublishedTable(Strict):
     """A table as it is printed: named rows, and columns that are measurements, beside which ours can stand."""
 
@@ -117,6 +133,7 @@ class Published(Strict):
     cluster: str
     """The hardware and software that the paper measured, in its own words."""
     values: list[PublishedValue] = []
+    differences: list[PublishedDifference] = []
     tables: list[PublishedTable] = []
     metrics: list[PublishedMetrics] = []
     scenarios: PublishedScenarios | None = None

@@ -38,4 +38,3 @@ def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
         if one.experiment in experiments
     ]
     return Week(row.run_id, row.dag_run_id, row.scale, row.started_at, row.url, ran, judged)
-
