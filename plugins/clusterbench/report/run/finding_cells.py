@@ -68,7 +68,7 @@ def default_factor(view: SweepView) -> str:
 
 
 def _cells(view: SweepView, asked: SweepFinding, measurement: str, factor: str) -> Cells | None:
-    """Of the cells that differ in ``factor`` alone: those at the preferred level, of which most have a number."""
+    """Of cells that differ in ``factor`` alone: of which most completed, and of those the ones at the preferred level."""
     groups = _groups(view, factor)
     levels = list(view.platforms) if factor == PLATFORM else list(view.levels.get(factor, [""]))
     base = _first(view, factor, levels)
@@ -79,8 +79,9 @@ def _cells(view: SweepView, asked: SweepFinding, measurement: str, factor: str) 
         return None
 
     def preference(group: Mapping[Level, Result]) -> tuple[float, ...]:
-        numbers = sum(measurement in result.measurements for result in group.values())
-        return (-numbers, *_rank(view, asked, factor, group[base]))
+        numbers = [result for result in group.values() if measurement in result.measurements]
+        whole = sum(result.completed == result.planned for result in numbers)
+        return (-whole, -len(numbers), *_rank(view, asked, factor, group[base]))
 
     best = min(with_base, key=preference)
     others = [level for level in levels if level != base and measurement in _measured(best, level)]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any
 
+from clusterbench.base.archive import RunArchive
 from clusterbench.base.words import plural
 from clusterbench.report.run.finding_cells import Cells, asked_of, cells_of, is_declared
 from clusterbench.report.run.finding_loads import breakdowns, peak
@@ -18,9 +19,10 @@ from clusterbench.report.run.labels import labelled
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.trust import shared_machines
 from clusterbench.results.between_runs import by_chance
-from clusterbench.results.gather import Gathered
+from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.run_state import RunState
 from clusterbench.results.statistics import REPETITIONS_MIN, Result, p_value
+from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.experiment import PLATFORM
 from clusterbench.trial.rehearsal import notice, scale_of
 
@@ -61,6 +63,12 @@ class Findings:
         """As plain text, a line each."""
         unknown = [f"Not known: {one}" for one in self.unknown]
         return [*filter(None, [self.first]), *(one.text for one in self.found), *filter(None, [self.sure]), *unknown]
+
+
+def findings_in(archive: RunArchive, catalog: Catalog) -> Findings:
+    """As they were noted beside the report; of a run before that, or of versions without them, made now."""
+    noted = archive.get_json(KEY)
+    return Findings.from_json(noted) if noted else findings_of(gather(archive, catalog, []))
 
 
 def findings_of(run: Gathered) -> Findings:
