@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.archive import MANIFEST, RunArchive
+if TYPE_CHECKING:
+    from clusterbench.base.archive import RunArchive
 
 
 class RunState(StrEnum):
@@ -48,6 +49,8 @@ def run_state(valid: bool | None, *, has_warnings: bool) -> RunState:
 
 def archived_state(run: RunArchive) -> RunState:
     """Of a run in object storage: two small objects are read. Without a manifest it did not complete, or not yet."""
+    from clusterbench.base.archive import MANIFEST  # noqa: PLC0415  boto3, which no DAG needs
+
     manifest = run.get_json(MANIFEST)
     if manifest is None:
         return RunState.INCOMPLETE

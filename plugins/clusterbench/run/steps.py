@@ -38,7 +38,6 @@ from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
 from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability, firmness, rounds
-from clusterbench.results.gather import gather
 from clusterbench.results.hypervisor_views import gathered as views_of
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
@@ -611,6 +610,7 @@ def write_report(run: Run) -> None:
     """One self-contained HTML page, made from the archive alone, and its first lines as data."""
     from clusterbench.report.run import findings  # noqa: PLC0415  templates and charts, which no trial needs
     from clusterbench.report.run.page import render_report  # noqa: PLC0415
+    from clusterbench.results.gather import gather  # noqa: PLC0415
 
     found = findings.findings_of(gather(run.archive, run.catalog, []))
     run.archive.put_json(findings.KEY, found.as_json())

@@ -68,7 +68,7 @@ def default_factor(view: SweepView) -> str:
 
 
 def _cells(view: SweepView, asked: SweepFinding, measurement: str, factor: str) -> Cells | None:
-    """Of cells that differ in ``factor`` alone: of which most completed, and of those the ones at the preferred level."""
+    """Of cells that differ in ``factor`` alone: of which most completed, and of those at the preferred level."""
     groups = _groups(view, factor)
     levels = list(view.platforms) if factor == PLATFORM else list(view.levels.get(factor, [""]))
     base = _first(view, factor, levels)

@@ -55,7 +55,8 @@ def _conditions(cells: Cells, result: Result) -> str:
         said = _and(_level_words(view, result, _shown(cells)))
     several = cells.factor != PLATFORM and len(view.platforms) > 1
     place = f"on {platform_words(view, result.platform)}" if several else ""
-    return f"{words}, " if (words := " ".join(filter(None, [f"with {said}" if said else "", place]))) else ""
+    together = " ".join(filter(None, [f"with {said}" if said else "", place]))
+    return f"{together}, " if together else ""
 
 
 def _shown(cells: Cells) -> list[str]:
