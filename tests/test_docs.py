@@ -14,10 +14,12 @@ from clusterbench.spec import (
     Part,
     Platform,
     Published,
+    PublishedDifference,
     PublishedMetric,
     PublishedMetrics,
     PublishedValue,
     Sweep,
+    SweepFinding,
 )
 from clusterbench.spec.by_name import workload_names
 from clusterbench.spec.machines import Budget, MachineDisks, Machines, Template
@@ -43,9 +45,32 @@ REFERENCE = (project_root() / "docs" / "reference.md").read_text()
 
 MODELS = [
     *(Machines, MachineDisks, Budget, Template),
-    *(Experiment, Part, Sweep, Platform, Hardware, Placement, Machine, Size, Setup, HostSettings, Disk, Mount),
+    *(
+        Experiment,
+        Part,
+        Sweep,
+        SweepFinding,
+        Platform,
+        Hardware,
+        Placement,
+        Machine,
+        Size,
+        Setup,
+        HostSettings,
+        Disk,
+        Mount,
+    ),
     Project,
-    *(Published, PublishedValue, PublishedMetrics, PublishedMetric, PublishedScenarios, Scenario, ScenarioCell),
+    *(
+        Published,
+        PublishedValue,
+        PublishedDifference,
+        PublishedMetrics,
+        PublishedMetric,
+        PublishedScenarios,
+        Scenario,
+        ScenarioCell,
+    ),
 ]
 
 

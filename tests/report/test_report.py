@@ -410,7 +410,10 @@ def test_a_run_that_was_never_set_up_has_no_table_of_settings(run: Run) -> None:
 @pytest.mark.parametrize(
     ("started_by", "said"),
     [
-        ({"dag_id": "smoke", "dag_run_id": "manual__1", "how": "manual"}, "the button or the command line (manual__1)"),
+        (
+            {"dag_id": "smoke", "dag_run_id": "manual__1", "how": "manual"},
+            "Trigger in Airflow, or the command line (manual__1)",
+        ),
         ({"dag_run_id": "scheduled__1", "how": "scheduled"}, "the calendar (scheduled__1)"),
         ({"dag_run_id": "b1", "how": "backfill"}, "backfill (b1)"),
         ({"by": "a test"}, "a test"),

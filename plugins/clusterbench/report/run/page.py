@@ -108,6 +108,7 @@ def _archived_plans(archive: RunArchive, run: Gathered) -> platform_tables.Plans
 def _environment() -> Environment:
     made = environment()
     made.filters["state"] = trust.state_of_verdict
+    made.filters["found"] = trust.found_words
     return made
 
 

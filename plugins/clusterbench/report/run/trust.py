@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.patience import Outage
-from clusterbench.base.words import duration, moment, named_counts, plural, some_of
+from clusterbench.base.words import duration, moment, named_counts, plain, plural, some_of
 from clusterbench.results.gather import Gathered
 from clusterbench.results.run_state import RunState
 from clusterbench.results.verdicts import Verdict
@@ -83,9 +84,23 @@ def _meaning(run: Gathered, state: RunState) -> str:
     return f"Every critical check passed, with {' and '.join(said)}."
 
 
+AS_EXPECTED = re.compile(r"(\d+) of (\d+) as expected; not so: (.*)", re.DOTALL)
+
+
+def found_words(verdict: Verdict) -> str:
+    """What a check found: "8 of 81 are not: 60.1 %, 61.6 %"; of one that passed as it was noted."""
+    counted = AS_EXPECTED.fullmatch(verdict.found)
+    if not counted:
+        return plain(verdict.found)
+    wrong = int(counted[2]) - int(counted[1])
+    return plain(f"{wrong} of {counted[2]} {'is' if wrong == 1 else 'are'} not: {counted[3]}")
+
+
 def broken(run: Gathered) -> list[str]:
     """Critical checks that failed, each with what was found."""
-    return [f"{verdict.says}: {verdict.found}" for verdict in run.verdicts if verdict.critical and not verdict.passed]
+    return [
+        f"{verdict.says}: {found_words(verdict)}" for verdict in run.verdicts if verdict.critical and not verdict.passed
+    ]
 
 
 def summary(run: Gathered) -> str:
