@@ -35,7 +35,7 @@ def archive_of(folder: Path, *, valid: bool, passed: list[bool], has_errors: boo
     if has_errors:
         objects["errors/db1/flush/1.json"] = {"platform": "db1", "step": "flush", "error": "no", "at": "2026"}
     if sealed:
-        objects["manifest.json"] = {"valid": valid, "objects": dict.fromkeys(objects, {})}
+        objects["manifest.json"] = {"valid": valid, "objects": {key: {} for key in objects}}
     for name, content in objects.items():
         path = folder / "smoke" / "r1" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,9 +80,7 @@ def test_ui_and_week_use_the_same_words(is_valid: bool, has_warnings: bool, word
 
 
 def test_badge_of_the_ui_is_the_state_with_its_colour() -> None:
-    macro = template.environment().from_string(
-        '{% from "macros.html.j2" import badge with context %}{{ badge(run) }}'
-    )
+    macro = template.environment().from_string('{% from "macros.html.j2" import badge with context %}{{ badge(run) }}')
     warned = macro.render(run=row(is_valid=True, has_warnings=True), airflow="", root="", to=None)
     assert warned.strip() == '<span class="badge warning">valid with warnings</span>'
 

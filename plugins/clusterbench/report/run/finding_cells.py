@@ -51,7 +51,8 @@ def is_declared(view: SweepView) -> bool:
 def cells_of(view: SweepView, *, with_platforms: bool = True) -> list[Cells]:
     """What the sweep declares, then the default. ``with_platforms``: they are compared though it does not say so."""
     asked = asked_of(view)
-    measurement = asked.measurement or next(iter(view.plotted), "")
+    measured = [name for name in view.plotted if name in view.measured] + view.measured
+    measurement = asked.measurement or next(iter(measured), "")
     several = len(view.platforms) > 1
     wanted = [PLATFORM] if several and (with_platforms or asked.compare == PLATFORM) else []
     own = default_factor(view) if asked.compare in {None, PLATFORM} else str(asked.compare)
