@@ -327,3 +327,7 @@ def test_every_study_declares_what_its_reports_say_first() -> None:
 def test_published_differences_are_of_known_sweeps() -> None:
     paper: Published = CATALOG.published("key_value")
     assert [(one.of, one.minus, one.value) for one in paper.differences] == [("orca", "planner", 60)]
+
+
+def test_run_that_measured_nothing_has_nothing_to_say() -> None:
+    assert findings(run_of(caches(**SAID), []), []).lines == []

@@ -81,7 +81,8 @@ def findings(run: Gathered, views: Sequence[SweepView]) -> Findings:
     said = _told(views)
     shown = said[:SENTENCES_MAX]
     more = {view.name for view in views} - {one.sweep for one in shown}
-    return Findings(_first(run), tuple(shown), tuple(_unknown(run)), _sure(run, shown), len(more) if shown else 0)
+    unknown = _unknown(run) if run.results else []
+    return Findings(_first(run), tuple(shown), tuple(unknown), _sure(run, shown), len(more) if shown else 0)
 
 
 def _told(views: Sequence[SweepView]) -> list[Finding]:
