@@ -88,7 +88,7 @@ def project(lab: Lab, connections: Connections, tmp_path: Path) -> Iterator[Proj
 def masked(text: str) -> list[str]:
     """Lines without the lines of tables, with one blank for many, and with numbers that may differ as ``#``."""
     text = RUN_ID.sub("RUN", text)
-    text = text.replace(": valid with warnings", ": valid")  # a busy machine is a warning
+    text = text.replace(": valid with warnings", ": valid")  # a busy machine is a warning; few repetitions are
     text = re.sub(r"[^\w\s…!-~]", " ", text)
     text = re.sub(r"(?<![A-Za-z_])\d[\d.,]*(e[-+]\d+)?", "#", text)
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
