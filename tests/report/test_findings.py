@@ -331,3 +331,10 @@ def test_published_differences_are_of_known_sweeps() -> None:
 
 def test_run_that_measured_nothing_has_nothing_to_say() -> None:
     assert findings(run_of(caches(**SAID), []), []).lines == []
+
+
+def test_numbers_that_are_all_zero_are_no_ratio() -> None:
+    (text,) = told(run_of(caches(**SAID), cached(0, 0)))
+    assert text.endswith("; no difference is shown: all values are 0.")
+    (text,) = told(run_of(caches(**SAID), cached(0, 5)))
+    assert "; it is not comparable: a ratio needs values above 0" in text

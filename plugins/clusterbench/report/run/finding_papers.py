@@ -62,7 +62,7 @@ def _of_levels(cells: Cells, ours: Result) -> Iterator[PaperRatio]:
             rest, rest_of_other = (
                 {name: level for name, level in value.levels.items() if name != cells.factor} for value in (one, other)
             )
-            if rest == rest_of_other:
+            if rest == rest_of_other and other.value:
                 is_about = any(value.qualifier != "exactly" for value in (one, other))
                 yield PaperRatio(float(one.value) / float(other.value), rest, is_about)
 
@@ -110,7 +110,7 @@ def _of_tables(cells: Cells, ours: Result) -> Iterator[PaperRatio]:
         if cells.view.name in table.sweeps and cells.measurement in table.columns and _fits(table, ours):
             rows = {vms_of(row): values for row, values in table.rows.items() if row not in table.row_levels}
             over, under = rows.get(vms.get(ours.platform, -1)), rows.get(vms.get(cells.base.platform, -1))
-            if over and under:
+            if over and under and under[table.columns.index(cells.measurement)]:
                 place = table.columns.index(cells.measurement)
                 yield PaperRatio(over[place] / under[place], table.levels, is_about=False)
 

@@ -149,7 +149,7 @@ def judged(cells: Cells, ours: Result) -> tuple[Ratio | None, str]:
 def _beside(cells: Cells, ours: Result, doubted: Mapping[str, int]) -> str:
     ratio, word = judged(cells, ours)
     if ratio is None:
-        return f"; it is {word}"
+        return f"; {_refused(word)}"
     if none := _none_shown(cells, ours, ratio, word, doubted):
         return f"; {none}"
     few = "in this run " if ratio[1] is None and ours.measurements[cells.measurement].interval_95 else ""
@@ -162,12 +162,17 @@ def _also(cells: Cells, ours: Result, doubted: Mapping[str, int]) -> str:
     place = where(cells, ours)
     begun = place[:1].upper() + place[1:]
     if ratio is None:
-        return f"{begun} it is {word}."
+        return f"{begun} {_refused(word)}."
     if none := _none_shown(cells, ours, ratio, word, doubted):
         return f"{begun}, {none}."
     few = " in this run" if ratio[1] is None else ""
     paper = _paper(cells, ours)
     return f"{begun}, it is{few} {_times(cells, ratio)}.{f' {paper}' if paper else ''}"
+
+
+def _refused(why: str) -> str:
+    """ "not compared: …" and "no difference shown: all values are 0" as parts of a sentence."""
+    return why.replace(" shown", " is shown", 1) if why.startswith("no difference") else f"it is {why}"
 
 
 def _none_shown(cells: Cells, ours: Result, ratio: Ratio, word: str, doubted: Mapping[str, int]) -> str:
@@ -209,7 +214,8 @@ def _difference(cells: Cells, ours: Result, doubted: Mapping[str, int]) -> str:
     kind = cells.view.kind(cells.measurement)
     ratio, word = judged(cells, ours)
     if ratio is None:
-        return f"It is {word}."
+        refused = _refused(word)
+        return f"{refused[:1].upper()}{refused[1:]}."
     if none := _none_shown(cells, ours, ratio, word, doubted):
         return f"{none[:1].upper()}{none[1:]}."
     over, under = (each.measurements[cells.measurement].median for each in (ours, cells.base))
