@@ -55,6 +55,6 @@ def archived_state(run: RunArchive) -> RunState:
     if manifest is None:
         return RunState.INCOMPLETE
     verdicts: Iterable[Mapping[str, Any]] = (run.get_json("verdicts.json") or {}).get("verdicts", [])
-    has_errors = any(key.startswith("errors/") for key in manifest["objects"])
+    has_errors = any(key.startswith("errors/") for key in manifest.get("objects", ()))
     has_warnings = has_errors or not all(verdict["passed"] for verdict in verdicts)
     return run_state(bool(manifest["valid"]), has_warnings=has_warnings)
