@@ -78,11 +78,11 @@ def listed(output: Output, *arguments: str) -> list[dict[str, Any]]:
 
 def test_newest_is_first_with_what_a_person_asks_of_it(store: Counting, capsys: Output) -> None:
     found = listed(capsys)
-    button = "Trigger or the command line (manual__2026-11-20)"
+    button = "Trigger in Airflow, or the command line (manual__2026-11-20)"
     assert [(one["run"], one["platforms"], one["scale"], one["validity"], one["started_by"]) for one in found] == [
-        ("smoke/20261122T100000Z-dddddd", ["db1"], "smoke", "not finished", button),
+        ("smoke/20261122T100000Z-dddddd", ["db1"], "smoke", "did not complete (yet)", button),
         ("weekly/20261122T000000Z-999999", [], "laptop", "valid", "the calendar (scheduled__2026)"),
-        ("tpcds/20261121T100001Z-ffffff", [], None, "not finished", "not recorded"),
+        ("tpcds/20261121T100001Z-ffffff", [], None, "did not complete (yet)", "not recorded"),
         ("smoke/20261121T100000Z-bbbbbb", ["db1"], "laptop", "valid with warnings", button),
         ("smoke/20261120T100000Z-cccccc", ["db2"], "laptop", "not valid", "hand"),
         ("retail/20261119T100000Z-aaaaaa", ["db1", "db2"], "laptop", "valid", button),

@@ -386,6 +386,6 @@ def test_runs_are_listed_by_their_names_alone_and_told_from_what_each_has(connec
     assert {run.name for run in runs} <= {run.name for run in runs_in(store_of(connections))}
     found = {one.run_id: one for one in newest_runs(runs, len(runs), "lab_db1")}
     assert (found[finished.run_id].validity, found[finished.run_id].started_by) == ("not valid", "one")
-    assert (found[going_on.run_id].validity, found[going_on.run_id].started_by) == ("not finished", "other")
+    assert (found[going_on.run_id].validity, found[going_on.run_id].started_by) == ("did not complete (yet)", "other")
     assert found[going_on.run_id].platforms == ("lab_db1",)
     assert runs_in(store_of(connections), "nothing_of_that_name") == []

@@ -90,6 +90,8 @@ def test_valid_run_needs_no_reason_and_every_other_has_one(week: Run) -> None:
 
     assert outcome("good", "success").reason == "" and not outcome("good", "success").failed
     assert outcome("bad", "failed").reason == "check failed: the data is right (9 of 10 rows)"
+    words = [outcome(name, "failed").validity for name in ("good", "bad", "broken", "never seen")]
+    assert words == ["valid", "not valid", "did not complete", "did not complete"]
     said = outcome("broken", "failed").reason
     assert said.startswith("lab_db1, set_up_cluster: host db1 is away") and len(said) == weekly.REASON_CHARACTERS
     assert "the logs of its tasks" in outcome("silent", "failed").reason

@@ -159,7 +159,7 @@ def test_warnings_are_counts_and_a_dash_where_none_are_counted(table: DensityTab
     bare = density_table(run, SweepView.of_run(run))
     assert bare is not None
     assert [cell.warnings for cell in line(bare, "lite", 20).cells] == ["–"] * 3
-    warned = next(one for one in findings(run, bare) if one.what == "warnings from")
+    warned = next(one for one in findings(run, bare) if one.what == "network warnings from")
     assert [ours for ours, _ in warned.cells] == ["–"] * 3
 
 
@@ -194,14 +194,14 @@ def test_what_it_comes_to_is_said_of_each_scenario(table: DensityTable, tmp_path
         "8 VMs per physical server: 96 threads < 128 vCPUs, 1:1.33",
     )
     assert found["median change of the time"][2] == ("+160\u202f% over 6 levels", "+160\u202f%")
-    assert found["collapse"] == [
-        ("none", "none"), ("none", "none"), ("x in 2 cells: 24 streams of lite, 28 streams of lite", "yes"),
+    assert found["did not complete"] == [
+        ("none", "none"), ("none", "none"), ("24 streams of lite, 28 streams of lite", "yes"),
     ]  # fmt: skip
-    assert found["warnings from"] == [
+    assert found["network warnings from"] == [
         ("none", "none"), ("none", "24 streams"), ("20 streams of lite", "20 streams"),
     ]  # fmt: skip
-    assert found["highest steal"][0] == ("0\u202f%", "near zero")
-    assert found["highest steal"][2][0].startswith("34")
+    assert found["highest steal (CPU time taken by other VMs)"][0] == ("0\u202f%", "near zero")
+    assert found["highest steal (CPU time taken by other VMs)"][2][0].startswith("34")
     assert found["nodes that differ most"][0] == ("–", "the same performance of each cluster node")
 
 

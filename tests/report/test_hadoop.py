@@ -421,11 +421,26 @@ def test_host_that_was_not_watched_adds_nothing() -> None:
         ("disk_write", "disk_write_bytes", 1000.0, "as expected"),
         ("disk_write", "disk_write_bytes", 1090.0, "as expected"),
         ("disk_write", "disk_write_bytes", 910.0, "as expected"),
-        ("disk_write", "disk_write_bytes", 1200.0, "more than expected: spills, or somebody else at work"),
-        ("disk_write", "disk_write_bytes", 890.0, "less: it was in memory, or is still to be written"),
-        ("disk_read", "disk_read_bytes", 0.0, "less: it was in memory, or is still to be written"),
+        (
+            "disk_write",
+            "disk_write_bytes",
+            1200.0,
+            "more than expected; possible reasons: work files, or another program",
+        ),
+        (
+            "disk_write",
+            "disk_write_bytes",
+            890.0,
+            "less than expected; possible reasons: it was in memory, or is not written yet",
+        ),
+        (
+            "disk_read",
+            "disk_read_bytes",
+            0.0,
+            "less than expected; possible reasons: it was in memory, or is not written yet",
+        ),
         ("loopback", "loopback_bytes", 890.0, "less than expected"),
-        ("loopback", "loopback_bytes", 3000.0, "more than expected: spills, or somebody else at work"),
+        ("loopback", "loopback_bytes", 3000.0, "more than expected; possible reasons: work files, or another program"),
     ],
 )
 def test_what_was_found_is_judged_in_words(what: str, key: str, found_bytes: float, remark: str) -> None:
@@ -440,7 +455,7 @@ def test_what_was_found_is_judged_in_words(what: str, key: str, found_bytes: flo
     [
         (550.0, "whole files are read, with blocks of other hosts"),
         (10.0, "read on its own host"),
-        (800.0, "more than can be: somebody else at work"),
+        (800.0, "more than it can be; possible reason: another program"),
     ],
 )
 def test_remote_reads_of_teravalidate_are_summed_with_their_share_of_the_dataset(sent: float, remark: str) -> None:

@@ -373,7 +373,11 @@ def test_page_says_what_it_is_and_is_no_result_of(page: str) -> None:
     assert "lab_vm64: fsync off, synchronous_commit on, full_page_writes off" in seen
     assert "lab_vm64 is not durable: fsync off, full_page_writes off." in seen
     assert "2 cells are not durable: synchronous_commit off." in seen
-    for title in ("Platforms at equal CPU utilisation", "The system's side", "Throughput over time"):
+    for title in (
+        "Platforms at equal CPU utilisation",
+        "What the throughput cost: CPU, disk, network",
+        "Throughput over time",
+    ):
         assert f">{title}</h2>" in page.replace("&#39;", "'")
     assert "its loopback, so it is shown there and not as network" in seen
     ids = re.findall(r' id="([^"]*)"', page)

@@ -288,7 +288,7 @@ def test_facts_that_decide_are_said_with_the_verdict_and_refuse_nothing(
     scaled(runs[0], 1.0, "response_time_s")
     scaled(runs[1], 1.12, "response_time_s")
     said = printed(runs, capsys, monkeypatch, "--platform", "lab_db1")
-    assert "2 facts that decide differ: cpu model, cpus" in said
+    assert "2 important differences: cpu model, cpus" in said
     assert said.index("cpu_model") < said.index("12 % higher in")
     assert "may be gone in a third" in " ".join(said.split()), "nobody knows how far apart equal runs lie"
 

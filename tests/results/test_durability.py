@@ -156,7 +156,9 @@ def test_results_say_it_of_platform_and_cell(
     assert all(label.endswith(" clients, not durable: synchronous_commit off") for label in labels)
     assert len(labels) == 2
     shown = printed(two, capsys, monkeypatch, "results", "o2")
-    assert shown.count("lab_vm64") == shown.count("lab_vm64 (not durable: fsync off)") == 5
+    assert shown.count("lab_vm64") == shown.count("lab_vm64 (not durable: fsync off)") == 7, (
+        "in the table and in the sentences above it"
+    )
 
 
 def test_comparison_says_which_of_the_two_is_not_durable(

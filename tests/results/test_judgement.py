@@ -71,9 +71,9 @@ def test_refusal_goes_before_the_numbers_and_says_why() -> None:
 
 def test_facts_that_decide_are_said_with_the_verdict() -> None:
     one = describe_ratio(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel"])
-    assert one.full == "12 % slower (8 to 16 %), and 1 fact that decides differs: kernel"
+    assert one.full == "12 % slower (8 to 16 %), with 1 important difference: kernel"
     many = describe_ratio(1.12, (1.08, 1.16), "lower", "s", deciding=["kernel", "cpu_model", "cpus", "disk", "numa"])
-    assert many.full.endswith("and 5 facts that decide differ: kernel, cpu model, cpus, disk, …")
+    assert many.full.endswith("with 5 important differences: kernel, cpu model, cpus, disk, …")
     assert many.says == one.says
     refused = describe_ratio(None, None, "lower", "s", deciding=["kernel"])
     assert refused.full == refused.says

@@ -15,7 +15,7 @@ THIN_SPACE = "\u202f"
 ABSENT = "–"
 
 HOW = {
-    "manual": "Trigger or the command line",
+    "manual": "Trigger in Airflow, or the command line",
     "scheduled": "the calendar",
     "operator_triggered": "another DAG, such as the weekly run",
 }

@@ -10,8 +10,10 @@ from rich.table import Table
 
 from clusterbench.base.archive import RunArchive
 from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console
+from clusterbench.report.run.findings import findings_in
 from clusterbench.results.durability import Durability, archived
 from clusterbench.results.statistics import Result
+from clusterbench.spec.catalog import project_catalog
 
 REASON_LENGTH = 60
 """Of a cell without numbers, in the table; below it stands all of it."""
@@ -27,16 +29,30 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _results(options: argparse.Namespace) -> int:
     found, kept = _results_of(archive_of(options.run))
     if options.json:
-        everything = {"results": [result.as_json() for result in found], "durability": kept.as_json()}
+        said = findings_in(archive_of(options.run), project_catalog()).as_json()
+        everything = {
+            "findings": said,
+            "results": [result.as_json() for result in found],
+            "durability": kept.as_json(),
+        }
         print(json.dumps(everything, indent=1, sort_keys=True))
     else:
+        _print_findings(archive_of(options.run))
         _print_table(found, kept)
     return OK
 
 
 def print_results(archive: RunArchive) -> None:
     """As ``clusterbench results`` does. Raises ArchiveError where the run has none."""
-    _print_table(*_results_of(archive))
+    found, kept = _results_of(archive)
+    _print_findings(archive)
+    _print_table(found, kept)
+
+
+def _print_findings(archive: RunArchive) -> None:
+    """The first lines of the run's report."""
+    for line in findings_in(archive, project_catalog()).lines:
+        wide_console().print(line, markup=False, highlight=False)
 
 
 def _results_of(archive: RunArchive) -> tuple[list[Result], Durability]:

@@ -15,6 +15,7 @@ from clusterbench.cli.common import FAILED, OK, add_choices, archive_of, chosen
 from clusterbench.cli.pools import pool_names
 from clusterbench.cli.results import print_results
 from clusterbench.report import addresses
+from clusterbench.results.run_state import archived_state
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.trial.plan import make_plan, read_choices
 
@@ -69,8 +70,10 @@ def show_end(api: AirflowApi, experiment: str, dag_run_id: str, state: str) -> i
     verdicts = archive.get_json("verdicts.json")
     weekly.show_run(archive, print_results)
     print(f"airflow  {api.url}{addresses.dag_run(experiment, dag_run_id)}")
-    valid = state == "success" and bool(verdicts and verdicts["valid"]) and archive.sealed
-    print(f"run {experiment}/{run_id}: {'valid' if valid else 'NOT VALID'}")
+    came_to = archived_state(archive)
+    valid = state == "success" and came_to.is_usable
+    tasks_failed = f", but its DAG run is {state}" if came_to.is_usable and not valid else ""
+    print(f"run {experiment}/{run_id}: {came_to.value}{tasks_failed}")
     if not valid:
         _print_reasons(archive, verdicts)
     return OK if valid else FAILED

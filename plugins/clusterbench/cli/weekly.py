@@ -99,7 +99,7 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     """Each experiment's results and report, what got worse or has no number, and the week's own report."""
     noted = week.get_json("week.json")
     for one in runs_of(noted) if noted else []:
-        print(f"\n{one.experiment}: {'valid' if not one.failed else f'NOT VALID, {one.state}: {one.reason}'}")
+        print(f"\n{one.experiment}: {one.validity}{f', DAG run {one.state}: {one.reason}' if one.failed else ''}")
         if one.run_id:
             show_run(RunArchive(week.store, one.experiment, one.run_id), show)
     for name, why in (noted or {}).get("left_out", {}).items():
@@ -113,7 +113,7 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     print(f"archive  {week.url}")
     all_valid = week.sealed and noted is not None and not any(one.failed for one in runs_of(noted))
     got_worse = f"; {', '.join(counted(Counter(found.state for found in worse)))}" if worse else ""
-    print(f"run {week.experiment}/{week.run_id}: {'all valid' if all_valid else 'NOT ALL VALID'}{got_worse}")
+    print(f"run {week.experiment}/{week.run_id}: {'all valid' if all_valid else 'not all valid'}{got_worse}")
     return OK if all_valid and state == "success" else FAILED
 
 

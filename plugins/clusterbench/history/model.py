@@ -10,6 +10,10 @@ from typing import Any
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.base.remarks import Remark, tags_of, withdrawals, withdrawn
+from clusterbench.results.run_state import RunState, run_state
+
+STATE = "state"
+"""Beside what ``run.json`` says, the word for the run: steps with errors have no table of their own here."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,12 @@ class RunRow:
     url: str
     remarks: tuple[Remark, ...] = ()
     """What people said of it, in the order in which they did."""
+    has_warnings: bool = False
+
+    @property
+    def state(self) -> RunState:
+        """As its report has it."""
+        return run_state(self.is_valid, has_warnings=self.has_warnings)
 
     @property
     def withdrawn(self) -> str:
@@ -109,13 +119,18 @@ class FailedTrial:
 
 @dataclass(frozen=True)
 class WeekRun:
-    """An experiment of a weekly run. ``run_id`` is None where it never began; ``reason`` is empty where it is valid."""
+    """An experiment of a weekly run. ``run_id`` is None where it never began; ``reason`` is empty where it is valid.
+
+    ``state`` is Airflow's, of its DAG run.
+    """
 
     experiment: str
     dag_run_id: str
     run_id: str | None
     state: str
     reason: str
+    validity: str = ""
+    """A ``RunState``; empty in weeks of before it was noted."""
 
     @property
     def failed(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from clusterbench.history.change_test import UNJUDGED, State
 from clusterbench.history.database import Database
-from clusterbench.history.model import RunRow, Series
+from clusterbench.history.model import RunRow, Series, WeekRun
 
 RunKey = tuple[str, str]
 """Experiment and run id."""
@@ -28,6 +28,11 @@ SELECT DISTINCT ON (experiment, run_id) experiment, run_id, says, found
 FROM unnest(%(experiments)s::text[], %(run_ids)s::text[]) AS asked (experiment, run_id)
 JOIN runs USING (experiment, run_id) JOIN verdicts USING (run)
 WHERE is_critical AND NOT passed ORDER BY experiment, run_id, verdicts.position"""
+
+VALIDITY = """
+SELECT experiment, run_id, is_valid, EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
+FROM unnest(%(experiments)s::text[], %(run_ids)s::text[]) AS asked (experiment, run_id)
+JOIN runs USING (experiment, run_id)"""
 
 HEADLINES = """
 SELECT DISTINCT ON (r.experiment, r.run_id, s.platform) r.run_id,
@@ -95,6 +100,13 @@ def why_invalid(db: Database, runs: Sequence[RunRow]) -> dict[RunKey, str]:
     """The first critical check that failed, and what was found."""
     rows = db.execute(WHY_INVALID, _asked(runs))
     return {(name, run_id): f"{says}: {found}" for name, run_id, says, found in rows}
+
+
+def validity(db: Database, runs: Sequence[WeekRun]) -> dict[RunKey, tuple[bool, bool]]:
+    """(is it valid, has it warnings) of those runs of a week that were sealed, and so loaded."""
+    asked = [(one.experiment, one.run_id) for one in runs if one.run_id]
+    given = {"experiments": [experiment for experiment, _ in asked], "run_ids": [run_id for _, run_id in asked]}
+    return {(experiment, run_id): (valid, warned) for experiment, run_id, valid, warned in db.execute(VALIDITY, given)}
 
 
 def headlines(db: Database, runs: Sequence[RunRow]) -> dict[PlatformKey, Series]:

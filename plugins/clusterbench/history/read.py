@@ -9,13 +9,14 @@ from typing import Any
 from clusterbench.base.errors import ArchiveError
 from clusterbench.base.remarks import Remark, withdrawals, words_of_withdrawal
 from clusterbench.history.database import Database
-from clusterbench.history.model import Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
+from clusterbench.history.model import STATE, Baseline, FailedTrial, Point, RunRow, Series, Week, WeekRow, WeekRun
 from clusterbench.history.rows import side_of
 from clusterbench.results.between_runs import HISTORY_MAX, HISTORY_MIN, Spread, spread_of
 from clusterbench.results.compare import OneRun
 from clusterbench.results.compare_cells import cell_key
 from clusterbench.results.durability import Durability
 from clusterbench.results.facts_compared import Side
+from clusterbench.results.run_state import RunState
 from clusterbench.results.statistics import Result, Summary
 from clusterbench.results.verdicts import Verdict
 from clusterbench.trial.rehearsal import scale_of
@@ -30,7 +31,8 @@ SELECT experiment, run_id, title, scale, is_valid, started_at, ended_at,
     ARRAY(SELECT platform FROM run_platforms WHERE run_platforms.run = runs.run ORDER BY position),
     planned, completed, dag_run_id, opened, url,
     ARRAY(SELECT to_jsonb(remarks) FROM remarks
-        WHERE remarks.experiment = runs.experiment AND remarks.run_id = runs.run_id ORDER BY said_at, object)
+        WHERE remarks.experiment = runs.experiment AND remarks.run_id = runs.run_id ORDER BY said_at, object),
+    EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
 FROM runs"""
 NEWEST = """
 WHERE run IN (
@@ -43,7 +45,8 @@ WHERE run IN (
 def _run_row(row: tuple[Any, ...]) -> RunRow:
     opened = row[11]
     said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
-    return RunRow(*[*said, tuple(map(Remark.of, row[13]))])
+    has_warnings = row[14] or opened.get(STATE) == RunState.WARNINGS
+    return RunRow(*[*said, tuple(map(Remark.of, row[13])), has_warnings])
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
@@ -80,6 +83,7 @@ def one_run(db: Database, experiment: str, run_id: str) -> OneRun:
             f"clusterbench history load {experiment}/{run_id}"
         )
     number, opened, durability = found
+    opened.pop(STATE, None)  # it is no part of what was chosen
     if durability is None:
         raise ArchiveError(f"run {experiment}/{run_id} has no results: it ended before they were made")
     query = "SELECT platform, facts, declared FROM run_platforms JOIN fact_sets USING (fact_set) WHERE run = %s"

@@ -14,6 +14,7 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import HistoryError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import asked_at
+from clusterbench.history.model import STATE
 from clusterbench.results.compare import OneRun
 from clusterbench.results.facts_compared import AS_COMPARED, Side
 from clusterbench.results.gather import Gathered, gather, of_gathered, plans_of
@@ -119,7 +120,7 @@ def _run(
         "planned": len(trials),
         "completed": sum(trial[OUTCOME] == "completed" for trial in trials),
         "dag_run_id": str((run.opened.get("started_by") or {}).get("dag_run_id") or ""),
-        "opened": as_json(run.opened),
+        "opened": as_json({**run.opened, STATE: run.state.value}),
         "durability": as_json(compared.kept.as_json()) if compared else None,
         "clusterbench": str(run.opened.get("clusterbench") or ""),
         "url": run.url,

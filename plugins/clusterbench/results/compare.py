@@ -95,7 +95,7 @@ class Pair:
 
     @property
     def deciding(self) -> str:
-        """ "2 facts that decide differ: kernel, cpus": to be said beside the verdicts."""
+        """ "2 important differences: kernel, cpus": to be said beside the verdicts."""
         return say_deciding([one.what for one in self.differences if one.decides])
 
     def as_json(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from clusterbench.results.durability import archived as archived_durability
 from clusterbench.results.facts_compared import Side
 from clusterbench.results.hypervisor_views import Views, gathered
 from clusterbench.results.machine_notes import Notes
+from clusterbench.results.run_state import RunState, run_state
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
 from clusterbench.spec import Experiment, Published, Sweep
@@ -64,6 +65,8 @@ class Gathered:
     """What a platform's placement was declared to be, where it was."""
     virtual: frozenset[str] = frozenset()
     """Platforms whose placement was declared to be of virtual machines."""
+    vms: Mapping[str, int] = field(default_factory=dict)
+    """Virtual machines on each physical server, by platform, where its placement says so; 0: it has none."""
     durability: Durability = field(default_factory=Durability)
     """Read back, and by platform and cell how it was traded away; by the names of before ``labels.py``."""
     outages: Sequence[Mapping[str, Any]] = ()
@@ -80,6 +83,12 @@ class Gathered:
         """Those of the plan, or of the choices where the run was not even planned."""
         chosen = (self.opened.get("choices") or {}).get("platforms") or []
         return list(self.plan.trials) if self.plan else list(chosen)
+
+    @property
+    def state(self) -> RunState:
+        """May its numbers be used? Of a run that was judged and is not sealed yet what it will be."""
+        has_warnings = bool(self.errors) or not all(verdict.passed for verdict in self.verdicts)
+        return run_state(self.valid, has_warnings=has_warnings)
 
     @property
     def names_platforms(self) -> bool:
@@ -138,6 +147,7 @@ def gather(archive: RunArchive, catalog: Catalog, trials: list[TrialRecord] | No
         sides={name: Side.of(facts[name], file) for name, file in files.items()},
         densities={name: density for name, said in declared.items() if (density := _density(said))},
         virtual=frozenset(name for name, said in declared.items() if _is_virtual(said)),
+        vms={name: vms for name, said in declared.items() if (vms := _vms(said)) is not None},
         durability=durability,
         databases=tuple(name for name, said in declared.items() if said.get("database")),
         conformance={name: archived(archive.get_json(f"platforms/{name}/conformance.json")) for name in platforms},
@@ -191,6 +201,11 @@ def _density(declared: Mapping[str, Any]) -> str:
 
 def _is_virtual(declared: Mapping[str, Any]) -> bool:
     return bool((declared.get("placement") or {}).get("vms_per_machine"))
+
+
+def _vms(declared: Mapping[str, Any]) -> int | None:
+    found = (declared.get("placement") or {}).get("vms_per_machine")
+    return None if found is None else int(found)
 
 
 def _declared_now(name: str, catalog: Catalog) -> Experiment | None:

@@ -48,7 +48,7 @@ class Judgement:
     @property
     def full(self) -> str:
         """For where the verdict stands alone: a ratio holds what the facts do to it as well."""
-        return f"{self.says}, and {self.facts}" if self.facts and self.word != "not comparable" else self.says
+        return f"{self.says}, with {self.facts}" if self.facts and self.word != "not comparable" else self.says
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -147,12 +147,12 @@ def is_speed(better: Better, unit: str) -> bool:
 
 
 def say_deciding(names: Sequence[str]) -> str:
-    """ "2 facts that decide differ: kernel, cpus"; nothing where none do."""
+    """ "2 important differences: kernel, cpus"; nothing where there are none."""
     known = list(dict.fromkeys(names))
     if not known:
         return ""
     said = ", ".join(name.replace("_", " ") for name in known[:FACTS_NAMED]) + (", …" if known[FACTS_NAMED:] else "")
-    return f"{len(known)} facts that decide differ: {said}" if known[1:] else f"1 fact that decides differs: {said}"
+    return f"{len(known)} important differences: {said}" if known[1:] else f"1 important difference: {said}"
 
 
 def _unlike(ours: Summary | None, reference: Summary | None, names: tuple[str, str]) -> str:

@@ -7,16 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clusterbench.base import remark_store, remarks
-from clusterbench.base.archive import AT_ONCE, MANIFEST, RunArchive, in_parallel
+from clusterbench.base.archive import AT_ONCE, RunArchive, in_parallel
 from clusterbench.base.words import said_by
+from clusterbench.results.run_state import RunState, archived_state
 from clusterbench.trial.rehearsal import scale_of
 
-VALID, WARNINGS, INVALID, UNFINISHED = "valid", "valid with warnings", "not valid", "not finished"
 WITHDRAWN = "withdrawn"
-"""As the badge of a run's report, unless a person withdrew the run.
-
-A run without a manifest is going on, or ended before its archive was sealed.
-"""
+"""In place of the run's state where a person withdrew the run."""
+NOT_YET = f"{RunState.INCOMPLETE} (yet)"
+"""Of a run without a manifest: it is still going on, or it ended before its archive was sealed. A list cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,5 @@ def read_line(run: RunArchive, platform: str | None = None, tag: str | None = No
 
 
 def _validity(run: RunArchive) -> str:
-    manifest = run.get_json(MANIFEST)
-    if manifest is None:
-        return UNFINISHED
-    if not manifest["valid"]:
-        return INVALID
-    verdicts = (run.get_json("verdicts.json") or {}).get("verdicts", [])
-    has_errors = any(key.startswith("errors/") for key in manifest["objects"])
-    return WARNINGS if has_errors or not all(verdict["passed"] for verdict in verdicts) else VALID
+    state = archived_state(run)
+    return NOT_YET if state is RunState.INCOMPLETE else state.value

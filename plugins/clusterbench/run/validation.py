@@ -87,6 +87,11 @@ def _verdict(suite_name: str, result: Mapping[str, Any]) -> Verdict:
     )
 
 
+UNITS = {"_mb_per_s": "MB/s", "_percent": "%", "_ms": "ms", "percent_before": "%"}
+EXAMPLES = 5
+"""Of values that are not as expected: so many different ones are named."""
+
+
 def _found(result: Mapping[str, Any]) -> str:
     """What was seen, in few words: the unexpected values, or the error of an expectation that could not be run."""
     if raised := _raised(result.get("exception_info") or {}):
@@ -96,9 +101,16 @@ def _found(result: Mapping[str, Any]) -> str:
         return ""
     if "unexpected_count" in seen:
         count, total = seen["unexpected_count"], seen.get("element_count", 0)
-        examples = ", ".join(str(value) for value in (seen.get("partial_unexpected_list") or [])[:5])
+        unit = _unit(str((result["expectation_config"].get("kwargs") or {}).get("column") or ""))
+        unexpected = dict.fromkeys(f"{value}{unit}" for value in seen.get("partial_unexpected_list") or [])
+        examples = ", ".join(list(unexpected)[:EXAMPLES])
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"
+
+
+def _unit(column: str) -> str:
+    """By the end of the column's name, as every measurement and fact has it."""
+    return next((f" {unit}" for ending, unit in UNITS.items() if column.endswith(ending)), "")
 
 
 def _raised(info: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.history.model import WeekRun
 from clusterbench.results.compare_cells import cell_key
 from clusterbench.results.lock_holders import held_by
+from clusterbench.results.run_state import RunState, archived_state
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import is_offered
 from clusterbench.spec.concurrency import concurrency_levels
@@ -91,12 +92,16 @@ def outcome(store: Store, experiment: str, dag_run_id: str, state: str | None) -
     """``state`` is that of its DAG run, None where there is none."""
     if state is None:
         why = f"its run could not be started; the reason is in the log of {experiment}.start"
-        return WeekRun(experiment, "", None, NOT_STARTED, why)
+        return WeekRun(experiment, "", None, NOT_STARTED, why, RunState.INCOMPLETE.value)
     archive = find(store, experiment, dag_run_id)
     if archive is None:
         why = "it was refused before it began; the reason is in the log of its open_run"
-        return WeekRun(experiment, dag_run_id, None, state, "" if state == "success" else why)
-    return WeekRun(experiment, dag_run_id, archive.run_id, state, _reason(archive, state))
+        return WeekRun(
+            experiment, dag_run_id, None, state, "" if state == "success" else why, RunState.INCOMPLETE.value
+        )
+    return WeekRun(
+        experiment, dag_run_id, archive.run_id, state, _reason(archive, state), archived_state(archive).value
+    )
 
 
 def _reason(archive: RunArchive, state: str) -> str:
@@ -188,7 +193,7 @@ def newest_runs(connections: Connections, experiments: Sequence[str], scale: str
         found = [row for row in read.latest(db, experiments) if row.scale == scale]
     return [
         WeekRun(row.experiment, row.dag_run_id, row.run_id, "success" if row.is_valid else "failed",
-                "" if row.is_valid else "it is not valid; the reason is in its report")
+                "" if row.is_valid else "it is not valid; the reason is in its report", row.state.value)
         for row in found
     ]  # fmt: skip
 

@@ -1,8 +1,15 @@
 """What is declared: experiments, platforms and published results, each one YAML file, typed and strict."""
 
-from clusterbench.spec.experiment import EXTENTS, SCALES, Experiment, Part, Regression, Sweep
+from clusterbench.spec.experiment import EXTENTS, SCALES, Experiment, Part, Regression, Sweep, SweepFinding
 from clusterbench.spec.platform import Platform
-from clusterbench.spec.published import Published, PublishedMetric, PublishedMetrics, PublishedTable, PublishedValue
+from clusterbench.spec.published import (
+    Published,
+    PublishedDifference,
+    PublishedMetric,
+    PublishedMetrics,
+    PublishedTable,
+    PublishedValue,
+)
 
 __all__ = [
     "EXTENTS",
@@ -11,10 +18,12 @@ __all__ = [
     "Part",
     "Platform",
     "Published",
+    "PublishedDifference",
     "PublishedMetric",
     "PublishedMetrics",
     "PublishedTable",
     "PublishedValue",
     "Regression",
     "Sweep",
+    "SweepFinding",
 ]

@@ -6,7 +6,7 @@ from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import factor_of
 from clusterbench.spec.by_name import declared_by, engine_declaration, engine_names
 from clusterbench.spec.concurrency import concurrency_levels
-from clusterbench.spec.experiment import SCALES, Experiment, Part, Sweep
+from clusterbench.spec.experiment import EXTREMES, PLATFORM, SCALES, Experiment, Part, Sweep, SweepFinding
 from clusterbench.spec.host_settings import items
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.published import Published
@@ -27,6 +27,12 @@ def check_experiment(experiment: Experiment, platforms: list[str], published: li
         problems += [f"sweeps.{name}.{problem}" for problem in _check_sweep(sweep) + _check_engines(sweep)]
     if not problems:
         problems = _check_followed(experiment)
+        problems += [
+            f"sweeps.{name}.finding.{problem}"
+            for name, sweep in experiment.sweeps.items()
+            if sweep.finding
+            for problem in _check_finding(sweep, sweep.finding)
+        ]
     if experiment.part is not None and not problems:
         problems = [f"part.{problem}" for problem in _check_part(experiment, experiment.part, platforms)]
     return problems
@@ -45,6 +51,31 @@ def _check_followed(experiment: Experiment) -> list[str]:
         for name in regression.measurements
         if name not in known
     ]
+
+
+def _check_finding(sweep: Sweep, finding: SweepFinding) -> list[str]:
+    """What it names is there; a level that only some scales have is looked for among all of them."""
+    factors, measured = list(sweep.factors), list(declared_by(sweep.workload).measurements)
+    problems = []
+    if finding.compare not in {None, PLATFORM, *factors}:
+        allowed = [PLATFORM, *factors]
+        problems.append(f"compare: unknown factor {finding.compare!r}{suggest(str(finding.compare), allowed)}")
+    if finding.measurement not in {None, *measured}:
+        problems.append(
+            f"measurement: unknown measurement {finding.measurement!r}{suggest(str(finding.measurement), measured)}"
+        )
+    named = dict(finding.at)
+    if finding.to is not None and finding.compare in factors:
+        named[str(finding.compare)] = finding.to
+    for name, level in named.items():
+        key = f"at.{name}" if name in finding.at else "to"
+        if name not in factors:
+            problems.append(f"{key}: unknown factor {name!r}{suggest(name, factors)}")
+            continue
+        known = {each for scale in SCALES for each in sweep.levels(name, scale)}  # type: ignore[arg-type]
+        if level not in known and (level not in EXTREMES or key == "to"):
+            problems.append(f"{key}: level {level!r} is at no scale of the sweep; it has {', '.join(map(str, known))}")
+    return problems
 
 
 def _check_part(experiment: Experiment, part: Part, platforms: list[str]) -> list[str]:
@@ -188,6 +219,13 @@ def check_published(experiment: Experiment, published: Published) -> list[str]:
             problems.append(f"{where}.ratio_to: a ratio needs a 'platform', and its unit is '1', found {value.unit!r}")
         if value.ratio_to_levels and value.ratio_to is None:
             problems.append(f"{where}.ratio_to_levels: is of what it is a ratio to; name that platform in 'ratio_to'")
+    for number, difference in enumerate(published.differences):
+        named = [("measurement", "measurement", difference.measurement), ("factor", "factor", difference.factor)]
+        named += [(f"levels.{name}", "factor", name) for name in difference.levels]
+        problems += [
+            f"differences.{number}.{problem}"
+            for problem in _unknown_names(experiment, "sweep", difference.sweep, named)
+        ]
     for number, table in enumerate(published.tables):
         named = [("columns", "measurement", name) for name in table.columns]
         named += [("levels", "factor", name) for name in table.levels]

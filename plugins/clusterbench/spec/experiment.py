@@ -87,6 +87,32 @@ class Regression(Strict):
     """The measurements that are followed. Without it, these are the ones that the report draws."""
 
 
+PLATFORM = "platform"
+"""In place of a factor, where platforms are compared."""
+EXTREMES = ("lowest", "highest")
+"""In place of a level, which may be another one at each scale."""
+
+
+class SweepFinding(Strict):
+    """Which comparison of a sweep the first lines of a run's report say. All of it may be left out."""
+
+    compare: str | None = None
+    """The factor whose levels are compared, or `platform` if platforms are compared. Without it, the report chooses."""
+    to: Level | None = None
+    """The level that the others are compared with. Without it, this is the first one."""
+    at: dict[str, Level] = {}
+    """The levels at which they are compared: see docs/reference.md#what-the-first-lines-of-a-report-say."""
+    measurement: Name | None = None
+    """What is compared. Without it, this is the first measurement that the report draws, or else the workload's
+    first."""
+    show: Literal["ratio", "difference"] = "ratio"
+    """`ratio`: 3.4 times. `difference`: 62 ms more."""
+    subject: str = ""
+    """What is measured, as it stands in a sentence, such as `lookups`."""
+    words: dict[str, str] = {}
+    """How a level stands in a sentence, such as `{cold: from cold caches}`."""
+
+
 class Sweep(Strict):
     """One or two things varied at a time, as the papers do; every combination of the levels is a cell."""
 
@@ -112,6 +138,8 @@ class Sweep(Strict):
     `order: ramp`."""
     regression: Regression | None = None
     """Replaces keys of the experiment's `regression` for this sweep. Keys that you leave out are the experiment's."""
+    finding: SweepFinding | None = None
+    """Which comparison the first lines of a run's report print. Without it, the report chooses."""
 
     @field_validator("factors", mode="before")
     @classmethod

@@ -45,6 +45,31 @@ class PublishedValue(Strict):
         return self.unit == "1"
 
 
+class PublishedDifference(Strict):
+    """How far two levels of a factor lie apart, where the paper says that and not both numbers."""
+
+    sweep: Name
+    """The sweep whose cells the difference is about."""
+    measurement: Name
+    """Our measurement that stands beside it."""
+    factor: Name
+    """The factor whose two levels differ."""
+    of: Level
+    """The level that the other one is subtracted from."""
+    minus: Level
+    """The level that is subtracted."""
+    levels: dict[str, Level] = {}
+    """The levels of the paper's cells, as far as it prints them."""
+    value: float | int
+    """The difference as it is printed."""
+    unit: str
+    """The unit of the difference."""
+    qualifier: Literal["exactly", "about"] = "exactly"
+    """How exact the paper says the difference is."""
+    source: Annotated[str, Field(min_length=1)]
+    """Where the paper prints it."""
+
+
 class PublishedTable(Strict):
     """A table as it is printed: named rows, and columns that are measurements, beside which ours can stand."""
 
@@ -145,6 +170,8 @@ class Published(Strict):
     """The hardware and software that the paper measured, in its own words."""
     values: list[PublishedValue] = []
     """Single numbers."""
+    differences: list[PublishedDifference] = []
+    """How far two levels lie apart, where the paper prints that and not both numbers."""
     tables: list[PublishedTable] = []
     """Tables with a named row for each case, and measurements as columns."""
     metrics: list[PublishedMetrics] = []

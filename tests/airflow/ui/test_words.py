@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import cast
 from urllib.parse import unquote
 
+from clusterbench.airflow.ui import one_run, reports
 from clusterbench.airflow.ui.over_time import as_csv
-from clusterbench.airflow.ui.page_request import NotShown
+from clusterbench.airflow.ui.page_request import NotShown, PageRequest
 from clusterbench.airflow.ui.template import render, sentence
+from clusterbench.base.archive import Store
+from clusterbench.base.errors import ArchiveError
 from clusterbench.history.model import FailedTrial, Point, RunRow, Series
 from clusterbench.report import addresses
+from clusterbench.report.run.findings import Finding, Findings
 
 SERIES = Series(
     7,
@@ -66,3 +72,20 @@ def test_csv_has_every_run_and_no_number_where_there_is_none() -> None:
     assert lines[0] == "run,started_at,valid,withdrawn,completed,planned,median_ms,low_95,high_95"
     assert lines[1] == "run1,2026-11-21T20:00:00+00:00,True,,3,3,12.25,12.0,12.5"
     assert lines[2] == "run2,2026-11-21T20:00:00+00:00,False,withdrawn by ann on 1 Dec 2026: no disk,0,3,,,"
+
+
+def test_page_of_a_run_begins_with_what_was_found_and_what_others_wrote_is_text() -> None:
+    shown = one_run.Page(RUN, [], [], [], 0, "vm4", [], {}, [], [], 0, 1, 1)
+    said = Findings("", (Finding("concurrency", "warm is <b>3.4</b> times cold"),), ("one cell: <i>",), "Of one run.")
+    page = render("run.html.j2", "/bench", "", page=shown, findings=said)
+    assert page.index("What was found") < page.index("Results")
+    assert "warm is &lt;b&gt;3.4&lt;/b&gt; times cold" in page and "one cell: &lt;i&gt;" in page
+    assert "What was found" not in render("run.html.j2", "/bench", "", page=shown, findings=None)
+
+
+def test_findings_that_cannot_be_read_leave_the_page_as_it_is() -> None:
+    def away() -> Store:
+        raise ArchiveError("object storage is away")
+
+    visit = cast(PageRequest, SimpleNamespace(store=away))
+    assert reports.findings(visit, "key_value", RUN.run_id) is None

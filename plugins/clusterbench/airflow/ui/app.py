@@ -163,7 +163,8 @@ def show_run(visit: Here, name: str, run_id: str, platform: str = "", number: in
                 if (shown.run.dag_id, shown.run_id) == (name, run_id):
                     return RedirectResponse(f"{visit.root}{addresses.now(name, shown.run.dag_run_id)}", 303)
         run = one_run.found_run(db, name, run_id)
-        return page("run.html.j2", visit, page=one_run.gather(db, run, platform, number))
+        gathered = one_run.gather(db, run, platform, number)
+    return page("run.html.j2", visit, page=gathered, findings=reports.findings(visit, name, run_id))
 
 
 @pages.get("/runs/{name}/{run_id}/report")

@@ -24,15 +24,17 @@ def week_of(db: Database, row: WeekRow, experiments: Collection[str]) -> Week:
         verdict_of(SeriesChange.from_json({**found.entry, "series": asdict(found.series)}), title_of(found.series))
         for found in overview.week_changes(db, row.run_id, experiments)
     ]
+    known = overview.validity(db, row.runs)
     ran = [
         ExperimentRun(
-            one.experiment, one.experiment, one.dag_run_id, one.run_id, one.reason, _is_valid(one.run_id, one.reason)
+            one.experiment,
+            one.experiment,
+            one.dag_run_id,
+            one.run_id,
+            one.reason,
+            *known.get((one.experiment, one.run_id or ""), (None, False)),
         )
         for one in row.runs
         if one.experiment in experiments
     ]
     return Week(row.run_id, row.dag_run_id, row.scale, row.started_at, row.url, ran, judged)
-
-
-def _is_valid(run_id: str | None, reason: str) -> bool | None:
-    return None if run_id is None else not reason

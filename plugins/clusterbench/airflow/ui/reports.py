@@ -6,8 +6,19 @@ from collections.abc import Iterator
 
 from clusterbench.airflow.ui.page_request import NotShown, PageRequest
 from clusterbench.base.archive import RunArchive
+from clusterbench.base.errors import ClusterbenchError
+from clusterbench.report.run.findings import KEY, Findings
 
 REPORT = "report.html"
+
+
+def findings(visit: PageRequest, experiment: str, run_id: str) -> Findings | None:
+    """The first lines of the run's report; None where they were not noted, or object storage is away."""
+    try:
+        noted = RunArchive(visit.store(), experiment, run_id).get_json(KEY)
+    except ClusterbenchError:
+        return None  # the page is of the history database, and shows the rest
+    return Findings.from_json(noted) if noted else None
 
 
 def must_exist(visit: PageRequest, experiment: str, run_id: str) -> RunArchive:

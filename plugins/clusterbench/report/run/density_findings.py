@@ -48,9 +48,9 @@ def _ours(  # noqa: PLR0917  private, and each argument is a part of the table
     return {
         "virtual machines": _placement((run.facts.get(column.platform) or {}).get("placement") or {}),
         "median change of the time": median_change,
-        "collapse": f"x in {plural(len(failed), 'cell')}: {', '.join(failed)}" if failed else "none",
-        "warnings from": _warned(cells),
-        "highest steal": _steal(run, column, table),
+        "did not complete": ", ".join(failed) or "none",
+        "network warnings from": _warned(cells),
+        "highest steal (CPU time taken by other VMs)": _steal(run, column, table),
         "nodes that differ most": _nodes(nodes, column),
     }
 
@@ -60,9 +60,9 @@ def _papers(scenario: Scenario, factor: str) -> dict[str, str]:
     return {
         "virtual machines": scenario.placement,
         "median change of the time": REFERENCE if slower is None else change(1 + slower / 100),
-        "collapse": "yes" if scenario.collapsed else "none",
-        "warnings from": f"{scenario.warnings_from} {factor}" if scenario.warnings_from else "none",
-        "highest steal": scenario.steal,
+        "did not complete": "yes" if scenario.collapsed else "none",
+        "network warnings from": f"{scenario.warnings_from} {factor}" if scenario.warnings_from else "none",
+        "highest steal (CPU time taken by other VMs)": scenario.steal,
         "nodes that differ most": scenario.nodes or ABSENT,
     }
 

@@ -34,6 +34,8 @@ def labelled(run: Gathered) -> Gathered:
         data=keys(run.data),
         sides=keys(run.sides),
         densities=keys(run.densities),
+        vms=keys(run.vms),
+        virtual=frozenset(map(kept.named, run.virtual)),
         machines=keys(run.machines),
         views={(kept.named(platform), trial): view for (platform, trial), view in run.views.items()},
         results=[replace(each, platform=kept.named(each.platform)) for each in kept.labelled(run.results)],

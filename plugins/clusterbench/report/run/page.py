@@ -17,9 +17,10 @@ from clusterbench.report.run.concurrency_series import series_courses
 from clusterbench.report.run.concurrency_series_chart import draw_series
 from clusterbench.report.run.database import database_table
 from clusterbench.report.run.density import density_table
-from clusterbench.report.run.density_findings import findings
+from clusterbench.report.run.density_findings import findings as density_findings
 from clusterbench.report.run.drivers import drivers
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
+from clusterbench.report.run.findings import findings
 from clusterbench.report.run.hypervisor import seen
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
@@ -57,6 +58,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
         .render(
             run=run,
             badge=trust.badge(run),
+            findings=findings(run, views),
             summary=trust.summary(run),
             broken=trust.broken(run),
             failed_cells=trust.failed_cells(run),
@@ -106,6 +108,7 @@ def _archived_plans(archive: RunArchive, run: Gathered) -> platform_tables.Plans
 def _environment() -> Environment:
     made = environment()
     made.filters["state"] = trust.state_of_verdict
+    made.filters["found"] = trust.found_words
     return made
 
 
@@ -196,7 +199,7 @@ def _paper_table(table: PaperTable) -> dict[str, Any]:
 
 def _density(run: Gathered, views: Sequence[SweepView]) -> dict[str, Any] | None:
     table = density_table(run, views)
-    return {"table": table, "findings": findings(run, table), "nodes": node_tables(run)} if table else None
+    return {"table": table, "findings": density_findings(run, table), "nodes": node_tables(run)} if table else None
 
 
 def _series(run: Gathered, views: Sequence[SweepView]) -> list[dict[str, Any]]:

@@ -146,11 +146,15 @@ def _remark(what: str, expected: float, found: float) -> str:
     if abs(found / expected - 1) <= NEAR + 1e-9:
         return "as expected"
     if found > expected:
-        return "more than expected: spills, or somebody else at work"
-    return "less: it was in memory, or is still to be written" if what.startswith("disk") else "less than expected"
+        return "more than expected; possible reasons: work files, or another program"
+    return (
+        "less than expected; possible reasons: it was in memory, or is not written yet"
+        if what.startswith("disk")
+        else "less than expected"
+    )
 
 
 def _remark_on_most(expected: float, found: float) -> str:
     if found > expected * (1 + NEAR):
-        return "more than can be: somebody else at work"
+        return "more than it can be; possible reason: another program"
     return "read on its own host" if found < expected * NEAR else "whole files are read, with blocks of other hosts"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.patience import Outage
-from clusterbench.base.words import duration, moment, named_counts, plural, some_of
+from clusterbench.base.words import duration, moment, named_counts, plain, plural, some_of
 from clusterbench.results.gather import Gathered
+from clusterbench.results.run_state import RunState
 from clusterbench.results.verdicts import Verdict
 
 CHECKS = {
@@ -65,21 +67,40 @@ class Badge:
 
 def badge(run: Gathered) -> Badge:
     """May these numbers be used? In words, because a colour alone says nothing to some readers."""
-    if run.valid is None:
-        return Badge("NO VERDICT", "none", "The run was never judged, so its numbers must not be used.")
-    if not run.valid:
-        return Badge("INVALID", "fail", "At least one critical check failed, so its numbers must not be used.")
+    state = run.state
+    return Badge(state.value, state.css, _meaning(run, state))
+
+
+def _meaning(run: Gathered, state: RunState) -> str:
+    if state is RunState.VALID:
+        return "Every check passed."
+    if state is RunState.INCOMPLETE:
+        return "The run was never judged, so its numbers must not be used."
+    if state is RunState.NOT_VALID:
+        return "At least one critical check failed, so its numbers must not be used."
     warnings = sum(not verdict.passed for verdict in run.verdicts)
-    if warnings or run.errors:
-        said = [plural(warnings, "warning")] if warnings else []
-        said += [plural(len(run.errors), "error")] if run.errors else []
-        return Badge("VALID WITH WARNINGS", "warning", f"Every critical check passed, with {' and '.join(said)}.")
-    return Badge("VALID", "pass", "Every check passed.")
+    said = [plural(warnings, "warning")] if warnings else []
+    said += [plural(len(run.errors), "error")] if run.errors else []
+    return f"Every critical check passed, with {' and '.join(said)}."
+
+
+AS_EXPECTED = re.compile(r"(\d+) of (\d+) as expected; not so: (.*)", re.DOTALL)
+
+
+def found_words(verdict: Verdict) -> str:
+    """What a check found: "8 of 81 are not: 60.1 %, 61.6 %"; of one that passed as it was noted."""
+    counted = AS_EXPECTED.fullmatch(verdict.found)
+    if not counted:
+        return plain(verdict.found)
+    wrong = int(counted[2]) - int(counted[1])
+    return plain(f"{wrong} of {counted[2]} {'is' if wrong == 1 else 'are'} not: {counted[3]}")
 
 
 def broken(run: Gathered) -> list[str]:
     """Critical checks that failed, each with what was found."""
-    return [f"{verdict.says}: {verdict.found}" for verdict in run.verdicts if verdict.critical and not verdict.passed]
+    return [
+        f"{verdict.says}: {found_words(verdict)}" for verdict in run.verdicts if verdict.critical and not verdict.passed
+    ]
 
 
 def summary(run: Gathered) -> str:

@@ -16,6 +16,7 @@ from clusterbench.report.run.labels import labelled
 from clusterbench.report.week.papers import beside
 from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.gather import Gathered, gather
+from clusterbench.results.run_state import RunState
 from clusterbench.spec import Experiment
 from clusterbench.spec.catalog import Catalog
 from clusterbench.trial.rehearsal import scale_of
@@ -105,6 +106,7 @@ def _gathered(
         run.title,
         run_id=str(run_id),
         is_valid=run.valid if archive.sealed else None,
+        has_warnings=run.state is RunState.WARNINGS,
         scale=scale_of(run.opened.get("choices") or {}),
         platforms=tuple(run.platforms),
         planned=planned,

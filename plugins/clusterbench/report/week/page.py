@@ -114,7 +114,7 @@ def _run(week: Week, ran: ExperimentRun) -> dict[str, Any]:
         "link": week.link(ran.experiment, ran.dag_run_id),
         "report": week.results_link(f"{addresses.run(ran.experiment, ran.run_id)}/report") if ran.run_id else "",
         "state": said.state_of(ran),
-        "css": "pass" if ran.is_valid else "fail",
+        "css": "fail" if ran.is_valid is None else ran.state.css,
         "trials": f"{ran.completed} of {ran.planned}" if ran.planned else "\u2013",
         "took": said.duration(ran.took_s),
         "before": said.against(ran),

@@ -219,7 +219,7 @@ def duration(seconds: float | None) -> str:
 
 
 def state_of(ran: ExperimentRun) -> str:
-    return {True: "valid", False: "not valid", None: "did not complete"}[ran.is_valid]
+    return ran.state.value
 
 
 def left_out(week: Week) -> str:

@@ -17,6 +17,7 @@ from clusterbench.report import addresses
 from clusterbench.report.week.papers import Beside
 from clusterbench.results.facts_compared import Difference
 from clusterbench.results.judgement import is_speed
+from clusterbench.results.run_state import RunState, run_state
 
 SHOWN_MAX = 10
 """Results of each kind that the page tells one by one: the worst, or the best. The others are counted."""
@@ -87,6 +88,7 @@ class ExperimentRun:
     run_id: str | None
     reason: str
     is_valid: bool | None
+    has_warnings: bool = False
     scale: str = ""
     """Of the run, which may be a smaller one than the week's."""
     platforms: tuple[str, ...] = ()
@@ -94,6 +96,10 @@ class ExperimentRun:
     completed: int = 0
     took_s: float | None = None
     before: Before | None = None
+
+    @property
+    def state(self) -> RunState:
+        return run_state(self.is_valid, has_warnings=self.has_warnings)
 
 
 @dataclass(frozen=True)

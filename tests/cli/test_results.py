@@ -1,0 +1,37 @@
+"""``clusterbench results``: what was found comes before the table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from clusterbench.base.archive import RunArchive, Store
+from clusterbench.cli import results
+from clusterbench.cli.main import main
+from tests import order_entry_run
+from tests.report.test_report import Folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunArchive:
+    folder = order_entry_run.write(tmp_path)
+    made = RunArchive(cast(Store, Folder(folder.parents[1])), "order_entry", "o1")
+    monkeypatch.setattr(results, "archive_of", lambda name: made)
+    return made
+
+
+def test_what_was_found_stands_before_the_table(archive: RunArchive, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["results", "order_entry/o1"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("With 60 % of the CPUs busy, transactions on lab_vm64")
+    assert said.index("Not known: All hosts are one machine.") < said.index("Results: median, 95 % interval, best")
+
+
+def test_json_has_it_too(archive: RunArchive, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["results", "order_entry/o1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"findings", "results", "durability"}
+    assert found["findings"]["found"][0]["sweep"] == "utilisation"
