@@ -225,12 +225,6 @@ def test_a_study_has_a_page_with_the_same_sections_and_all_that_it_sweeps(name: 
 CELL_WORDS = 45
 """A cell of a table with more words than this is a section that has not been written yet."""
 LONGER_CELLS = {"docs/operate.md": 3, "docs/ui.md": 3, "docs/words.md": 1}
-    "docs/operate.md": 3,
-    "docs/reference.md": 8,
-    "docs/ui.md": 3,
-    "docs/words.md": 1,
-    "docs/workload.md": 2,
-}
 """How many a page still has. This list only becomes shorter."""
 RIDDLES = (
     *(r"\bby hand\b", r"\bthe button\b", r"\bmend(ed|s)?\b", r"\banew\b", r"\bbrought back\b", r"\bgone on with\b"),
