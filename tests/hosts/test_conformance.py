@@ -250,9 +250,12 @@ def test_memory_limit_is_compared_with_what_the_file_declares() -> None:
     [
         (
             "memory_limit_bytes",
-            "no memory limit on retail_vm4_1, retail_vm4_2: 0.48 GiB are what the platform's file says",
+            "no memory limit on retail_vm4_1, retail_vm4_2: 0.48 GiB are what the platform's file declares",
         ),
-        ("cpu_limit", "no CPU limit on retail_vm4_1, retail_vm4_2: 0.25 processors are what the platform's file says"),
+        (
+            "cpu_limit",
+            "no CPU limit on retail_vm4_1, retail_vm4_2: 0.25 processors are what the platform's file declares",
+        ),
     ],
 )
 def test_a_host_without_a_declared_limit_makes_every_trial_not_applicable(absent: str, said: str) -> None:
