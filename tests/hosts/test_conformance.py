@@ -191,7 +191,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "ext4", setting="mount_type /data1"),
             ["host_settings"],
-            "stops a run: only mkfs can change it",
+            "stops a run: only mkfs can change it; make the file system again",
         ),
         (
             row("db1", "different", "+9.0 ± 0.1", setting="clock_offset_ms"),
@@ -201,7 +201,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "8", setting="cpus"),
             ["host_settings"],
-            "stops a run: hardware cannot be changed",
+            "stops a run: hardware cannot be changed; correct the platform's file, or use another host",
         ),
     ],
 )
