@@ -1,9 +1,10 @@
-"""The weekly run: every experiment one after the other, then the comparison with earlier weeks, report and messages.
+"""The weekly run: every experiment one after the other, then the comparison with earlier weeks, report and mail.
 
 It starts by the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI.
 An experiment that fails never stops the next one. Results that look worse are measured again at once. The run fails if
-an experiment failed, if a result got worse or is missing, or if a message could not be sent. The DAG `baselines` asks
-whether a new level is the baseline from now on. See docs/operate.md, The weekly run.
+an experiment failed, if a result is a regression or has no number, or if a mail could not be sent. The DAG `baselines`
+asks whether a new level is the baseline from now on. See docs/operate.md, The weekly run. docs/journeys/mail.md lists
+what a red task means.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ with DAG(
     week = weekly_tasks.note_week(names)
     suspicious = weekly_tasks.suspicions()
     again = weekly_tasks.MeasureAgain.partial(
-        task_id="measure_again", max_active_tis_per_dagrun=1, map_index_template="{{ task.said }}"
+        task_id="measure_again",
+        task_display_name="measure_again: repeat what looks worse",
+        max_active_tis_per_dagrun=1,
+        map_index_template="{{ task.said }}",
     ).expand_kwargs(suspicious)
     changes = weekly_tasks.regressions()
     report = weekly_tasks.weekly_report()
@@ -63,6 +67,7 @@ with DAG(
     told = weekly_tasks.tell()
     asked = weekly_tasks.AskAboutBaselines(
         task_id="ask_about_baselines",
+        task_display_name="ask_about_baselines: open the questions",
         trigger_dag_id=dag_id("baselines"),
         skip_when_already_exists=True,
         trigger_rule="all_done",

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
+from clusterbench.base.run_ids import run_started_by
 from clusterbench.history.change_test import Change, State
-from clusterbench.history.model import Point, Series
+from clusterbench.history.changes import ReportedChange
+from clusterbench.history.model import Point, Series, WeekRun
+from clusterbench.history.series_changes import SeriesChange
+from clusterbench.report.week.page import text_of_week
 from clusterbench.report.week.papers import Beside, PaperLine
 from clusterbench.report.week.week import Before, ExperimentRun, SeriesVerdict, Week
 from clusterbench.results.facts_compared import Difference
+from clusterbench.run import weekly_mail
+from clusterbench.run.weekly_mail import Message
 
 SATURDAY = datetime(2026, 11, 21, 20, tzinfo=UTC)
 KERNEL = Difference("kernel", "client, database", "6.1.0-25-amd64", "6.1.0-28-amd64", True)
@@ -39,7 +45,7 @@ def points(
 
 
 def judged(
-    label: str = "concurrency: 200 clients, warm",
+    label: str = "concurrency: 50 clients, warm",
     *,
     state: State = "regression",
     step: float = -0.08,
@@ -87,11 +93,11 @@ def usual(**more: object) -> Week:
         title="Response time", unit="s", level=18.4, step=0.13, since=2, p=0.0042, facts=(BUFFERS,), seed=5,
     )  # fmt: skip
     fast = judged(
-        "data load: 1250k rows", state="improvement", experiment="retail", measurement="response_time_s",
+        "data load: 1M rows", state="improvement", experiment="retail", measurement="response_time_s",
         title="Response time", unit="s", level=9.2, step=-0.052, since=4, p=0.0008, facts=(KERNEL,), seed=6,
     )  # fmt: skip
     gone = judged(
-        "concurrency: 200 clients, cold", state="no_number", seed=8,
+        "concurrency: 50 clients, cold", state="no_number", seed=8,
         says="0 of 3 completed: the server ran out of connections (FATAL: sorry, too many clients already)",
     )  # fmt: skip
     still = [judged(f"table size: {n}k rows", state="no_change", seed=20 + n) for n in range(96)]
@@ -113,7 +119,7 @@ def usual(**more: object) -> Week:
         ran("tpcds_density", "TPC-DS by concurrency and VM density", is_valid=False, planned=60, completed=60,
             platforms=("lab_ideal", "lab_base", "lab_oversubscribed"), took_s=3300.0,
             before=Before(run_id(1), 60, 60, 3240.0),
-            reason="not so: The caches were in the state that each trial names (58 of 60 as expected)"),
+            reason="check failed: The caches were in the state that each trial names (58 of 60 as expected)"),
     ]  # fmt: skip
     papers = [
         Beside("key_value", "Key-value lookups of JSON documents", "Greenplum 5 on a DellEMC quarter rack DCAv2", (
@@ -143,6 +149,20 @@ def week(**more: object) -> Week:
         "started_at": SATURDAY, "url": f"s3://clusterbench/weekly/{run_id(0, 'weekly')}/", "ran": [], "judged": [],
     }  # fmt: skip
     return Week(**{**known, **more})  # type: ignore[arg-type]
+
+
+def mail(one: Week) -> Message:
+    """As the task ``tell`` makes it of the week's archive."""
+    runs = [
+        WeekRun(ran.experiment, ran.dag_run_id, ran.run_id, "success" if ran.is_valid else "failed", ran.reason)
+        for ran in one.ran
+    ]
+    week = {"started_at": one.started_at.isoformat(), "runs": [asdict(run) for run in runs]}
+    entries = [SeriesChange(each.series, each.change, each.facts, each.change.at_run_id) for each in one.judged]
+    found = [ReportedChange.of(entry.as_json()) for entry in entries]
+    url = one.link("weekly", one.dag_run_id)
+    asked = one.link("baselines", run_started_by(one.dag_run_id))
+    return weekly_mail.of_week(week, found, text=text_of_week(one), report=None, url=url, ask=asked)
 
 
 def many() -> Week:
@@ -175,3 +195,8 @@ def all_failed() -> Week:
 def quiet() -> Week:
     still = [judged(f"table size: {n}k rows", state="no_change", seed=n) for n in range(97)]
     return usual(judged=still, ran=[replace(one, is_valid=True, reason="") for one in usual().ran])
+
+
+if __name__ == "__main__":  # the example of docs/journeys/mail.md
+    told = mail(usual())
+    print(f"Subject: {told.subject}\n\n{told.text}")

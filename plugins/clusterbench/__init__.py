@@ -1,3 +1,3 @@
-"""clusterbench: repeatable benchmarks of data clusters. See docs and README for the words used here."""
+"""clusterbench: repeatable benchmarks of data clusters. docs/concepts.md and docs/words.md explain its words."""
 
 __version__ = "0.2.0"

@@ -20,6 +20,9 @@ class Server(ThreadingHTTPServer):
     good, status, given = "t1", 200, 0
     tries_until_read = 0
     """How often it is asked to start a run before it has read its DAGs."""
+    dag: dict[str, Any] | None = None
+    """What it says of ``smoke``."""
+    may_edit = True
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,9 +38,17 @@ class Handler(BaseHTTPRequestHandler):
         self.server.given += 1
         self.answer(201, {"access_token": f"t{self.server.given}"})
 
+    def do_PATCH(self) -> None:
+        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.may_edit and self.server.dag:
+            self.server.dag |= said
+        self.answer(200 if self.server.may_edit else 403, self.server.dag or {})
+
     def do_GET(self) -> None:
         if self.headers["Authorization"] != f"Bearer {self.server.good}":
             self.answer(401, {"detail": "Not authenticated"})
+        elif self.path == "/api/v2/dags/smoke" and self.server.dag:
+            self.answer(200, self.server.dag)
         elif self.path == "/api/v2/importErrors":
             self.answer(200, {"import_errors": [{"stack_trace": "benchmarks.py: no module named x\n"}]})
         else:
@@ -117,3 +128,25 @@ def test_a_dag_that_never_comes_is_told_with_what_fails(server: Server, monkeypa
         AirflowApiError, match=r"has no DAG 'smoke', 0 s after .* fails there: benchmarks.py: no module"
     ):
         api_of(server).trigger("smoke", {})
+
+
+@pytest.mark.parametrize("schedule", [None, "None"], ids=["newest", "oldest"])
+def test_a_paused_experiment_is_unpaused_once_as_else_its_run_would_wait_for_ever(
+    server: Server, schedule: str | None
+) -> None:
+    server.dag = {"is_paused": True, "timetable_summary": schedule}
+    api = api_of(server)
+    assert api.unpause("smoke") == "'smoke' was paused in Airflow, and was unpaused"
+    assert not server.dag["is_paused"]
+    assert api.unpause("smoke") == ""
+
+
+def test_a_schedule_is_switched_on_by_nobody_but_its_owner(server: Server) -> None:
+    server.dag = {"is_paused": True, "timetable_summary": "0 20 * * 6"}
+    assert "'smoke' is paused in Airflow, so its run waits" in api_of(server).unpause("smoke")
+    assert server.dag["is_paused"]
+
+
+def test_who_may_not_unpause_is_told_that_the_run_waits(server: Server) -> None:
+    server.may_edit, server.dag = False, {"is_paused": True, "timetable_summary": None}
+    assert "so its run waits, and was not unpaused: Airflow at" in api_of(server).unpause("smoke")

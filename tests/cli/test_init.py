@@ -59,3 +59,23 @@ def test_it_depends_on_the_version_that_made_it(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_none_asks_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path / "2026")]) == 1
     assert "'2026' is not allowed as a name" in capsys.readouterr().err and not (tmp_path / "2026").exists()
+
+
+def test_airflow_and_the_command_line_read_the_same_files_and_log_in(tmp_path: Path) -> None:
+    main(["init", str(tmp_path), "--project", "ours"])
+    (tmp_path / "airflow").mkdir()
+    (tmp_path / "airflow/simple_auth_manager_passwords.json.generated").write_text('{"admin": "x y"}')
+    done = subprocess.run(
+        ["bash", "-euc", "source ./airflow.env; env -0"],
+        cwd=tmp_path,
+        env={},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    known = dict(line.split("=", 1) for line in done.stdout.split("\0") if "=" in line)
+    backend = json.loads(known["AIRFLOW__SECRETS__BACKEND_KWARGS"])
+    assert backend == {"connections_file_path": f"{tmp_path}/connections.json"}
+    assert known["AIRFLOW__CORE__DAGS_FOLDER"] == f"{tmp_path}/dags"
+    assert known["CLUSTERBENCH_AIRFLOW_PASSWORD"] == "x y"
+    assert "/airflow/" in (tmp_path / ".gitignore").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -103,7 +104,7 @@ def test_a_regression_says_what_by_how_much_since_when_and_how_certain() -> None
     assert "since 2024-07-29 (run run030)" in change.says
     assert "95 % interval +" in change.says
     assert "p < 0.0001" in change.says
-    assert "in 3 runs after" in change.says
+    assert re.search(r": from [\d.]+ \(\d+ runs\) to [\d.]+ \(3 runs\)\.$", change.says)
 
 
 def test_direction_is_that_of_the_measurement() -> None:

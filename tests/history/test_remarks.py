@@ -88,7 +88,7 @@ def test_a_withdrawn_run_is_told_everywhere_and_put_back(two: History) -> None:
 
 def test_one_cell_alone_is_withdrawn_and_a_rebuilt_history_knows_it(two: History) -> None:
     cell = next(one for one in read_run(two.archive("key_value", NEWEST)).results if one.measurements)
-    say(two, "withdrawn", "a neighbour", platform=cell.platform, cell=cell.cell)
+    say(two, "withdrawn", "a neighbour", platform=cell.platform, cell=cell.label)  # as mail and pages call it
     rebuild(two.connection, two.store, two.catalog)
     with database.opened(two.connection) as db:
         run = read.run(db, "key_value", NEWEST)

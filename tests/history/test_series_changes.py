@@ -122,9 +122,9 @@ def test_the_command_says_what_got_worse_and_fails(
     monkeypatch.setattr(regressions, "own_connections", lambda: lambda _: weeks.connection)
     assert main.main(["regressions", "key_value"]) == 1
     said = capsys.readouterr().out
-    assert "got worse" in said
+    assert "Regressions" in said
     assert "slower: +" in said
-    assert "16 results: 4 got worse, 12 without a change." in said
+    assert "16 results: 4 regressions, 12 no change." in said
     assert main.main(["regressions", "key_value", "--json"]) == 1
     entries = json.loads(capsys.readouterr().out)
     assert sum(Change.from_json(entry["change"]).state == "regression" for entry in entries) == 4

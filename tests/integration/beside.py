@@ -17,11 +17,22 @@ LIMIT_S = 500
 """What is waited for comes long before, or never."""
 
 
-def clusterbench(arguments: Sequence[str], project: Path, environment: Mapping[str, str], printed: Path) -> int:
-    """The exit status of ``clusterbench …`` of the ``project``; what it prints is in the file ``printed``."""
+def clusterbench(
+    arguments: Sequence[str],
+    project: Path,
+    environment: Mapping[str, str],
+    printed: Path,
+    code: Path | None = None,
+) -> int:
+    """The exit status of ``clusterbench …`` of the ``project``; what it prints is in the file ``printed``.
+
+    ``code``: the clone whose clusterbench it is, where the project is one of somebody's own.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.integration.preloaded"])
-    process = context.Process(target=_command, args=(list(arguments), project, dict(environment), printed))
+    process = context.Process(
+        target=_command, args=(list(arguments), project, dict(environment), printed, code or project)
+    )
     process.start()
     process.join(LIMIT_S)
     if process.is_alive():
@@ -30,7 +41,7 @@ def clusterbench(arguments: Sequence[str], project: Path, environment: Mapping[s
     return int(process.exitcode or 0)
 
 
-def _command(arguments: list[str], project: Path, environment: dict[str, str], printed: Path) -> None:
+def _command(arguments: list[str], project: Path, environment: dict[str, str], printed: Path, code: Path) -> None:
     out = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -38,11 +49,11 @@ def _command(arguments: list[str], project: Path, environment: dict[str, str], p
     sys.stderr = os.fdopen(2, "w", buffering=1)
     os.chdir(project)
     os.environ.update(environment)
-    sys.path.insert(0, str(project / "plugins"))
+    sys.path.insert(0, str(code / "plugins"))
     from clusterbench.airflow import api
     from clusterbench.cli import main
 
-    assert str(project) in main.__file__
+    assert str(code) in main.__file__
     api.AirflowApi = AirflowHere  # type: ignore[assignment, misc]
     status = main.main(arguments)
     sys.stdout.flush()
@@ -64,6 +75,9 @@ class AirflowHere:
 
     def ensure_pools(self, _names: Mapping[str, str]) -> list[str]:
         return []
+
+    def unpause(self, _name: str) -> str:
+        return ""
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any]) -> str:
         """Ends when the run has ended. Airflow's own words go to a file beside what is printed."""

@@ -1,4 +1,5 @@
-"""The tutorials in ``docs/tutorials``, followed to the letter in a copy of the project, on the lab's real servers."""
+"""The tutorials and the main road of ``docs/journeys/add.md``, followed to the letter in a copy of the project, on the
+lab's real servers."""
 
 from __future__ import annotations
 
@@ -20,6 +21,9 @@ from tests.integration.beside import clusterbench
 pytestmark = pytest.mark.lab
 ROOT = project_root()
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+ADD = ROOT / "docs" / "journeys" / "add.md"
+FILES_AT_MOST = {"own_tables": 6, "add": 5}
+"""Files that a page may ask for; two if it is not named."""
 BLOCK = re.compile(r"(?:`(?P<path>[^`\n]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)```\n", re.DOTALL)
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 ENVIRONMENT = {"CLUSTERBENCH_PLATFORMS": "lab_db*", "CLUSTERBENCH_RETRY_DELAY_S": "0", "COLUMNS": "120"}
@@ -102,7 +106,7 @@ def is_shown(page: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in masked(printed))) is not None
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*TUTORIALS, ADD], ids=lambda page: page.stem)
 def test_tutorial_does_what_it_says(page: Path, project: Project) -> None:
     touched: set[str] = set()
     commands = 0
@@ -121,7 +125,7 @@ def test_tutorial_does_what_it_says(page: Path, project: Project) -> None:
             project.write(path, text)
         touched |= set(project.changed())
     assert commands >= 2
-    assert 1 <= len(touched) <= (6 if page.stem == "own_tables" else 2), touched
+    assert 1 <= len(touched) <= FILES_AT_MOST.get(page.stem, 2), touched
 
 
 def test_a_page_that_shows_something_else_is_found() -> None:

@@ -221,7 +221,8 @@ def test_links_into_airflow_lead_to_nothing_that_is_refused(visitor: Visitor) ->
         page.get_by_role("link", name="its DAG in Airflow").click()
         page.get_by_role("button", name="Trigger").first.wait_for()
         assert page.url.endswith("/dags/key_value")
-    for dag_id, task in {"smoke": "open_run", "weekly": "open_week", "baselines": "questions"}.items():
+    week = "open_week: start the archive of the week"
+    for dag_id, task in {"smoke": "open_run", "weekly": week, "baselines": "questions"}.items():
         with visitor.page(f"/dags/{dag_id}") as page:
             page.get_by_text(task, exact=True).first.wait_for()
     assert visitor.refused[before:] == []

@@ -89,7 +89,7 @@ def test_valid_run_needs_no_reason_and_every_other_has_one(week: Run) -> None:
         return weekly.outcome(store, "smoke", name, state)
 
     assert outcome("good", "success").reason == "" and not outcome("good", "success").failed
-    assert outcome("bad", "failed").reason == "not so: the data is right (9 of 10 rows)"
+    assert outcome("bad", "failed").reason == "check failed: the data is right (9 of 10 rows)"
     said = outcome("broken", "failed").reason
     assert said.startswith("lab_db1, set_up_cluster: host db1 is away") and len(said) == weekly.REASON_CHARACTERS
     assert "the logs of its tasks" in outcome("silent", "failed").reason
@@ -217,7 +217,7 @@ def test_many_regressions_are_few_questions(week: Run) -> None:
     ]
     body = questions[0].body
     assert "slower by 8 %" in body and "kernel (all hosts): 6.1.0-26 -> 6.1.0-27" in body
-    assert body.count("\n- **") == 100 and "and 50 more, which the week's report lists" in body
+    assert body.count("\n- **") == 100 and "and 50 more; clusterbench regressions lists all" in body
 
 
 def test_same_regression_is_asked_about_once(week: Run, there: Connections) -> None:

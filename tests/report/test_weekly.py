@@ -20,7 +20,7 @@ from tests import weeks
 from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
 
 HTML_MAX_BYTES = 300_000
-MAIL_MAX_BYTES = 5_000
+MAIL_MAX_BYTES = 7_000
 EVERY_WEEK = {
     "usual": weeks.usual(),
     "many": weeks.many(),
@@ -44,16 +44,17 @@ def seen(week: Week) -> str:
 
 def test_the_page_alone_says_what_got_slower_by_how_much_and_how_certain_that_is() -> None:
     page = seen(weeks.usual())
-    assert "2 results got slower (1 told last week, too), 1 got faster, 96 show no change, 1 is missing, 6 are" in page
-    assert "1 of 6 experiments did not complete, 1 more completed but is not valid" in page
-    slower = page[page.index("What got slower") : page.index("What went missing")]
-    assert "concurrency: 200 clients, warm key_value on lab_db1" in slower
+    assert "2 results got slower (1 of them also in last week's report), 1 got faster, 96 show no change" in page
+    assert "96 show no change, 1 has no number, 6 have too few runs. Of 6 experiments, 1 did not complete" in page
+    assert "Of 6 experiments, 1 did not complete and 1 is not valid." in page
+    slower = page[page.index("What got slower") : page.index("What has no number")]
+    assert "concurrency: 50 clients, warm key_value on lab_db1" in slower
     assert (
         "Throughput fell by 7.9 % (95 % interval: 6.1 to 9.5 %) , from 14 230 to 13 100 1/s, "
-        "since the run of 7 November 2026, 3 runs at the new level (told last week, too)."
+        "since the run of 7 November 2026, 3 runs at the new level (also in last week's report)."
     ) in slower.replace("%),", "%) ,")
     assert (
-        "almost certainly real . Noise alone would look like this about once in 3 200 results (p = 0.00031)." in slower
+        "very strong evidence . Noise alone would look like this about once in 3 200 results (p = 0.00031)." in slower
     )
     assert "Facts that changed there: kernel (client, database): 6.1.0-25-amd64 → 6.1.0-28-amd64." in slower
     assert "shared_buffers (engine): 4GB → 1GB" in slower
@@ -65,7 +66,7 @@ def test_what_is_new_comes_first_and_of_that_the_largest() -> None:
     known = replace(weeks.judged("known", step=-0.5), is_known=True)
     page = seen(weeks.week(judged=[small, known, large]))
     assert page.index("large key_value") < page.index("small key_value") < page.index("known key_value")
-    assert "3 results got slower (1 told last week, too)" in page
+    assert "3 results got slower (1 of them also in last week's report)" in page
 
 
 def test_facts_that_changed_near_to_it_are_told_as_such() -> None:
@@ -76,10 +77,10 @@ def test_facts_that_changed_near_to_it_are_told_as_such() -> None:
 @pytest.mark.parametrize(
     ("p", "words"),
     [
-        (1e-9, "almost certainly real . Noise alone would look like this less than once in 1 000 000 results"),
-        (0.004, "very likely real . Noise alone would look like this about once in 250 results (p = 0.0040)"),
-        (0.03, "probably real"),
-        (0.3, "may be chance"),
+        (1e-9, "very strong evidence . Noise alone would look like this less than once in 1 000 000 results"),
+        (0.004, "strong evidence . Noise alone would look like this about once in 250 results (p = 0.0040)"),
+        (0.03, "some evidence"),
+        (0.3, "weak evidence"),
         (None, "how certain is not known"),
     ],
 )
@@ -107,7 +108,7 @@ def test_what_did_not_run_has_its_reason_and_the_run_before_stands_beside() -> N
     )
     assert "the NameNode did not leave safe mode within 120 s" in page
     assert (
-        "6 results are not judged yet: too few for a verdict: 3 of 10 valid runs with a number (order_entry 6)." in page
+        "6 results have too few runs: too few for a verdict: 3 of 10 valid runs with a number (order_entry 6)." in page
     )
 
 
@@ -136,17 +137,17 @@ def test_what_was_left_out_is_no_failure() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("first", "97 results, none judged yet for want of earlier runs; all 6 experiments completed."),
-        ("quiet", "Nothing got slower: 97 results show no change; all 6 experiments completed."),
-        ("all_failed", "No result was compared with earlier weeks; none of 6 experiments completed."),
-        ("nothing_asked", "No result was compared with earlier weeks; no experiment was run."),
+        ("first", "97 results, all with too few runs for a verdict. All 6 experiments are valid."),
+        ("quiet", "Nothing got slower: 97 results show no change. All 6 experiments are valid."),
+        ("all_failed", "No result was compared with earlier weeks. None of 6 experiments completed."),
+        ("nothing_asked", "No result was compared with earlier weeks. No experiment was run."),
     ],
 )
 def test_weeks_with_little_to_tell_read_well(name: str, words: str) -> None:
     page = seen(EVERY_WEEK[name])
     assert words in page
     assert "What got" not in page
-    assert "What went missing" not in page
+    assert "What has no number" not in page
 
 
 def test_a_week_without_the_history_database_says_so_and_has_its_sentences() -> None:
@@ -167,15 +168,25 @@ def test_an_installation_without_a_history_database_is_told_that_nothing_is_foll
         assert "Nothing is followed over time here: this installation has no history database" in told
         assert "add the connection clusterbench_history" in told
         assert "was away" not in told
-    assert "No result was compared with earlier weeks; all 6 experiments completed." in page
+    assert "No result was compared with earlier weeks. All 6 experiments are valid." in page
 
 
-def test_a_line_of_the_mail_has_why_however_much_there_is_to_say() -> None:
+def test_an_entry_of_the_mail_has_why_however_much_there_is_to_say() -> None:
     told = Confirmation("confirmed", "confirmed: measured again in 6 runs at once, +8 %", 6, 8.0, (6.0, 10.0), 0.0001)
     one = replace(weeks.judged(title="Mean latency, connecting not included"), confirmation=told)
-    (line,) = [line for line in plain(text_of_week(weeks.week(judged=[one]))).splitlines() if line.startswith("- key")]
-    assert line.endswith("Facts that changed there: kernel (client, database): 6.1.0-25-amd64 \u2192 6.1.0-28-amd64.")
-    assert "Mean latency, connecting not included fell by 8.3 % (95 % interval" in line
+    said = plain(text_of_week(weeks.week(judged=[one]))).split("- key_value on lab_db1, ")[1].splitlines()[:5]
+    place, changed, since, evidence, why = (line.strip() for line in said)
+    assert place == "concurrency: 50 clients, warm"
+    assert changed.startswith("Mean latency, connecting not included fell by 8.3 % (95 % interval")
+    assert since.endswith("confirmed by 6 runs at once")
+    assert evidence == "very strong evidence: noise alone looks like this about once in 3 200 results"
+    assert why == "Why: Facts that changed there: kernel (client, database): 6.1.0-25-amd64 \u2192 6.1.0-28-amd64."
+
+
+def test_the_page_has_the_command_that_repeats_a_cell() -> None:
+    worse = weeks.judged("concurrency: 50 clients, warm")
+    command = "clusterbench run key_value --scale laptop --platform lab_db1 --cell 'concurrency: 50 clients, warm'"
+    assert command in seen(weeks.week(judged=[worse]))
 
 
 # However bad the week.
@@ -273,7 +284,7 @@ def test_a_week_is_gathered_from_its_archives(archive: RunArchive) -> None:
     assert week.ran[2].title == "TeraSort suite on Hadoop"
     assert week.airflow_url == "https://airflow.example/"
     page = seen(week)
-    assert "1 result got slower, 1 is missing; 1 of 3 experiments did not complete, 1 more completed but is not" in page
+    assert "1 result got slower, 1 has no number. Of 3 experiments, 1 did not complete and 1 is not valid." in page
     assert "cannot be reached" in page
     assert "Left out this time: smoke (was not chosen)." in page
 

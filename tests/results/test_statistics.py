@@ -128,7 +128,7 @@ def test_interval_shrinks_with_repetitions() -> None:
 @pytest.mark.parametrize("repetitions", intervals.REPETITIONS)
 @pytest.mark.parametrize("noise", intervals.NOISES)
 def test_interval_covers_the_true_median_as_often_as_it_says(noise: str, repetitions: int) -> None:
-    """The seed is fixed, so it is the same each time. docs/archive.md has the figures."""
+    """The seed is fixed, so it is the same each time. docs/method.md has the figures."""
     assert intervals.COVERED_MIN <= intervals.covered_percent(noise, repetitions, 1000) <= 98
 
 

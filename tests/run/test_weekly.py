@@ -129,10 +129,10 @@ def test_subject_says_it_all() -> None:
     says = "clusterbench week 2026-11-21: "
     assert subject([GOOD], []) == says + "no regression, 1 experiment valid"
     assert subject([GOOD, BAD, NEVER], found(change(), change(number=2))) == (
-        says + "2 regressions, 2 of 3 experiments failed"
+        says + "2 regressions, 2 of 3 experiments not valid or not complete"
     )
-    assert subject([GOOD], found(change("improvement"), change("no_number", 2))) == says + "1 result missing"
-    assert subject([GOOD, BAD], None) == says + "results not compared, 1 of 2 experiments failed"
+    assert subject([GOOD], found(change("improvement"), change("no_number", 2))) == says + "1 no number"
+    assert subject([GOOD, BAD], None) == says + "results not compared, 1 of 2 experiments not valid or not complete"
 
 
 def test_where_there_is_no_history_the_message_says_so_and_the_week_is_good() -> None:
@@ -144,7 +144,7 @@ def test_where_there_is_no_history_the_message_says_so_and_the_week_is_good() ->
     failed = week(GOOD, BAD) | {"without_history": "unknown connection 'clusterbench_history'"}
     assert [problem[:14] for problem in weekly.problems(failed, None)] == ["retail: failed"]
     bad = weekly_mail.of_week(failed, None, text=None, report=None, url=URL)
-    assert bad.subject == "clusterbench week 2026-11-21: 1 of 2 experiments failed"
+    assert bad.subject == "clusterbench week 2026-11-21: 1 of 2 experiments not valid or not complete"
 
 
 def test_message_has_the_report_s_words_and_asks_whether_a_new_level_is_meant_to_stay() -> None:
@@ -153,7 +153,7 @@ def test_message_has_the_report_s_words_and_asks_whether_a_new_level_is_meant_to
     )
     assert told.text == (
         f"The week in words.\n\nThe run in Airflow: {URL}\n"
-        "Is a new level meant to stay? Say so within 6 days: http://airflow/ask\n"
+        "Is a new level meant to stay? Answer within 6 days: http://airflow/ask\n"
     )
     assert told.report == b"<html>"
 

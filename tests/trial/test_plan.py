@@ -412,6 +412,8 @@ def test_some_cells_are_planned_alone_and_an_unknown_one_is_refused(key_value: E
     some = [every[0].cell, every[-1].cell]
     assert {trial.cell for trial in trials(key_value, cells=some)} == set(some)
     assert {trial.id for trial in trials(key_value, cells=some)} == {one.id for one in every if one.cell in some}
+    by_label = trials(key_value, cells=[every[0].cell_label, every[-1].cell])
+    assert by_label == trials(key_value, cells=some), "as mail and pages call it, too"
     with pytest.raises(SpecError, match=rf"no chosen sweep has a cell '{some[0]}x'.*did you mean '{some[0]}'"):
         planned(key_value, cells=[f"{some[0]}x"])
 

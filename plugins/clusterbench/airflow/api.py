@@ -21,6 +21,8 @@ from clusterbench.spec.project import dag_id
 TIMEOUT_S = 30
 DAG_WAIT_S = 120
 """For a DAG that an Airflow does not know: one that has just started has not read its files yet."""
+NO_SCHEDULE = (None, "None")
+"""What Airflow calls the schedule of a DAG that has none."""
 LAB_FILE = "airflow.json"
 """Address, user and password of the lab's Airflow, which the lab writes."""
 
@@ -100,6 +102,27 @@ class AirflowApi:
                 print(f"waiting for Airflow to read its DAGs: it does not know {dag_id(name)!r} yet", file=sys.stderr)
                 is_told = True
             time.sleep(1)
+
+    def unpause(self, name: str) -> str:
+        """Airflow pauses every DAG when it first sees it, and begins no run of a paused one. One without a schedule
+        runs only when somebody asks for it, so it is unpaused.
+
+        Returns what was done or is to be done, for people; empty where the DAG was not paused.
+        """
+        said = f"{dag_id(name)!r} is paused in Airflow, so its run waits"
+        try:
+            dag = self.call("GET", f"/dags/{dag_id(name)}")
+            if not dag["is_paused"]:
+                return ""
+            if dag["timetable_summary"] not in NO_SCHEDULE:
+                how = f"airflow dags unpause {dag_id(name)}, or the switch beside it in the UI"
+                return f"{said}. To unpause it also switches on its schedule: {how}"
+            self.call("PATCH", f"/dags/{dag_id(name)}", json={"is_paused": False})
+        except AirflowAwayError:
+            return ""  # whoever follows the run says so
+        except AirflowApiError as refused:  # who may start a run need not be allowed to do this
+            return f"{said}, and was not unpaused: {refused}"
+        return f"{dag_id(name)!r} was paused in Airflow, and was unpaused"
 
     def clear(self, name: str, dag_run_id: str) -> None:
         """All tasks of a run: it continues, and each is done again, or finds that it was done."""

@@ -91,7 +91,7 @@ def form() -> dict[str, Param]:
             type=OPTIONAL_TEXT,
             maxLength=500,
             title="Cell",
-            description="Only this cell of that platform, named as in results.json; empty for all.",
+            description="Only this cell of that platform, named as on a page or in results.json; empty for all.",
         ),
         "experiment": Param(
             None,

@@ -180,7 +180,7 @@ def _address(name: str, dag_run_id: str) -> str:
 # The tasks around them, in the order of the sequence.
 
 
-@task
+@task(task_display_name="open_week: start the archive of the week")
 def open_week() -> str:
     """Reserve the week's id in the archive. Returns its address in object storage."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -192,7 +192,7 @@ def open_week() -> str:
     return str(run_step("open_week", lambda run: weekly.open_week(run, dict(context["params"]), started_by)))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="load_history: load new runs into the history")
 def load_history() -> str:
     """Load all runs that the history database lacks. Returns how many. Skipped if there is no history database."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -201,7 +201,7 @@ def load_history() -> str:
     return str(run_step("load_history", weekly.load_history))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="note_week: list what ran")
 def note_week(experiments: Sequence[str]) -> None:
     """Write week.json: which experiments ran, and which did not and why."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -235,7 +235,7 @@ def _word(state: Any) -> str:
     return str(getattr(state, "value", state))
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="suspicions: choose what to measure again")
 def suspicions() -> list[dict[str, Any]]:
     """Write suspicions.json: results that look worse, to be measured again within the hours of the form.
 
@@ -297,9 +297,9 @@ class MeasureAgain(TriggerDagRunOperator):
         super().execute(context)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="regressions: compare with earlier weeks")
 def regressions() -> None:
-    """Write changes.json: the week's results compared with their history. Fails if one got worse or is missing.
+    """Write changes.json: the results compared with their history. Fails if one is a regression or has no number.
 
     Skipped if ``note_week`` found no history database: then results are not followed over time.
     """
@@ -312,7 +312,7 @@ def regressions() -> None:
     run_step("regressions", find)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="weekly_report: write the report")
 def weekly_report() -> None:
     """Write the weekly report, one HTML page, into the archive."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -320,7 +320,7 @@ def weekly_report() -> None:
     run_step("weekly_report", weekly.write_report)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="archive_week: seal the archive")
 def archive_week() -> str:
     """Write the manifest, which finishes the archive. Returns the week's address."""
     from clusterbench.run import weekly  # noqa: PLC0415
@@ -328,7 +328,7 @@ def archive_week() -> str:
     return str(run_step("archive_week", weekly.seal))
 
 
-@task(trigger_rule="all_done", retries=0)
+@task(trigger_rule="all_done", retries=0, task_display_name="tell: send mail and webhook")
 def tell() -> None:
     """Send the report by mail and to a webhook. It is sent every week; if none arrives, something is wrong."""
     from clusterbench.airflow.notifier import PeopleNotifier  # noqa: PLC0415  providers that no DAG needs
@@ -372,7 +372,7 @@ class AskAboutBaselines(TriggerDagRunOperator):
         super().execute(context)
 
 
-@task(trigger_rule="all_done")
+@task(trigger_rule="all_done", task_display_name="conclude: fail if any task failed")
 def conclude() -> None:
     """Fails if any task failed, and names it. The state of the whole DAG run is this task's state."""
     context = get_current_context()
@@ -413,9 +413,8 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             items={"type": "string", "enum": names},
             examples=names,
             title="Experiments",
-            description="Which experiments to run. If none is chosen, nothing is measured, and the newest runs at "
-            "this scale are "
-            "judged again.",
+            description="Which experiments to run. If none is chosen, nothing is measured, and the newest runs at this "
+            "scale are compared again.",
         ),
         "confirm_hours": Param(
             CONFIRM_HOURS,

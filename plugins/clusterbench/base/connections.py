@@ -132,10 +132,14 @@ def from_file(path: Path) -> Connections:
     return find
 
 
-def local_connections(lab_dir: Path) -> Connections:
-    """The connections of the command line: CLUSTERBENCH_CONNECTIONS, else the own project's, else those of the lab."""
+def local_file(lab_dir: Path) -> Path:
+    """That of the command line: CLUSTERBENCH_CONNECTIONS, else the own project's, else the lab's."""
     if configured := os.environ.get("CLUSTERBENCH_CONNECTIONS"):
-        return from_file(Path(configured))
+        return Path(configured)
     own = project_root()
     is_own = (own / PROJECT_FILE).is_file() and not (lab_dir / FILE).exists()
-    return from_file((own if is_own else lab_dir) / FILE)
+    return (own if is_own else lab_dir) / FILE
+
+
+def local_connections(lab_dir: Path) -> Connections:
+    return from_file(local_file(lab_dir))

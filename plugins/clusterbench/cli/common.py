@@ -72,7 +72,8 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--cell",
         action="append",
         metavar="CELL",
-        help="measure only this cell, named as in results.json, such as concurrency.clients_8; repeat for several",
+        help="measure only this cell, named as in a mail or in results.json, such as 'concurrency: 10 clients, warm'; "
+        "repeat for several",
     )
     parser.add_argument(
         "--concurrency",

@@ -1,4 +1,4 @@
-"""``clusterbench regressions``: what became slower or faster, by how much, since when, how certain, and which facts."""
+"""``clusterbench regressions``: what got slower or faster, by how much, since when, how certain, and which facts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rich.console import Console
 from rich.table import Table
 
 from clusterbench.base.errors import HistoryError
+from clusterbench.base.words import plural
 from clusterbench.cli.common import FAILED, OK, own_connections, wide_console
-from clusterbench.history.changes import WORSE
+from clusterbench.history.changes import STATES, WORSE, counted
 from clusterbench.report.compare_shown import escaped
 from clusterbench.spec import SCALES
 from clusterbench.spec.catalog import project_catalog
 
 if TYPE_CHECKING:
+    from clusterbench.history.change_test import State
     from clusterbench.history.series_changes import SeriesChange
 
-SHOWN = ("regression", "no_number", "improvement")
-TITLES = {"regression": "got worse", "no_number": "no number", "improvement": "got better"}
-COUNTED = {"no_change": "without a change", "too_few": "with too few runs for a verdict"}
+SHOWN: tuple[State, ...] = ("regression", "no_number", "improvement")
 FACTS_SHOWN = 4
 
 
@@ -65,11 +65,9 @@ def _show(found: Sequence[SeriesChange], console: Console) -> None:
         some = [one for one in found if one.change.state == state]
         some.sort(key=lambda one: -abs(one.change.change_percent or 0))
         if some:
-            _table(TITLES[state], some, console)
-    counts: Counter[str] = Counter(one.change.state for one in found)
-    rest = [f"{counts[state]} {words}" for state, words in COUNTED.items() if counts[state]]
-    told = [f"{counts[state]} {TITLES[state]}" for state in SHOWN if counts[state]] or ["nothing changed"]
-    console.print(f"{len(found)} results: {', '.join([*told, *rest])}.", highlight=False)
+            _table(f"{STATES[state][len(some) != 1].capitalize()}", some, console)
+    said = counted(Counter(one.change.state for one in found))
+    console.print(f"{plural(len(found), 'result')}: {', '.join(said) or 'none'}.", highlight=False)
 
 
 def _table(title: str, found: Sequence[SeriesChange], console: Console) -> None:

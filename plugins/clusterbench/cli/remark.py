@@ -50,7 +50,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
             )
         else:
             one.add_argument("--platform", default="", metavar="NAME", help="only this platform of the run")
-            one.add_argument("--cell", default="", metavar="CELL", help="only this cell, named as in results.json")
+            one.add_argument(
+                "--cell", default="", metavar="CELL", help="only this cell, named as on a page or in results.json"
+            )
         one.set_defaults(command=_of_run, kind=kind, **(NOT_OF_NOTES if kind == "note" else {"tag": []}))
     event = kinds.add_parser("event", help="note what happened to platforms, such as 'storage rebuilt'")
     event.add_argument("text", metavar="TEXT", help="what happened")

@@ -53,6 +53,8 @@ def _run(options: argparse.Namespace) -> int:
         experiment.experiment, {**chosen(options), "scale": choices.scale}
     )  # a rehearsal's is full
     print(f"started {experiment.experiment}: {api.url}{addresses.dag_run(experiment.experiment, dag_run_id)}")
+    if said := api.unpause(experiment.experiment):
+        print(said)
     if options.no_wait:
         return OK
     state = follow(api, experiment.experiment, dag_run_id)
@@ -80,4 +82,4 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
         print(f"  {error['platform']}, {error['step']}: {error['error']}{times}", file=sys.stderr)
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
-            print(f"  not so: {verdict['says']} ({verdict['found']})", file=sys.stderr)
+            print(f"  check failed: {verdict['says']} ({verdict['found']})", file=sys.stderr)

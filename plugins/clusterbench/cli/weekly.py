@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -14,9 +15,8 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.paths import lab_dir
 from clusterbench.base.run_ids import WEEKLY, run_id_from, run_started_by
-from clusterbench.base.words import plural
 from clusterbench.cli.common import FAILED, OK, store
-from clusterbench.history.changes import ReportedChange, broken
+from clusterbench.history.changes import STATES, ReportedChange, broken, counted
 from clusterbench.report import addresses
 from clusterbench.run.weekly import runs_of
 from clusterbench.spec.catalog import project_catalog
@@ -51,6 +51,8 @@ def run_week(api: AirflowApi, chosen: Mapping[str, Any], show: Show, *, wait: bo
     """``show`` prints the results of an experiment's archive. Exit status 0 only where all is valid."""
     dag_run_id = api.trigger(WEEKLY, chosen)
     print(f"started {WEEKLY}: {api.url}{addresses.dag_run(WEEKLY, dag_run_id)}")
+    if said := api.unpause(WEEKLY):
+        print(said)
     if not wait:
         return OK
     state = follow(api, WEEKLY, dag_run_id, started=lambda tasks: _started(tasks, dag_run_id))
@@ -94,7 +96,7 @@ def _started(tasks: Tasks, dag_run_id: str) -> list[tuple[str, str]]:
 
 
 def show_end(week: RunArchive, state: str, show: Show) -> int:
-    """Each experiment's results and report, what got worse, and the week's own report."""
+    """Each experiment's results and report, what got worse or has no number, and the week's own report."""
     noted = week.get_json("week.json")
     for one in runs_of(noted) if noted else []:
         print(f"\n{one.experiment}: {'valid' if not one.failed else f'NOT VALID, {one.state}: {one.reason}'}")
@@ -105,12 +107,12 @@ def show_end(week: RunArchive, state: str, show: Show) -> int:
     changes = (week.get_json("changes.json") or {}).get("changes", [])
     worse = broken(map(ReportedChange.of, changes))
     for found in worse:
-        print(f"  worse: {found.line}", file=sys.stderr)
+        print(f"  {STATES[found.state][0]}: {found.line}", file=sys.stderr)
     print()
     _save_report(week, "week     ")
     print(f"archive  {week.url}")
     all_valid = week.sealed and noted is not None and not any(one.failed for one in runs_of(noted))
-    got_worse = f"; {plural(len(worse), 'result')} got worse" if worse else ""
+    got_worse = f"; {', '.join(counted(Counter(found.state for found in worse)))}" if worse else ""
     print(f"run {week.experiment}/{week.run_id}: {'all valid' if all_valid else 'NOT ALL VALID'}{got_worse}")
     return OK if all_valid and state == "success" else FAILED
 

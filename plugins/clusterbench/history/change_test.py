@@ -4,7 +4,7 @@ How it judges. Only valid runs with a number count, and of these the last ``WIND
 done on logarithms, so that a change is a ratio.
 
 1. Otava's change points cut the series into levels: what has lasted for a while. Of few new runs they either miss a 5 %
-   step at 2 % noise or find steps in noise (docs/regression.md has the rates of both), so
+   step at 2 % noise or find steps in noise (docs/method.md has the rates of both), so
 2. the last two to five runs are tested against the level before them: Student's t with Johnson's correction for skew,
    as response times have a tail to the right, and three runs of the tail are no new level. Runs that neither
    agree among themselves nor lie beyond all of the level before are no new level either. Of only two new runs both is
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from clusterbench.base.measurements import Better
 from clusterbench.history import drift
 from clusterbench.history.model import Baseline, Point
+from clusterbench.results.judgement import is_speed
 from clusterbench.spec.experiment import RUNS_MAX, Regression
 
 if TYPE_CHECKING:
@@ -154,8 +155,10 @@ class _LevelTest:
         return self.is_shown and reach >= policy.threshold_percent
 
 
-def detect_change(points: Sequence[Point], better: Better, policy: Policy, baseline: Baseline | None = None) -> Change:
-    """``points`` in order of time; the last is the run that is judged."""
+def detect_change(
+    points: Sequence[Point], better: Better, policy: Policy, baseline: Baseline | None = None, unit: str = ""
+) -> Change:
+    """``points`` in order of time; the last is the run that is judged. ``unit``: for the words; a time if not given."""
     since = _since(points, baseline)
     counted = [point for point in since if point.counts][-WINDOW:]
     last = since[-1] if since else None
@@ -172,7 +175,7 @@ def detect_change(points: Sequence[Point], better: Better, policy: Policy, basel
         seen = min(steps, key=lambda one: one.p)
         return _change("no_change", seen, counted, _nothing(seen, policy, len(counted)) + invalid)
     state = _state(step, better)
-    says = _sentence(step, better, counted[step.at])
+    says = _sentence(step, better, counted[step.at], unit)
     if state == "improvement" and step.runs_after > NEWS_RUNS:
         state, says = "no_change", f"no change of late; {says}"
     return _change(state, step, counted, says + invalid)
@@ -390,11 +393,13 @@ def _change(state: State, step: _LevelTest, counted: Sequence[Point], says: str)
     )
 
 
-def _sentence(step: _LevelTest, better: Better, first: Point) -> str:
+def _sentence(step: _LevelTest, better: Better, first: Point, unit: str) -> str:
     up = step.difference > 0
-    words = ("higher", "lower") if better == "neither" else ("slower", "faster")
+    words = ("slower", "faster") if not unit or is_speed(better, unit) else ("worse", "better")
+    words = ("higher", "lower") if better == "neither" else words
     word = words[0] if up == (better != "higher") else words[1]
-    said = f"{word}: {_amount(step)}, since {first.started_at:%Y-%m-%d} (run {first.run_id}): {_levels_said(step)}"
+    levels = _levels_said(step, unit)
+    said = f"{word}: {_amount(step)}, since {first.started_at:%Y-%m-%d} (run {first.run_id}): {levels}"
     return said + ("; neither direction is better, so it is no regression." if better == "neither" else ".")
 
 
@@ -412,10 +417,10 @@ def _amount(step: _LevelTest) -> str:
     return f"{_in_percent(step.difference):+.1f} % (95 % interval {low:+.1f} to {high:+.1f} %, {_p(step.p)})"
 
 
-def _levels_said(step: _LevelTest) -> str:
-    return (
-        f"{math.exp(step.after):.4g} in {step.runs_after} runs after {math.exp(step.before):.4g} in {step.runs_before}"
-    )
+def _levels_said(step: _LevelTest, unit: str) -> str:
+    before, after = (f"{math.exp(level):.4g}" for level in (step.before, step.after))
+    of_unit = f" {unit}" if unit not in ("", "1") else ""
+    return f"from {before} ({step.runs_before} runs) to {after}{of_unit} ({step.runs_after} runs)"
 
 
 def _p(p: float) -> str:

@@ -1,4 +1,4 @@
-"""What of changes.json people are told: each series that changed, in words. Pure.
+"""What people read of changes.json: each series that changed, in words. Pure.
 
 ``change_test.py`` finds the changes; here is what the notification, the question about baselines and the leaf of the
 weekly run read of them.
@@ -10,14 +10,25 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.factors import Level
 from clusterbench.base.plans import PlanChange
 from clusterbench.base.remarks import Remark
 
+if TYPE_CHECKING:
+    from clusterbench.history.change_test import State
+
 WORSE = ("regression", "no_number")
 """A number that got worse, and one that is no longer there."""
+STATES: dict[State, tuple[str, str]] = {
+    "regression": ("regression", "regressions"),
+    "no_number": ("no number", "no number"),
+    "improvement": ("improvement", "improvements"),
+    "no_change": ("no change", "no change"),
+    "too_few": ("too few runs", "too few runs"),
+}
+"""What each verdict is called wherever results are counted, in this order: of one, and of several (docs/words.md)."""
 PLANS_SHOWN = 1
 """In the line of a change; the page of the result has all."""
 QUESTION_DAYS = 6
@@ -35,7 +46,7 @@ class ReportedChange:
     label: str
     levels: Mapping[str, Level]
     measurement: str
-    state: str
+    state: State
     says: str
     at_run_id: str
     """The first run of the new level; empty where there is none."""
@@ -78,6 +89,11 @@ class ReportedChange:
         """The same in every week, of whichever change of the series."""
         parts = [self.experiment, self.scale, self.platform, self.sweep, dict(self.levels), self.measurement]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def counted(states: Mapping[State, int]) -> list[str]:
+    """ "2 regressions", "96 no change": of each verdict that there is, how many results have it."""
+    return [f"{states[state]} {words[states[state] != 1]}" for state, words in STATES.items() if states.get(state)]
 
 
 def broken(found: Iterable[ReportedChange]) -> list[ReportedChange]:

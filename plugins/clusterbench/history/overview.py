@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from clusterbench.history.change_test import UNJUDGED
+from clusterbench.history.change_test import UNJUDGED, State
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series
 
@@ -114,9 +114,9 @@ def fact_set(db: Database, experiment: str, run_id: str, platform: str) -> str |
 # The weekly run.
 
 
-def counts(db: Database, week_run_id: str, experiments: Collection[str]) -> dict[PlatformKey, Counter[str]]:
+def counts(db: Database, week_run_id: str, experiments: Collection[str]) -> dict[PlatformKey, Counter[State]]:
     """(experiment, scale, platform) -> state -> how many series."""
-    found: dict[PlatformKey, Counter[str]] = {}
+    found: dict[PlatformKey, Counter[State]] = {}
     for experiment, scale, platform, state, count in db.execute(COUNTS, [week_run_id, list(experiments)]):
         found.setdefault((experiment, scale, platform), Counter())[state] = count
     return found

@@ -259,7 +259,7 @@ def _changes_of_run(db: Database, catalog: Catalog, run: RunRow) -> Iterator[_Ju
         if points:
             baseline = baseline_of(accepted.get((series.id, series.measurement), ()), points)
             policy = Policy.of(policy_of(series.sweep), alike[series.platform])
-            change = detect_change(points, series.better, policy, baseline)
+            change = detect_change(points, series.better, policy, baseline, series.unit)
             levels = made_of.levels_of(points, change) if change.state in CHANGED else ((), ())
             facts = _nearest_facts(points, change.at_run_id)
             is_drawn = number < len(drawn)

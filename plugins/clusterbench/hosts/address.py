@@ -16,6 +16,7 @@ from pathlib import Path
 from clusterbench.base.connections import Connection, Connections
 from clusterbench.base.errors import HostError
 
+SSH_PORT = 22
 CONNECT_TIMEOUT_S = 10.0
 """As the provider's ``conn_timeout``, where the connection does not say otherwise."""
 WORK_DIR = ".clusterbench"
@@ -91,7 +92,7 @@ class _Reader:
         return Address(
             name=self.name,
             host=self.connection.host,
-            port=self.connection.port or 22,
+            port=self.connection.port or SSH_PORT,
             login=self.connection.login or getpass.getuser(),
             host_key=host_key,
             known_hosts=known_hosts,

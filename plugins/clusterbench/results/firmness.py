@@ -3,7 +3,7 @@
 Trials are measured in rounds, each cell once a round in random order (a randomised block design), and in each round
 those cells are left out that are firm. Who stops when the interval happens to be narrow has intervals that hold the
 truth less often, so theirs are made wider (``statistics.interval_of_stopped``), and it is those that must be narrow
-enough. How often they hold was simulated: docs/archive.md.
+enough. How often they hold was simulated: docs/method.md.
 """
 
 from __future__ import annotations

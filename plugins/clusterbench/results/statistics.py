@@ -157,7 +157,7 @@ def interval_of_stopped(values: Sequence[float], at_least: int) -> tuple[float, 
     """As ``interval_95`` where repetitions ended because it was narrow enough, looked at from ``at_least`` of them on.
 
     Who looks until it is narrow finds it where it happens to be too narrow. So it is this much wider around the median,
-    by which simulated ones hold 95 % (docs/archive.md).
+    by which simulated ones hold 95 % (docs/method.md).
     """
     found, middle = interval_95(values), median_of(values)
     if found is None:

@@ -1,4 +1,4 @@
-"""Whether a new level is to be the normal one: asked of people, once for each regression, and their word kept.
+"""Whether a new level is to be the baseline: asked of people, once for each regression, and their answer kept.
 
 A question is ``_questions/<experiment>/<series>/<number>.json``, its answer beside it; what was accepted is
 ``_baselines/<experiment>/<id>.json``. Each is written once: of two who ask or answer at the same time one is first.
@@ -82,11 +82,13 @@ def questions(run: Run, asked_by: str) -> list[Question]:
 def _question(experiment: str, platform: str, found: Sequence[ReportedChange]) -> Question:
     shown = [f"- **{_label(one)}**: {one.says}{_facts(one)}" for one in found[:SHOWN]]
     if len(found) > SHOWN:
-        shown.append(f"- and {len(found) - SHOWN} more, which the week's report lists")
+        shown.append(f"- and {len(found) - SHOWN} more; clusterbench regressions lists all")
     body = (
-        "These results got worse. If that is meant to stay (a new version, a changed setting), accept the new level: "
-        "from its first run on it is what later weeks are compared with. Without an answer within "
-        f"{QUESTION_DAYS} days nothing is accepted. Airflow takes an answer from those who may edit this DAG: of its "
+        "These results are regressions: they got worse and stayed worse. Accept the new level only if it is meant to "
+        "stay (a new version, a changed setting). Later weeks are then compared with the runs from its first run on, "
+        "and the result has no verdict until enough valid runs were measured at the new level (10, unless the "
+        f"experiment sets another number). Without an answer within {QUESTION_DAYS} days nothing is accepted, and the "
+        "next weekly run asks again. Airflow takes an answer from those who may edit this DAG: of its "
         "four simple roles user, op and admin, not viewer.\n\n" + "\n".join(shown)
     )
     return Question(experiment, platform, {_label(one): one.series_id for one in found}, body)

@@ -25,6 +25,7 @@ def remark_of_run(
         raise RemarkError("a note is of a whole run: leave platform and cell out")
     if kind != "note" and tags:
         raise RemarkError("tags belong to notes: leave them out")
+    cell = _named(archive, platform, cell)
     _check_place(archive, platform, cell)
     said_at = datetime.now(UTC)
     one = Remark(kind, text.strip(), by, said_at, archive.experiment, archive.run_id, platform, cell, tuple(tags))
@@ -94,6 +95,12 @@ def _check_place(archive: RunArchive, platform: str, cell: str) -> None:
     cells = [one.cell for one in found if one.platform == platform]
     if cell and cell not in cells:
         raise RemarkError(f"run {archive.name} has no cell {cell!r} on {platform}{suggest(cell, cells)}")
+
+
+def _named(archive: RunArchive, platform: str, cell: str) -> str:
+    """The cell as results.json calls it, of what mail and pages call it; else as it was said."""
+    found = [Result.from_json(one) for one in (archive.get_json("results.json") or {}).get("results", [])]
+    return next((one.cell for one in found if (one.platform, one.label) == (platform, cell)), cell)
 
 
 def _check_standing(archive: RunArchive, one: Remark) -> None:

@@ -106,7 +106,7 @@ def _reason(archive: RunArchive, state: str) -> str:
         return ""
     verdicts = (archive.get_json("verdicts.json") or {}).get("verdicts", [])
     said = [f"{error['platform']}, {error['step']}: {error['error']}" for error in archive.errors()]
-    said += [f"not so: {v['says']} ({v['found']})" for v in verdicts if v["critical"] and not v["passed"]]
+    said += [f"check failed: {v['says']} ({v['found']})" for v in verdicts if v["critical"] and not v["passed"]]
     if not said:
         said = [f"its DAG run is {state}; the logs of its tasks say why"]
     text = "; ".join(" ".join(line.split()) for line in said)

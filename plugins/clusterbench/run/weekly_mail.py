@@ -1,13 +1,14 @@
-"""What people are told of a weekly run, by mail and to a webhook. Pure."""
+"""What people read of a weekly run, by mail and to a webhook. Pure."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clusterbench.base.words import plural
-from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, broken, regressions
+from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, broken, counted, regressions
 from clusterbench.run.weekly import problems, runs_of
 
 REGRESSIONS_TOLD = 50
@@ -48,7 +49,7 @@ def of_week(
     }
     links = [f"The run in Airflow: {url}"]
     if regressions(found or []):
-        links.append(f"Is a new level meant to stay? Say so within {QUESTION_DAYS} days: {ask}")
+        links.append(f"Is a new level meant to stay? Answer within {QUESTION_DAYS} days: {ask}")
     return Message(subject, "\n".join([body.rstrip(), "", *links, ""]), webhook, report)
 
 
@@ -61,11 +62,9 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
     if found is None:
         said = [] if week.get("without_history") else ["results not compared"]
     else:
-        worse, gone = len(regressions(found)), len(broken(found)) - len(regressions(found))
-        said = [plural(worse, "regression")] if worse else []
-        said += [f"{plural(gone, 'result')} missing"] if gone else []
+        said = counted(Counter(one.state for one in broken(found)))
     if failed:
-        said.append(f"{failed} of {plural(len(ran), 'experiment')} failed")
+        said.append(f"{failed} of {plural(len(ran), 'experiment')} not valid or not complete")
     well = "nothing is followed over time" if found is None else "no regression"
     return ", ".join(said) or f"{well}, {plural(len(ran), 'experiment')} valid"
 
@@ -73,7 +72,7 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
 def _all_well(found: Sequence[ReportedChange] | None) -> str:
     if found is None:
         return "All experiments are valid. There is no history database, so nothing is followed over time."
-    return "All experiments are valid, and nothing got worse."
+    return "All experiments are valid, and there is no regression."
 
 
 def of_standstill(dag_run_id: str, experiment: str, minutes: float, why: str, url: str) -> Message:

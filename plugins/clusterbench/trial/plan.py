@@ -173,7 +173,7 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         if choices.profile:
             profiles.check(platform)
         planned = list(_trials(experiment, choices, platform))
-        cells |= dict.fromkeys(cell for cell, _ in planned)
+        cells |= dict.fromkeys(name for cell, _ in planned for name in _names(cell))
         trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
     _check_cells(choices.cells, cells)
     return Plan(experiment.experiment, choices, trials, _turns(experiment, choices, catalog))
@@ -189,13 +189,19 @@ def _turns(experiment: Experiment, choices: Choices, catalog: Catalog) -> list[s
     return [*(name for name in chosen if name not in made), *made]
 
 
-def _chosen(planned: list[tuple[str, Trial]], cells: Collection[str]) -> list[Trial]:
+def _names(cell: Trial) -> tuple[str, str]:
+    """What a person may call it: as results.json does, or as mail and pages do."""
+    return cell.cell, cell.cell_label
+
+
+def _chosen(planned: list[tuple[Trial, Trial]], cells: Collection[str]) -> list[Trial]:
     """Of these cells; of a ramp all, as what came before is a part of each.
 
-    ``planned``: with the name of each one's cell, as it is where nothing is measured in turns.
+    ``planned``: each with a trial of its cell as it is where nothing is measured in turns.
     """
-    ramps = {trial.ramp for cell, trial in planned if cell in cells} - {""}
-    return [trial for cell, trial in planned if not cells or cell in cells or trial.ramp in ramps]
+    asked = {cell.cell for cell, _ in planned if any(name in cells for name in _names(cell))}
+    ramps = {trial.ramp for cell, trial in planned if cell.cell in asked} - {""}
+    return [trial for cell, trial in planned if not cells or cell.cell in asked or trial.ramp in ramps]
 
 
 def _check_cells(asked: Collection[str], known: Collection[str]) -> None:
@@ -203,7 +209,7 @@ def _check_cells(asked: Collection[str], known: Collection[str]) -> None:
         if cell not in known:
             raise SpecError([
                 f"cells: no chosen sweep has a cell {cell!r} on these platforms at this scale{suggest(cell, known)}; "
-                "'clusterbench plan' lists them"
+                "'clusterbench plan EXPERIMENT --cells' lists them"
             ])  # fmt: skip
 
 
@@ -254,15 +260,15 @@ def _check_held(experiment: Experiment, choices: Choices) -> None:
             raise SpecError([f"levels: {name}: {problem}"])
 
 
-def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[tuple[str, Trial]]:
-    """Each with the name of its cell without what is measured in turns."""
+def _trials(experiment: Experiment, choices: Choices, platform: Platform) -> Iterator[tuple[Trial, Trial]]:
+    """Each with a trial of its cell without what is measured in turns."""
     for name, sweep in experiment.sweeps.items():
         if choices.sweeps and name not in choices.sweeps:
             continue
         _check_levels_of_engine(name, sweep, choices.scale, platform)
         for levels, varied in _cells(sweep, choices, platform.engine):
             steady = [factor for factor in varied if factor not in choices.in_turns]
-            cell = _trial(experiment, name, platform, levels, steady, 1, choices.seed).cell
+            cell = _trial(experiment, name, platform, levels, steady, 1, choices.seed)
             repetitions = choices.repetitions or sweep.repetitions_at(choices.scale)
             until = None if choices.repetitions else _until(sweep, choices.scale)
             for repetition in range(1, repetitions + 1):

@@ -1,6 +1,6 @@
 """What measuring again at once adds to regression detection: how soon it is right, and how often wrong.
 
-``python -m clusterbench_lab.bench.confirmation`` prints the tables of docs/regression.md. Half of the noise of a run is
+``python -m clusterbench_lab.bench.confirmation`` prints the tables of docs/method.md. Half of the noise of a run is
 in common to all results of the platform, as what a host does meanwhile is.
 """
 

@@ -1,6 +1,6 @@
 """How often the intervals of results hold the truth, and how often equals are called different: on made-up repetitions.
 
-``python -m clusterbench_lab.bench.intervals`` prints the tables of docs/archive.md.
+``python -m clusterbench_lab.bench.intervals`` prints the tables of docs/method.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often regression detection is wrong, and how soon it is right: on synthetic series whose answers are known.
 
-``python -m clusterbench_lab.bench.regression`` prints the tables of docs/regression.md.
+``python -m clusterbench_lab.bench.regression`` prints the tables of docs/method.md.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from clusterbench.airflow.ui.page_request import PageRequest
 from clusterbench.base.words import plural
 from clusterbench.history import overview, read
 from clusterbench.history.change_test import State
+from clusterbench.history.changes import STATES, counted
 from clusterbench.history.database import Database
 from clusterbench.history.model import Point, RunRow, Series
 from clusterbench.report.time_series import Figure, line_figure
@@ -22,6 +23,7 @@ SHOWN_MAX = 5
 """Changed results of each kind that stand one by one: the page is read at a glance. The weekly report has more."""
 WHY_SHOWN = 2
 SPARK_RUNS = 30
+COLOURS: dict[State, str] = {"regression": "fail", "improvement": "pass", "no_number": "warning"}
 
 
 @dataclass(frozen=True)
@@ -169,12 +171,10 @@ def _worst(week: Week | None) -> dict[tuple[str, str, str], SeriesVerdict]:
     return found
 
 
-def _counted(states: Mapping[str, int]) -> list[tuple[str, str]]:
-    words = {
-        "regression": ("fail", "{} got worse"),
-        "improvement": ("pass", "{} got better"),
-        "no_number": ("warning", "{} without a number"),
-        "no_change": ("none", "{} without a change"),
-        "too_few": ("none", "{} not judged yet"),
-    }
-    return [(css, text.format(states[state])) for state, (css, text) in words.items() if states.get(state)]
+def _counted(states: Mapping[State, int]) -> list[tuple[str, str]]:
+    return [
+        (COLOURS.get(state, "none"), said)
+        for state in STATES
+        if states.get(state)
+        for said in counted({state: states[state]})
+    ]

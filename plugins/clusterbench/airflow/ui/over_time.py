@@ -141,7 +141,11 @@ def gather(db: Database, series: Series, runs: int) -> Page:
     found = [one for one in change_points(judged, policy, baseline) if one.run_id in shown]
     facts, plans = _facts_changed(db, points), read.plans_of_cell(db, series.id)
     events = _events(db, series, points)
-    change = Change.from_json(weekly.change) if weekly else detect_change(judged, series.better, policy, baseline)
+    change = (
+        Change.from_json(weekly.change)
+        if weekly
+        else detect_change(judged, series.better, policy, baseline, series.unit)
+    )
     return Page(
         series,
         title_of(series),

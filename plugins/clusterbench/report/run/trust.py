@@ -21,7 +21,7 @@ CHECKS = {
     7: "Nothing is dropped",
     8: "The platform is what it claims to be",
 }
-"""The list "How a number earns trust" of the README; a verdict carries the number of its check."""
+"""The list "How a number earns trust" of docs/concepts.md; a verdict carries the number of its check."""
 
 
 @dataclass(frozen=True)

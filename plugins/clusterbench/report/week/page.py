@@ -47,7 +47,7 @@ def render_week(week: Week) -> str:
 
 
 def text_of_week(week: Week) -> str:
-    """The plain-text mail, below 5 kB. Pure."""
+    """The plain-text mail, below 7 kB. Pure."""
     return said.text(week)
 
 
@@ -77,6 +77,7 @@ def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
         "interval": said.interval(one),
         "chance": said.chance(one),
         "why": why(one),
+        "repeat": said.repeat(one),
         "picture": change_figure(one.points, one.change, one.series.unit, one.series.better),
         "picture_says": f"{said.what(one)}: {said.amount(one)}, {said.since(one)}",
         "links": _links(week, one, ran),
@@ -87,10 +88,13 @@ def _changed(week: Week, one: SeriesVerdict) -> dict[str, Any]:
 def _links(week: Week, one: SeriesVerdict, ran: ExperimentRun | None) -> list[tuple[str, str]]:
     experiment, run_id = one.series.experiment, (ran.run_id if ran else None) or ""
     found = [
-        ("its history", week.results_link(addresses.series(one.series))),
-        ("this week's run", week.link(experiment, ran.dag_run_id if ran else "")),
-        ("its report", week.results_link(f"{addresses.run(experiment, run_id)}/report") if run_id else ""),
-        ("the first run of the new level", week.link(experiment, one.since_dag_run_id)),
+        ("all weeks", week.results_link(addresses.series(one.series))),
+        ("this week's run in Airflow", week.link(experiment, ran.dag_run_id if ran else "")),
+        (
+            "report of this week's run",
+            week.results_link(f"{addresses.run(experiment, run_id)}/report") if run_id else "",
+        ),
+        ("first run of the new level in Airflow", week.link(experiment, one.since_dag_run_id)),
     ]
     return [(text, address) for text, address in found if address]
 

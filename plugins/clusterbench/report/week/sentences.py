@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -21,14 +22,17 @@ COMMON_MIN = 3
 FEW_SHOWN = 6
 LINE_MAX = 240
 """Characters of a line in the mail."""
-CHANGE_MAX, WHY_MAX = 340, 120
-"""Of one that tells a change, and of these for why: what else is said is cut off before that."""
-CERTAINTY = ((0.001, "almost certainly real"), (0.01, "very likely real"), (0.05, "probably real"))
+CHANGE_LINE_MAX, WHY_MAX = 130, 120
+"""Of each line about a change, and of the words after "Why:"."""
+EVIDENCE = ((0.001, "very strong evidence"), (0.01, "strong evidence"), (0.05, "some evidence"))
+"""Words for a p-value. It is no probability that the change is real, so no word may sound like one."""
+WHAT_TO_DO = "What each part means and what to do: docs/journeys/mail.md of clusterbench"
 NOT_FOLLOWED = (
     "Nothing is followed over time here: this installation has no history database, so no result is compared with "
     "earlier weeks. To have that, add the connection clusterbench_history (docs/history.md)."
 )
 AGAIN: dict[Word, str] = {"confirmed": "confirmed", "not confirmed": "not confirmed", "not enough": "still unclear"}
+KNOWN = "also in last week's report"
 WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "improvement": ("faster", "better")}
 
 
@@ -38,22 +42,25 @@ def title(week: Week) -> str:
 
 
 def headline(week: Week) -> str:
-    """ "2 results got slower, 1 got faster, 96 show no change; 1 of 6 experiments did not complete"."""
-    return f"{_results(week)}; {_experiments(week.ran)}"
+    """ "2 results got slower, 1 got faster, 96 show no change. Of 6 experiments, 1 did not complete".
+
+    Two sentences without the last full stop, as results and experiments are counted in each by itself.
+    """
+    return f"{_results(week)}. {_experiments(week.ran)}"
 
 
 def _results(week: Week) -> str:
     if not week.judged:
         return "no result was compared with earlier weeks"
     if len(week.of("too_few")) == len(week.judged):
-        return f"{plural(len(week.judged), 'result')}, none judged yet for want of earlier runs"
+        return f"{plural(len(week.judged), 'result')}, all with too few runs for a verdict"
     parts = [_changed(week.of(state), state) for state in WORDS if week.of(state)]
     if still := len(week.of("no_change")):
         parts.append(f"{still} {'shows' if still == 1 else 'show'} no change")
     if missing := len(week.of("no_number")):
-        parts.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
+        parts.append(f"{missing} {'has' if missing == 1 else 'have'} no number")
     if few := len(week.of("too_few")):
-        parts.append(f"{few} {'is' if few == 1 else 'are'} not judged yet")
+        parts.append(f"{few} {'has' if few == 1 else 'have'} too few runs")
     count, rest = parts[0].split(" ", 1)
     noun = "result" if count == "1" else "results"
     first = f"{count} {noun} {rest}" if week.of("regression") else f"nothing got slower: {count} {noun} {rest}"
@@ -62,7 +69,7 @@ def _results(week: Week) -> str:
 
 def _changed(found: Sequence[SeriesVerdict], state: State) -> str:
     known = sum(one.is_known for one in found)
-    said = "" if not known else " (told last week, too)" if known == len(found) else f" ({known} told last week, too)"
+    said = "" if not known else f" ({KNOWN})" if known == len(found) else f" ({known} of them {KNOWN})"
     return f"{len(found)} got {verb(found, state)}{said}"
 
 
@@ -71,15 +78,14 @@ def _experiments(ran: Sequence[ExperimentRun]) -> str:
     invalid = sum(one.is_valid is False for one in ran)
     of_all = f"of {plural(len(ran), 'experiment')}"
     if not ran:
-        return "no experiment was run"
+        return "No experiment was run"
     if unfinished == len(ran):
-        return f"none {of_all} completed"
-    said = []
-    if unfinished:
-        said.append(f"{unfinished} {of_all} did not complete")
-    if invalid:
-        said.append(f"{invalid} {'more ' if unfinished else of_all + ' '}completed but {_be(invalid)} not valid")
-    return ", ".join(said) or (f"all {plural(len(ran), 'experiment')} completed" if len(ran) > 1 else "it completed")
+        return f"None {of_all} completed"
+    said = [f"{unfinished} did not complete"] if unfinished else []
+    said += [f"{invalid} {_be(invalid)} not valid"] if invalid else []
+    if said:
+        return f"O{of_all[1:]}, {' and '.join(said)}"
+    return f"All {plural(len(ran), 'experiment')} are valid" if len(ran) > 1 else "The experiment is valid"
 
 
 def verb(found: Sequence[SeriesVerdict], state: State) -> str:
@@ -133,7 +139,7 @@ def since(one: SeriesVerdict) -> str:
         said += f", {'this week' if runs == 1 else f'{runs} runs at the new level'}"
     if one.confirmation and one.confirmation.word == "confirmed":
         said += f", confirmed by {one.confirmation.runs} runs at once"
-    return f"{said} (told last week, too)" if one.is_known else said
+    return f"{said} ({KNOWN})" if one.is_known else said
 
 
 def certainty(one: SeriesVerdict) -> str:
@@ -141,7 +147,7 @@ def certainty(one: SeriesVerdict) -> str:
     p = one.change.p_value
     if p is None:
         return "how certain is not known"
-    return next((words for limit, words in CERTAINTY if p < limit), "may be chance")
+    return next((words for limit, words in EVIDENCE if p < limit), "weak evidence")
 
 
 def chance(one: SeriesVerdict) -> str:
@@ -151,8 +157,19 @@ def chance(one: SeriesVerdict) -> str:
         return ""
     if p >= 0.5:
         return f"Noise alone does this as often as not (p = {number(p, 2)})."
-    odds = f"less than once in {_round(1e6)}" if p < 1e-6 else f"about once in {_round(1 / p)}"
-    return f"Noise alone would look like this {odds} results (p {_p(p)})."
+    return f"Noise alone would look like this {_odds(p)} results (p {_p(p)})."
+
+
+def _odds(p: float) -> str:
+    return f"less than once in {_round(1e6)}" if p < 1e-6 else f"about once in {_round(1 / p)}"
+
+
+def _evidence(one: SeriesVerdict) -> str:
+    """ "strong evidence: noise alone looks like this about once in 240 results", for a line of the mail."""
+    p = one.change.p_value
+    if p is None or p >= 0.5:
+        return certainty(one)
+    return f"{certainty(one)}: noise alone looks like this {_odds(p)} results"
 
 
 def _p(p: float) -> str:
@@ -165,7 +182,7 @@ def _round(value: float) -> str:
 
 
 def counted(rest: Sequence[SeriesVerdict]) -> str:
-    """Those that are not told one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
+    """Those that are not listed one by one: "12 of key_value on lab_db1, 8 of retail on lab_db2"."""
     counts = Counter((one.series.experiment, one.series.platform) for one in rest)
     return ", ".join(f"{count} of {experiment} on {platform}" for (experiment, platform), count in counts.most_common())
 
@@ -243,12 +260,12 @@ def _be(count: int, one: str = "is", more: str = "are") -> str:
 
 
 def missing_why(one: SeriesVerdict) -> str:
-    """What regression detection says, and why nothing completed."""
+    """What its history shows, and why nothing completed."""
     return f"{one.change.says.rstrip('.')}, because: {one.why}" if one.why else one.change.says
 
 
 def few(week: Week) -> str:
-    """Which results have too short a history to be judged, and how short."""
+    """Which results have too few runs for a verdict, and how many they have."""
     found = week.of("too_few")
     if not found:
         return ""
@@ -261,22 +278,22 @@ def few(week: Week) -> str:
     )
     more = len(alike) - FEW_SHOWN
     rest = f"; and {more} more" if more > 0 else ""
-    return f"{plural(len(found), 'result')} {_be(len(found))} not judged yet: {said}{rest}."
+    return f"{plural(len(found), 'result')} {'has' if len(found) == 1 else 'have'} too few runs: {said}{rest}."
 
 
 # The mail.
 
 
 def text(week: Week) -> str:
-    """The plain-text mail. Below 5 kB however bad the week was; the page is attached."""
+    """The plain-text mail. Below 7 kB however bad the week was; the page is attached."""
     worse, nicer = week.of("regression"), week.of("improvement")
     failed = [one for one in week.ran if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
-        *_listed(f"Got {verb(worse, 'regression')}", worse, _line, MAIL_WORSE, CHANGE_MAX),
-        *_listed("Missing", week.of("no_number"), lambda one: f"{place(one)}: {missing_why(one)}", MAIL_OTHERS),
+        *_listed(f"Got {verb(worse, 'regression')}", worse, _lines, MAIL_WORSE),
+        *_listed("No number", week.of("no_number"), lambda one: [f"{place(one)}: {missing_why(one)}"], MAIL_OTHERS),
         *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),
-        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _line, MAIL_OTHERS, CHANGE_MAX),
+        *_listed(f"Got {verb(nicer, 'improvement')}", nicer, _lines, MAIL_OTHERS),
         "",
     ]
     if again := measured_again(week):
@@ -285,28 +302,41 @@ def text(week: Week) -> str:
         said += [NOT_FOLLOWED, ""]
     elif week.without_history:
         said += [_short(f"The history database was away: {week.without_history}"), ""]
-    return "\n".join([*said, f"The whole report, also attached: {week.url}report.html", ""])
+    said += [f"The whole report, also attached: {week.url}report.html", WHAT_TO_DO, ""]
+    return "\n".join(said)
 
 
-def _listed(head: str, found: Sequence[T], say: Callable[[T], str], most: int, line_max: int = LINE_MAX) -> list[str]:
+def _listed(head: str, found: Sequence[T], say: Callable[[T], list[str]], most: int) -> list[str]:
+    """``say``: the lines of an entry."""
     if not found:
         return []
     more = [f"- and {len(found) - most} more"] if len(found) > most else []
-    return ["", f"{head}:", *(f"- {_short(say(one), line_max)}" for one in found[:most]), *more]
+    entries = ("\n  ".join(_short(line) for line in say(one)) for one in found[:most])
+    return ["", f"{head}:", *(f"- {entry}" for entry in entries), *more]
 
 
-def _line(one: SeriesVerdict) -> str:
-    lines = [f"{amount(one)} ({interval(one)})", since(one), levels(one), certainty(one)]
-    head, cause = f"{place(one)}: {', '.join(filter(None, lines))}", cut(why(one)[0], WHY_MAX)
-    return f"{cut(head, CHANGE_MAX - len(cause) - 2)}. {cause}"
+def _lines(one: SeriesVerdict) -> list[str]:
+    changed = ", ".join(filter(None, [f"{amount(one)} ({interval(one)})", levels(one)]))
+    lines = [place(one), changed, since(one), _evidence(one)]
+    return [*(cut(line, CHANGE_LINE_MAX) for line in lines), f"Why: {cut(why(one)[0], WHY_MAX)}"]
+
+
+def repeat(one: SeriesVerdict) -> str:
+    """The command that measures this cell once more, as an ordinary run."""
+    of = one.series
+    return shlex.join(
+        ["clusterbench", "run", of.experiment, "--scale", of.scale, "--platform", of.platform, "--cell", of.label]
+    )
 
 
 def place(one: SeriesVerdict) -> str:
     return f"{one.series.experiment} on {one.series.platform}, {what(one)}"
 
 
-def _failed(ran: ExperimentRun) -> str:
-    return f"{ran.experiment}: {ran.reason or state_of(ran)}"
+def _failed(ran: ExperimentRun) -> list[str]:
+    return [
+        f"{ran.experiment} {'is ' if ran.is_valid is False else ''}{state_of(ran)}: {ran.reason or 'no reason known'}"
+    ]
 
 
 def _short(text: str, most: int = LINE_MAX) -> str:
