@@ -1,10 +1,10 @@
-"""The weekly run: every experiment one after the other, then the comparison with earlier weeks, report and messages.
+"""The weekly run: every experiment one after the other, then the comparison with earlier weeks, report and mail.
 
 It starts by the calendar below, in the time zone of CLUSTERBENCH_TIMEZONE (UTC unless set), or by *Trigger* in the UI.
 An experiment that fails never stops the next one. Results that look worse are measured again at once. The run fails if
-an experiment failed, if a result is a regression or has no number, or if a message could not be sent. The DAG
-`baselines` asks whether a new level is the baseline from now on. See docs/operate.md, The weekly run.
-docs/journeys/mail.md lists what a red task means.
+an experiment failed, if a result is a regression or has no number, or if a mail could not be sent. The DAG `baselines`
+asks whether a new level is the baseline from now on. See docs/operate.md, The weekly run. docs/journeys/mail.md lists
+what a red task means.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def test_without_a_word_it_is_said_what_libpq_does() -> None:
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ({"sslmod": "require"}, "its extra has 'sslmod', which is no parameter of libpq; did you mean 'sslmode'?"),
+        ({"sslmod": "require"}, "its extra has 'sslmod', which is not a parameter of libpq; did you mean 'sslmode'?"),
         ({"dbname": "x"}, "its extra has 'dbname', which its own fields say, or clusterbench sets; take it out"),
         ({"sslpassword": "x"}, "its extra has 'sslpassword', which everybody on a driver's host could read"),
         ({"sslrootcert": "/nowhere/ca"}, "'sslrootcert' of its extra cannot be read here: "),

@@ -390,7 +390,7 @@ def test_regressions_are_looked_for_where_the_week_noted_a_history(monkeypatch: 
     monkeypatch.setattr(weekly, "find_changes", lambda run, again: looked.append((run, again)))
     monkeypatch.setattr(measure_again, "found", lambda run: "what was measured again")
     if why:
-        with pytest.raises(AirflowSkipException, match="nothing is followed over time"):
+        with pytest.raises(AirflowSkipException, match="results are not followed over time"):
             weekly_tasks.regressions.function()
     else:
         weekly_tasks.regressions.function()

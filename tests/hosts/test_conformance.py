@@ -191,7 +191,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "ext4", setting="mount_type /data1"),
             ["host_settings"],
-            "stops a run: only mkfs can change it",
+            "stops a run: only mkfs can change it; make the file system again",
         ),
         (
             row("db1", "different", "+9.0 ± 0.1", setting="clock_offset_ms"),
@@ -201,7 +201,7 @@ def test_a_segment_host_s_hardware_is_claimed_piece_by_piece() -> None:
         (
             row("db1", "different", "8", setting="cpus"),
             ["host_settings"],
-            "stops a run: hardware cannot be changed",
+            "stops a run: hardware cannot be changed; correct the platform's file, or use another host",
         ),
     ],
 )
@@ -250,9 +250,12 @@ def test_memory_limit_is_compared_with_what_the_file_declares() -> None:
     [
         (
             "memory_limit_bytes",
-            "no memory limit on retail_vm4_1, retail_vm4_2: 0.48 GiB are what the platform's file says",
+            "no memory limit on retail_vm4_1, retail_vm4_2: 0.48 GiB are what the platform's file declares",
         ),
-        ("cpu_limit", "no CPU limit on retail_vm4_1, retail_vm4_2: 0.25 processors are what the platform's file says"),
+        (
+            "cpu_limit",
+            "no CPU limit on retail_vm4_1, retail_vm4_2: 0.25 processors are what the platform's file declares",
+        ),
     ],
 )
 def test_a_host_without_a_declared_limit_makes_every_trial_not_applicable(absent: str, said: str) -> None:

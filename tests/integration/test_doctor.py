@@ -120,8 +120,8 @@ def test_tools_are_looked_for_where_the_platform_s_file_needs_them(connections: 
     lacks: Any = SimpleNamespace(run=lambda names, _: {name: SimpleNamespace(output="fio\nperf\n") for name in names})
     wrong = list(hosts._tools(lacks, asks, ["client", "db1"]))
     assert [(one.where, one.found, one.verdict) for one in wrong] == [
-        ("db1", "fio is not there", "bad"),
-        ("db1", "perf is not there", "bad"),
+        ("db1", "fio is not installed", "bad"),
+        ("db1", "perf is not installed", "bad"),
     ]
     assert "'host_speed' with disk_mib needs it" in wrong[0].remedy and "linux-perf" in wrong[1].remedy
 

@@ -187,7 +187,7 @@ def test_queue_that_is_not_there_is_said_before_anything_is_made(run: Run, hadoo
     other = new_run(hadoop.connections, "terasort")
     with other.testbed("theirs_queue") as testbed, pytest.raises(EngineError) as said:
         testbed.engine.set_up()
-    assert "queue 'benhc': there is none; Allowed: root.default; correct 'hadoop.managed.queue'" in str(said.value)
+    assert "there is no queue 'benhc'; Allowed: root.default; correct 'hadoop.managed.queue'" in str(said.value)
 
 
 def test_connection_without_a_keytab_is_said_without_what_it_has(run: Run, hadoop: SecureHadoop) -> None:

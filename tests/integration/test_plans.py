@@ -68,7 +68,7 @@ def test_an_index_that_was_dropped_is_told_by_the_plan_that_changed(
 
     name = f"{before.experiment}/{before.run_id}"
     assert main.main([*COMMAND, "--with", name]) == 0
-    assert f"Plans that differ from {name}: 0; that do not: 2." in capsys.readouterr().out
+    assert f"Plans that differ from {name}: 0; the same: 2." in capsys.readouterr().out
 
     after = measured(connections, without_index=True)
     assert main.main([*COMMAND, "--with", name]) == 1

@@ -371,7 +371,7 @@ def connection(**extra: Any) -> Connection:
             {"uris": {"s1": "qemu+tls://s1/system?no_verify=1"}},
             "of host 's1', no_verify=1 would accept any host that answers; remove it, and give the worker",
         ),
-        ({"uris": {"s1": "qemu+libssh2://s1/system?known_hosts_verify=auto"}}, "known_hosts_verify=auto would take"),
+        ({"uris": {"s1": "qemu+libssh2://s1/system?known_hosts_verify=auto"}}, "known_hosts_verify=auto would accept"),
     ],
 )
 def test_a_connection_that_cannot_be(extra: Any, said: str) -> None:

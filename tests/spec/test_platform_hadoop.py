@@ -113,7 +113,10 @@ def test_largest_number_is_allowed() -> None:
 
 
 def test_racks_without_machines_are_refused_in_words(tmp_path: Path) -> None:
-    said = "hosts: worker.machines_per_rack: has no effect without 'machines', the number of physical hosts"
+    said = (
+        "hosts: worker.machines_per_rack: has no effect without 'machines', the number of physical hosts; add it, "
+        "or remove this key"
+    )
     assert problems(tmp_path, written({**WORKERS, "count": 3, "machines_per_rack": 2})) == [said]
 
 

@@ -85,8 +85,8 @@ def test_times_are_seconds_and_x_is_none() -> None:
         ("sweeps.full_scan.8.base.change_percent", 7, "is 7, but nothing was completed; leave it out"),
         ("sweeps.full_scan.8.ideal.change_percent", 0, "would compare the scenario with itself; remove it"),
         ("sweeps.full_scan.8.base", None, r"sweeps\.full_scan\.8: scenario 'base' is missing"),
-        ("reference", "oversubscribed", r"reference: 'oversubscribed' is none of the scenarios \(ideal, base\)"),
-        ("sweeps.full_scan.8.oversubscribed", {"time": "0:00:01"}, "'oversubscribed' is none of the scenarios"),
+        ("reference", "oversubscribed", r"reference: 'oversubscribed' is not one of the scenarios \(ideal, base\)"),
+        ("sweeps.full_scan.8.oversubscribed", {"time": "0:00:01"}, "'oversubscribed' is not one of the scenarios"),
         ("scenarios.crowded", SMALL["scenarios"]["base"], "'ideal', 'base' or 'oversubscribed'"),
     ],
 )

@@ -121,7 +121,7 @@ def test_host_that_could_not_be_sampled_is_named_with_its_words(tmp_path: Path) 
     found = read(tmp_path, profiled_trial(), READING, {})["profile"]
     (problem,) = found["problems"]
     assert problem.startswith(
-        "host 'two': processors were not sampled: sudo: a password is required; perf must be there"
+        "host 'two': processors were not sampled: sudo: a password is required; perf must be installed"
     )
     assert found["samples"] == 5
 

@@ -133,7 +133,7 @@ def test_a_last_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
     ("errors", "said"),
     [
         ("", {}),
-        ("psql: error: too many clients\n", {"problem": "sessions were not looked at: psql: error: too many clients"}),
+        ("psql: error: too many clients\n", {"problem": "sessions were not watched: psql: error: too many clients"}),
     ],
 )
 def test_why_nothing_was_looked_at_is_told(tmp_path: Path, errors: str, said: dict[str, str]) -> None:

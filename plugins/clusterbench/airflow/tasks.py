@@ -427,7 +427,8 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             type=OPTIONAL_LIST,
             items={"type": "string", "maxLength": 500},
             title="Cells",
-            description="Only these cells, named as on a page or in results.json (concurrency: 8 clients). One a line; "
+            description="Only these cells, named as on a page or in results.json, such as concurrency: 8 clients. "
+            "One a line; "
             "empty for all.",
         ),
         "levels": Param(

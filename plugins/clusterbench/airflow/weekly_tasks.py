@@ -299,9 +299,7 @@ class MeasureAgain(TriggerDagRunOperator):
 
 @task(trigger_rule="all_done", task_display_name="regressions: compare with earlier weeks")
 def regressions() -> None:
-    """Write changes.json: the week's results compared with their history.
-
-    Fails for a regression or if a result has no number.
+    """Write changes.json: the results compared with their history. Fails if one is a regression or has no number.
 
     Skipped if ``note_week`` found no history database: then results are not followed over time.
     """
@@ -415,8 +413,8 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             items={"type": "string", "enum": names},
             examples=names,
             title="Experiments",
-            description="Which experiments to run. If none is chosen, nothing is measured, and the newest runs at "
-            "this scale are compared again.",
+            description="Which experiments to run. If none is chosen, nothing is measured, and the newest runs at this "
+            "scale are compared again.",
         ),
         "confirm_hours": Param(
             CONFIRM_HOURS,

@@ -22,7 +22,7 @@ def test_states_that_cannot_be_proved_or_made_are_not_applicable(platform: Platf
     lacks = unavailable_on(platform, {"lacking_extensions": ["pg_buffercache"]})
     for state in ("cold", "warm", "database_warm", "as_left"):
         why = why_no_cache_state(state, lacks)
-        assert why is not None and why.startswith("this server has no extension pg_buffercache, which tells")
+        assert why is not None and why.startswith("this server has no extension pg_buffercache, which shows")
         assert "install the contrib modules" in why
     assert why_no_cache_state("ramped_up", lacks) is None
     lacks = unavailable_on(platform, {"lacking_extensions": ["pg_prewarm"]})

@@ -71,12 +71,12 @@ def problems(root: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ("a: {row_of: id, choice: [1, 2]}", "row_of: 'id' must stand in the same place, with a 'choice'"),
+        ("a: {row_of: id, choice: [1, 2]}", "row_of: 'id' must be declared in the same place, with a 'choice'"),
         ("c: {choice: [1]}\n      d: {row_of: c, choice: [1, 2]}", "row_of: 'c' has 1 choices, and here are 2"),
-        ("a: {row_of: c, column: 2}\n      c: {query: one.sql}", "is made of 'c', which does not stand before it"),
+        ("a: {row_of: c, column: 2}\n      c: {query: one.sql}", "is made of 'c', which is not declared before it"),
         (
             "c: {choice: [1]}\n      d: {row_of: c, column: 2}",
-            "row_of: 'c' must stand in the same place, with a 'query'",
+            "row_of: 'c' must be declared in the same place, with a 'query'",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_folder_that_is_dropped_in_is_known_everywhere(root: Path, capsys: pyt
         ("rows_by: items.sql", "rows_by: item.sql", "there is no file 'item.sql' beside workload.yaml; did you mean"),
         ("{columns:", "{existing: a.b, columns:", "existing: the table is used as it is"),
         ("range: [1, $rows]", "range: [1, $size]", "11: parameters.id: unknown factor 'size'"),
-        ("id: {range: [1, $rows]}", "id: {text: '{name}'}", "is made of 'name', which does not stand before it"),
+        ("id: {range: [1, $rows]}", "id: {text: '{name}'}", "is made of 'name', which is not declared before it"),
         ("id: {range", "client_id: {range", "11: parameters.client_id: the name is taken"),
         ("id: {range", "a__b: {range", "two underscores in a row"),
         ("id: {range", "rows: {range", "there is a factor of that name"),

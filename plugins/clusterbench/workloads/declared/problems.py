@@ -168,7 +168,7 @@ def _of_row(parameter: Parameter, beside: Mapping[str, Parameter]) -> Iterator[s
         or (first.query is None if parameter.column else not first.choice)
     ):
         what = "query" if parameter.column else "choice"
-        yield f"row_of: {parameter.row_of!r} must be declared in the same place, with a {what!r}"
+        yield f"row_of: {parameter.row_of!r} must be declared in the same place, with a {what!r} of which there is one"
     elif parameter.choice and len(parameter.choice) != (others := len(first.choice or ())):
         yield f"row_of: {parameter.row_of!r} has {others} choices, and here are {len(parameter.choice)}"
 

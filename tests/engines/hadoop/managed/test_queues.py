@@ -41,7 +41,7 @@ def test_queue_that_takes_no_jobs_is_said() -> None:
 
 def test_queue_that_is_not_there_is_said_with_those_that_are() -> None:
     said = queue_facts(CAPACITY, "benhc")["problem"]
-    assert said == "queue 'benhc': there is none; Allowed: root.default, root.teams.bench"
+    assert said == "there is no queue 'benhc'; Allowed: root.default, root.teams.bench"
 
 
 def test_of_several_queues_of_a_name_the_path_is_asked_for() -> None:
