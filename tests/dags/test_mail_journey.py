@@ -61,7 +61,7 @@ def test_each_part_that_is_explained_is_in_the_example() -> None:
 
 @pytest.mark.parametrize("command", commands(), ids=" ".join)
 def test_every_command_is_one(command: list[str]) -> None:
-    options = main._parser().parse_args(command[1:])
+    options = main.parser().parse_args(command[1:])
     if command[1] == "run":
         catalog = project_catalog()
         experiment = catalog.experiment(options.experiment)

@@ -85,6 +85,6 @@ def test_badge_of_the_ui_is_the_state_with_its_colour() -> None:
     assert warned.strip() == '<span class="badge warning">valid with warnings</span>'
 
 
-def test_glossary_has_the_words() -> None:
-    page = (project_root() / "docs" / "words.md").read_text()
+def test_concepts_have_the_words() -> None:
+    page = (project_root() / "docs" / "concepts.md").read_text()
     assert [state for state in RunState if f"| {state.value} |" not in page] == []
