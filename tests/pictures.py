@@ -34,7 +34,7 @@ from tests.report.test_report import CAPTURED, CATALOG, Folder
 PICTURES = built_in_root() / "docs" / "pictures"
 WIDE = {"width": 1400, "height": 1000}
 MARGIN_PX = 24
-BETWEEN = "section:not(.box):not(#trust):not(#sweep-table_size)"
+BETWEEN = "section:not(.box):not(.found):not(#trust):not(#sweep-table_size)"
 Draw = Callable[[Any], None]
 """Draws with a browser."""
 

@@ -294,7 +294,10 @@ def test_captured_run_says_what_its_numbers_are_worth() -> None:
     said = " ".join(found.unknown)
     assert found.first.startswith("This run is not valid")
     assert "Scale smoke checks that every step works. Its numbers say nothing about a system." in said
-    assert "All hosts are one machine. The figures prove that the pipeline works" in said
+    assert (
+        "All hosts are one machine. The figures prove that the pipeline works; they say nothing about a platform."
+        in said
+    )
     assert "10 of 21 cells have no number (concurrency: 1 clients, cold: " in said
     assert "11 cells have fewer than 3 completed repetitions" in said
     assert found.sure == "", "there is no interval to be sure of"

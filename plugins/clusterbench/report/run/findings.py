@@ -156,7 +156,7 @@ def _unknown(run: Gathered) -> list[str]:
         said.append("Scale smoke checks that every step works. Its numbers say nothing about a system.")
     if notice(run.opened.get("choices") or {}):
         said.append("This is a rehearsal with smaller data. Its figures are not those of full scale.")
-    if any("figures prove" in note for note in shared_machines(run)):
+    if any(note.startswith("All ") for note in shared_machines(run)):
         said.append(
             "All hosts are one machine. The figures prove that the pipeline works; they say nothing about a platform."
         )

@@ -166,7 +166,7 @@ def not_run(run: Gathered) -> int:
 
 
 def shared_machines(run: Gathered) -> list[str]:
-    """Sentences about hosts that are one machine, by boot id: their figures prove the pipeline, no platform."""
+    """Sentences about hosts that are one machine, by boot id. What that means is among what is not known."""
     by_boot: dict[str, list[str]] = {}
     for platform, facts in run.facts.items():
         for host, found in (facts.get("hosts") or {}).items():
@@ -176,8 +176,7 @@ def shared_machines(run: Gathered) -> list[str]:
     if len(by_boot) == 1 and shared:
         return [
             f"All {len(shared[0])} hosts are one machine ({some_of(shared[0])} have the same boot id): clients, "
-            "servers and everything else share its processors, memory and disk. The figures prove that the pipeline "
-            "works; they say nothing about a platform."
+            "servers and everything else share its processors, memory and disk."
         ]
     return [
         f"{some_of(hosts)} are one machine (they have the same boot id) and share its resources." for hosts in shared
