@@ -16,6 +16,7 @@ from clusterbench.history import database, load, read
 from clusterbench.results.compare import compare
 from clusterbench.results.facts_compared import differences
 from clusterbench.results.gather import read_run
+from clusterbench.results.run_state import RunState
 from clusterbench.spec.catalog import Catalog
 from tests.history.conftest import KEY_VALUE, RETAIL, History, edited
 from tests.history.content import content
@@ -48,6 +49,15 @@ def test_a_run_is_told_with_its_platforms_trials_and_verdicts(history: History, 
     assert [run.run_id for run in read.latest(db, ["key_value"])] == [KEY_VALUE]
     told = history.archive("key_value", KEY_VALUE).need_json("verdicts.json")
     assert [verdict.as_json() for verdict in read.verdicts(db, "key_value", KEY_VALUE)] == told["verdicts"]
+
+
+@pytest.mark.parametrize(("experiment", "run_id"), RUNS)
+def test_each_point_of_a_series_has_the_word_of_its_run(db: database.Database, experiment: str, run_id: str) -> None:
+    """Of these two one is not valid, and one is valid with warnings."""
+    row = read.run(db, experiment, run_id)
+    assert row and row.state is {"key_value": RunState.NOT_VALID, "retail": RunState.WARNINGS}[experiment]
+    found = list(read.points_of_many(db, read.series(db, experiment)))
+    assert found and {points[-1].state for _, points in found} == {row.state}
 
 
 def test_a_rehearsal_is_never_among_the_runs_and_series_of_full_scale(history: History) -> None:

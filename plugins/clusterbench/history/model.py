@@ -88,6 +88,12 @@ class Point:
     """Of the platform: where it differs from the point before, facts had changed."""
     withdrawn: str = ""
     """Who withdrew it, its platform or its run, when and why; empty where nobody did."""
+    has_warnings: bool = False
+    """Of a valid run: an expectation that only warns did not hold."""
+
+    @property
+    def state(self) -> RunState:
+        return run_state(self.is_valid, has_warnings=self.has_warnings)
 
     @property
     def counts(self) -> bool:

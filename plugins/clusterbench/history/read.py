@@ -274,7 +274,7 @@ def points_of_many(
         yield from zip(some, _points(db, [(one.id, one.measurement) for one in some], runs, until, limit), strict=True)
 
 
-_RunOnPlatform = tuple[str, datetime, bool, str]
+_RunOnPlatform = tuple[str, datetime, bool, str, bool]
 """Run id, when, whether it is valid, and the platform's facts: the same for thousands of points."""
 
 POINTS = """
@@ -303,11 +303,12 @@ def _points(
     withdrawn = _withdrawn(db, [series for series, _ in asked])
     found: list[list[Point]] = [[] for _ in asked]
     for number, in_run, platform, planned, n, median, low, high in rows:
-        run_id, at, is_valid, fact_set = known[in_run, platform]
+        run_id, at, is_valid, fact_set, has_warnings = known[in_run, platform]
         bounds = None if low is None else (low, high)
         if until is None or at <= until:
             why = withdrawn.get((in_run, asked[number - 1][0]), "")
-            found[number - 1].append(Point(run_id, at, is_valid, n, planned, median, bounds, fact_set, why))
+            point = Point(run_id, at, is_valid, n, planned, median, bounds, fact_set, why, has_warnings)
+            found[number - 1].append(point)
     return [sorted(of_one, key=lambda point: (point.started_at, point.run_id))[-limit:] for of_one in found]
 
 
@@ -320,10 +321,13 @@ def _withdrawn(db: Database, series: Sequence[int]) -> dict[tuple[int, int], str
 
 def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:
     query = """
-        SELECT run, platform, run_id, started_at, is_valid, fact_set
-        FROM runs JOIN run_platforms USING (run) WHERE run = ANY(%s)"""
-    for run_number, platform, *said in db.execute(query, [list(unknown)]).fetchall():
-        known[run_number, platform] = (said[0], said[1], said[2], said[3])
+        SELECT run, platform, run_id, started_at, is_valid, fact_set,
+            EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
+                OR opened->>%(key)s = %(warnings)s
+        FROM runs JOIN run_platforms USING (run) WHERE run = ANY(%(runs)s)"""
+    asked = {"runs": list(unknown), "key": STATE, "warnings": RunState.WARNINGS.value}
+    for run_number, platform, *said in db.execute(query, asked).fetchall():
+        known[run_number, platform] = (said[0], said[1], said[2], said[3], said[4])
 
 
 def baselines(db: Database, series_id: int, measurement: str) -> list[Baseline]:
