@@ -202,7 +202,8 @@ def test_slot_that_another_run_holds_is_told_with_that_run() -> None:
     assert Standstill().pools([SCHEDULED], {"cluster_db1": [own]}, NOW) == [], "it waits for its own run's trials"
     (nobody,) = Standstill().pools([SCHEDULED], {"cluster_db1": []}, NOW)
     assert nobody.endswith(
-        "and nobody has one: the pool may not exist. 'clusterbench pools' creates the pools of all clusters"
+        "and nobody has one. A slow scheduler needs nothing but time; if this goes on, the pool may not exist: "
+        "'clusterbench pools' creates the pools of all clusters"
     )
 
 

@@ -136,7 +136,7 @@ def test_platform_without_leave_changes_nothing_and_says_what_it_could_not_do(
     cold = [said for trial, said in outcomes.items() if "cold" in trial]
     warm = [said for trial, said in outcomes.items() if "warm" in trial]
     assert cold and all(said.startswith("not_applicable the platform's file does not let") for said in cold)
-    assert all("write 'may: [evict]' into include/platforms/lab_db1.yaml" in said for said in cold)
+    assert all("write 'may: [evict, restart]' into include/platforms/lab_db1.yaml" in said for said in cold)
     assert warm and set(warm) == {"completed "}, "all that needs no leave is measured"
     assert run.archive.need_json("verdicts.json")["valid"]
     record = next(one for one in run.archive.trials() if "warm" in one.trial.id)

@@ -55,7 +55,8 @@ class Standstill:
             if holders.get(task["pool"]) == [] and self._is_new("no pool", task["pool"]):
                 found.append(
                     f"{_name(task)} has waited for {waited_s:.0f} s for a slot of pool {task['pool']!r}, and nobody "
-                    "has one: the pool may not exist. 'clusterbench pools' creates the pools of all clusters"
+                    "has one. A slow scheduler needs nothing but time; if this goes on, the pool may not exist: "
+                    "'clusterbench pools' creates the pools of all clusters"
                 )
             if held and self._is_new("pool", *_key(task)):
                 by = ", ".join(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 EVERYTHING, ALONE = "everything", "alone"
 """Of what an engine or its hosts may lack: every trial; a load that can be run once only, beside nobody."""
 FOR_CACHE_STATE = {
-    "cold": ("flush", "restart", "pg_buffercache"),
+    "cold": ("cold", "flush", "restart", "pg_buffercache"),
     "warm": ("pg_prewarm", "pg_buffercache"),
     "database_warm": ("flush", "pg_prewarm", "pg_buffercache"),
     "as_left": ("pg_buffercache",),

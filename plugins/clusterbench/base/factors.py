@@ -83,7 +83,7 @@ class Factor:
 
     def say(self, level: Level) -> str:
         """A level in words: "200 clients", "1 client", "cold"."""
-        wording = self.wording.removesuffix("s") if level == 1 else self.wording
+        wording = re.sub(r"(\w)s$", r"\1", self.wording) if level == 1 else self.wording  # "1 client", and "1 s"
         return wording.format(say_count(level) if isinstance(level, int) else str(level).replace("_", " "))
 
 

@@ -95,7 +95,7 @@ def _setup(options: argparse.Namespace) -> int:
     if shown:
         wide_console().print(table)
     differ = sum(each.row.verdict == conformance.DIFFERENT for each in shown)
-    print(f"{len(rows)} declared settings, {differ or 'none'} not as declared")
+    print(f"{len(rows)} declared settings, {f'{differ} not as declared' if differ else 'all as declared'}")
     return FAILED if differ else OK
 
 

@@ -100,12 +100,17 @@ def _found(result: Mapping[str, Any]) -> str:
     if not seen:
         return ""
     if "unexpected_count" in seen:
-        count, total = seen["unexpected_count"], seen.get("element_count", 0)
+        count, total = seen["unexpected_count"], _looked_at(seen)
         unit = _unit(str((result["expectation_config"].get("kwargs") or {}).get("column") or ""))
         unexpected = dict.fromkeys(f"{value}{unit}" for value in seen.get("partial_unexpected_list") or [])
         examples = ", ".join(list(unexpected)[:EXAMPLES])
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"
+
+
+def _looked_at(seen: Mapping[str, Any]) -> int:
+    """Without rows that have no value, such as trials that were not applicable: nothing was expected of them."""
+    return int(seen.get("element_count", 0)) - int(seen.get("missing_count") or 0)
 
 
 def _unit(column: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterbench.base.capabilities import ALONE
-from clusterbench.spec.leave import why_not
+from clusterbench.spec.leave import Leave, why_not
 from clusterbench.spec.platform import Platform
 
 NO_HOSTS = "its file names no coordinator or segment host, so nothing can be done to the server's processes or files"
@@ -18,6 +18,7 @@ def without_hosts(platform: Platform) -> dict[str, str]:
         unavailable |= dict.fromkeys(("flush", "restart", "pooler"), NO_HOSTS)
     else:
         not_allowed = {
+            "cold": _why_not_cold(platform),
             "flush": _why_not_flushed(platform),
             "restart": why_not(platform, "restart"),
             "pooler": why_not(platform, "session_settings"),
@@ -33,7 +34,16 @@ def without_hosts(platform: Platform) -> dict[str, str]:
     return unavailable
 
 
+def _why_not_cold(platform: Platform) -> str:
+    """All leave that is missing at once: who gave the one would learn of the other by a second run."""
+    return "" if platform.page_cache == "none" else why_not(platform, _emptying(platform), "restart")
+
+
+def _emptying(platform: Platform) -> Leave:
+    return "drop_caches" if platform.page_cache == "drop_caches" else "evict"
+
+
 def _why_not_flushed(platform: Platform) -> str:
     if platform.page_cache == "none":
         return "the platform's file has 'page_cache: none', so the file system's cache cannot be emptied"
-    return why_not(platform, "drop_caches" if platform.page_cache == "drop_caches" else "evict")
+    return why_not(platform, _emptying(platform))
