@@ -113,7 +113,7 @@ def test_the_archive_of_the_run_stays_as_it_is(two: History) -> None:
     ("kind", "text", "place", "says"),
     [
         ("note", "  ", {}, "a note needs words"),
-        ("withdrawn", "", {}, "say why"),
+        ("withdrawn", "", {}, "give a reason"),
         ("note", "x", {"platform": "lab_db1"}, "a note is of a whole run"),
         ("withdrawn", "x", {"cell": "lookups-1"}, "name the platform as well"),
         ("withdrawn", "x", {"platform": "lab_bd1"}, "has no results on 'lab_bd1'; did you mean 'lab_db1'?"),

@@ -78,8 +78,7 @@ def test_server_that_is_frozen_is_found_ended_and_started_and_its_series_given_u
         given_up = series.measure(1, 3)
         assert (given_up.outcome, given_up.driver_starts) == ("not_applicable", 0)
         assert given_up.reason == (
-            "series 'rising.r1' was given up: concurrency 2 (failed) did not complete, and its rule is "
-            "'give_up_after: 1'"
+            "ramp 'rising.r1' was given up: concurrency 2 (failed) did not complete, and its rule is 'give_up_after: 1'"
         )
         after = series.measure(2, 1)
         assert (after.outcome, after.reason) == ("completed", "")

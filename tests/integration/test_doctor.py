@@ -114,7 +114,7 @@ def test_tools_are_looked_for_where_the_platform_s_file_needs_them(connections: 
             [one for one in hosts.examine(fleet, platform) if one.what == "tools"] for platform in (asks, plain)
         )
     assert [(one.where, one.found, one.verdict) for one in found] == [
-        ("db1", "sysbench, iperf3, fio, perf: all there", "good")
+        ("db1", "sysbench, iperf3, fio, perf: all installed", "good")
     ]
     assert none == []
     lacks: Any = SimpleNamespace(run=lambda names, _: {name: SimpleNamespace(output="fio\nperf\n") for name in names})
@@ -155,7 +155,7 @@ def test_database_that_lets_nobody_in_is_told_with_its_connection(connections: C
     with Fleet.of(LAB_DB1, wrong) as fleet:
         engine = engine_class(LAB_DB1)(LAB_DB1, fleet, wrong("lab_db1_postgres"))
         ((_, found),) = bad(list(server.examine(engine)))["engine"]
-    assert "password authentication failed" in found and "is connection 'lab_db1_postgres' right?" in found
+    assert "password authentication failed" in found and "that connection 'lab_db1_postgres' is right" in found
 
 
 def test_archive_that_writes_over_what_is_there_is_found(
@@ -169,7 +169,7 @@ def test_archive_that_writes_over_what_is_there_is_found(
         store.client, "put_object", lambda **said: put(**{key: said[key] for key in said if key != "IfNoneMatch"})
     )
     ((_, found),) = bad(list(server.examine_archive(store)))["archive"]
-    assert "wrote over s3://" in found and "although the request forbade it (If-None-Match)" in found
+    assert "overwrote s3://" in found and "although the request forbade it (If-None-Match)" in found
     monkeypatch.undo()
     again = [one.verdict for one in server.examine_archive(store)]
     assert again == ["good"], "it is judged by what it does now, not by what was written over before"

@@ -215,7 +215,7 @@ def test_a_question_that_is_not_answered_in_time_ends(testbed: Testbed) -> None:
     engine = testbed.engine
     assert isinstance(engine, Postgres)
     with pytest.raises(
-        EngineError, match=r"cannot be used: no answer within 0\.5 s; it is frozen or overloaded; is the"
+        EngineError, match=r"cannot be used: no answer within 0\.5 s; it is frozen or overloaded; check that the"
     ):
         engine.ask("SELECT pg_sleep(60)", 0.5)
     assert engine.query("SELECT 1 AS up") == [{"up": 1}], "what is no such question takes its time"

@@ -46,7 +46,7 @@ def testbed(run: Run) -> Iterator[Testbed]:
 def another(run: Run, name: str, **levels: Any) -> Trial:
     """The run's first trial with other levels, and by itself."""
     first, *_ = run.plan().trials[PLATFORM]
-    return replace(first, id=f"{name}.r1", label=name, levels=first.levels | levels, series="", give_up_after=None)
+    return replace(first, id=f"{name}.r1", label=name, levels=first.levels | levels, ramp="", give_up_after=None)
 
 
 def queries(record: TrialRecord) -> list[dict[str, Any]]:
