@@ -121,10 +121,10 @@ def test_what_was_measured_again_is_told_on_page_and_mail() -> None:
     says = "3 results looked worse and were measured again at once: 1 confirmed, 1 not confirmed, 1 still unclear."
     for text in (seen(again), plain(text_of_week(again))):
         assert says in text
-        assert "There was no time to measure 4 others again that looked worse." in text
+        assert "4 results that look worse were not measured again this week." in text
         assert "confirmed by 6 runs at once" in text
     named = seen(replace(again, unmeasured=["key_value on lab_db1, 4 clients, latency_ms_mean: +340 %"]))
-    assert "again that looked worse: key_value on lab_db1, 4 clients, latency_ms_mean: +340 %; …." in named
+    assert "not measured again this week: key_value on lab_db1, 4 clients, latency_ms_mean: +340 %; …." in named
     assert "measured again" not in seen(week)
 
 

@@ -241,7 +241,8 @@ def measured_again(week: Week) -> str:
         named = f": {'; '.join(week.unmeasured)}" if week.unmeasured else ""
         more = "; …" if named and len(week.unmeasured) < week.without_time else ""
         said += (
-            f"There was no time to measure {plural(week.without_time, 'other')} again that looked worse{named}{more}."
+            f"{plural(week.without_time, 'result')} that {_be(week.without_time, 'looks', 'look')} worse "
+            f"{_be(week.without_time, 'was', 'were')} not measured again this week{named}{more}."
         )
     return said.strip()
 
@@ -290,6 +291,7 @@ def text(week: Week) -> str:
     failed = [one for one in week.ran if one.is_valid is not True]
     said = [
         f"{title(week)}: {headline(week)}.",
+        *filter(None, [common(worse)]),
         *_listed(f"Got {verb(worse, 'regression')}", worse, _lines, MAIL_WORSE),
         *_listed("No number", week.of("no_number"), lambda one: [f"{place(one)}: {missing_why(one)}"], MAIL_OTHERS),
         *_listed("Did not complete, or not valid", failed, _failed, MAIL_OTHERS),

@@ -123,7 +123,7 @@ class Week:
     without_time: int = 0
     unmeasured: Sequence[str] = ()
     """The most suspicious of them, in words."""
-    """Results that looked worse, for which there was no time to measure them again."""
+    """Results that looked worse, which were not measured again: no time was given, or it ended before."""
     is_followed: bool = True
     """Whether this installation has a history database; without one no result is compared with earlier weeks."""
 
