@@ -11,6 +11,7 @@ from typing import Any
 from clusterbench.history.change_test import UNJUDGED, State
 from clusterbench.history.database import Database
 from clusterbench.history.model import RunRow, Series, WeekRun
+from clusterbench.history.read import HAS_WARNINGS
 
 RunKey = tuple[str, str]
 """Experiment and run id."""
@@ -29,10 +30,9 @@ FROM unnest(%(experiments)s::text[], %(run_ids)s::text[]) AS asked (experiment, 
 JOIN runs USING (experiment, run_id) JOIN verdicts USING (run)
 WHERE is_critical AND NOT passed ORDER BY experiment, run_id, verdicts.position"""
 
-VALIDITY = """
-SELECT experiment, run_id, is_valid, EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
+VALIDITY = " ".join(["SELECT experiment, run_id, is_valid,", HAS_WARNINGS, """
 FROM unnest(%(experiments)s::text[], %(run_ids)s::text[]) AS asked (experiment, run_id)
-JOIN runs USING (experiment, run_id)"""
+JOIN runs USING (experiment, run_id)"""])  # fmt: skip
 
 HEADLINES = """
 SELECT DISTINCT ON (r.experiment, r.run_id, s.platform) r.run_id,

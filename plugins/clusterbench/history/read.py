@@ -26,14 +26,17 @@ SERIES_AT_ONCE = 100
 
 # Runs.
 
-RUN = """
+HAS_WARNINGS = f"""(
+    EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
+    OR coalesce(runs.opened->>'{STATE}' = '{RunState.WARNINGS}', false))"""
+"""Of ``runs``: a check that only warns failed, or, as its archive has it, a step had an error."""
+RUN = " ".join(["""
 SELECT experiment, run_id, title, scale, is_valid, started_at, ended_at,
     ARRAY(SELECT platform FROM run_platforms WHERE run_platforms.run = runs.run ORDER BY position),
     planned, completed, dag_run_id, opened, url,
     ARRAY(SELECT to_jsonb(remarks) FROM remarks
         WHERE remarks.experiment = runs.experiment AND remarks.run_id = runs.run_id ORDER BY said_at, object),
-    EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
-FROM runs"""
+    """, HAS_WARNINGS, "FROM runs"])  # fmt: skip
 NEWEST = """
 WHERE run IN (
     SELECT DISTINCT ON (experiment, scale) run FROM runs
@@ -45,8 +48,7 @@ WHERE run IN (
 def _run_row(row: tuple[Any, ...]) -> RunRow:
     opened = row[11]
     said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
-    has_warnings = row[14] or opened.get(STATE) == RunState.WARNINGS
-    return RunRow(*[*said, tuple(map(Remark.of, row[13])), has_warnings])
+    return RunRow(*[*said, tuple(map(Remark.of, row[13])), row[14]])
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:
@@ -319,14 +321,12 @@ def _withdrawn(db: Database, series: Sequence[int]) -> dict[tuple[int, int], str
     return {(run, one): words_of_withdrawal(by, at, why) for run, one, by, at, why in rows}
 
 
+OF_PLATFORMS = "FROM runs JOIN run_platforms USING (run) WHERE run = ANY(%s)"
+
+
 def _learn(db: Database, unknown: set[int], known: dict[tuple[int, str], _RunOnPlatform]) -> None:
-    query = """
-        SELECT run, platform, run_id, started_at, is_valid, fact_set,
-            EXISTS (SELECT FROM verdicts WHERE verdicts.run = runs.run AND NOT passed)
-                OR opened->>%(key)s = %(warnings)s
-        FROM runs JOIN run_platforms USING (run) WHERE run = ANY(%(runs)s)"""
-    asked = {"runs": list(unknown), "key": STATE, "warnings": RunState.WARNINGS.value}
-    for run_number, platform, *said in db.execute(query, asked).fetchall():
+    query = " ".join(["SELECT run, platform, run_id, started_at, is_valid, fact_set,", HAS_WARNINGS, OF_PLATFORMS])
+    for run_number, platform, *said in db.execute(query, [list(unknown)]).fetchall():
         known[run_number, platform] = (said[0], said[1], said[2], said[3], said[4])
 
 
