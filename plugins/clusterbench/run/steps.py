@@ -608,15 +608,13 @@ def _about_measured(run: Run, records: Sequence[TrialRecord], found: Sequence[Re
 
 def write_report(run: Run) -> None:
     """Write the report, one HTML page made from the archive alone, and its first lines as data."""
-    from clusterbench.report.run import findings  # noqa: PLC0415  templates and charts, which no trial needs
-    from clusterbench.report.run.page import render_report  # noqa: PLC0415
-    from clusterbench.results.gather import gather  # noqa: PLC0415
+    from clusterbench.report.run import findings, page  # noqa: PLC0415  templates and charts, which no trial needs
 
-    found = findings.findings_of(gather(run.archive, run.catalog, []))
+    html, found = page.render(run.archive, run.catalog)
     run.archive.put_json(findings.KEY, found.as_json())
     for line in found.lines:
         log.info("%s", line)
-    run.archive.put_new("report.html", render_report(run.archive, run.catalog).encode(), "text/html; charset=utf-8")
+    run.archive.put_new("report.html", html.encode(), "text/html; charset=utf-8")
 
 
 def seal(run: Run) -> str:

@@ -20,7 +20,7 @@ from clusterbench.report.run.density import density_table
 from clusterbench.report.run.density_findings import findings as density_findings
 from clusterbench.report.run.drivers import drivers
 from clusterbench.report.run.equal_utilisation import Pair, pairs, papers
-from clusterbench.report.run.findings import findings
+from clusterbench.report.run.findings import Findings, findings
 from clusterbench.report.run.hypervisor import seen
 from clusterbench.report.run.labels import durability_read, labelled, not_durable
 from clusterbench.report.run.load_found import searches
@@ -48,17 +48,23 @@ TEMPLATE = "report.html.j2"
 
 def render_report(archive: RunArchive, catalog: Catalog) -> str:
     """The report of one run as HTML. Renders what is there, also of a run whose set-up failed."""
+    return render(archive, catalog)[0]
+
+
+def render(archive: RunArchive, catalog: Catalog) -> tuple[str, Findings]:
+    """The report, and its first lines as data: made once, of one reading of the archive."""
     run = labelled(gather(archive, catalog))
     columns, views = trial_tables.trial_columns(run), SweepView.of_run(run)
     host_rows = platform_tables.host_rows(run)
     compared, equal = comparisons(run, views), pairs(run, views)
-    return (
+    found = findings(run, views)
+    html = (
         _environment()
         .get_template(TEMPLATE)
         .render(
             run=run,
             badge=trust.badge(run),
-            findings=findings(run, views),
+            findings=found,
             summary=trust.summary(run),
             broken=trust.broken(run),
             failed_cells=trust.failed_cells(run),
@@ -98,6 +104,7 @@ def render_report(archive: RunArchive, catalog: Catalog) -> str:
             trial_rows=trial_tables.trial_rows(run, columns),
         )
     )
+    return html, found
 
 
 def _archived_plans(archive: RunArchive, run: Gathered) -> platform_tables.Plans:
