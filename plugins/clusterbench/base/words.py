@@ -33,6 +33,16 @@ def some_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
+def listed(parts: Sequence[str], word: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"; empty of none."""
+    return f" {word} ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def shortened(text: str, characters_max: int) -> str:
+    """As it is, or cut so that it has that many characters with the … at its end."""
+    return text if len(text) <= characters_max else f"{text[: characters_max - 1]}…"
+
+
 def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
     """Three significant digits, thousands apart; absent is a dash, never 0."""
     if value is None or not math.isfinite(value):

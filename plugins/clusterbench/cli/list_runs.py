@@ -12,7 +12,7 @@ from rich.table import Table
 from clusterbench.base.archive import Store, experiments_in, runs_in
 from clusterbench.base.errors import ArchiveError, suggest
 from clusterbench.base.run_ids import WEEKLY
-from clusterbench.base.words import ABSENT
+from clusterbench.base.words import ABSENT, shortened
 from clusterbench.cli.common import OK, store, wide_console
 from clusterbench.results.run_list import ListedRun, newest_runs
 from clusterbench.spec.catalog import project_catalog
@@ -68,8 +68,7 @@ def _check_experiment(archive: Store, name: str) -> None:
 
 
 def _words(one: ListedRun) -> str:
-    note = one.note if len(one.note) <= NOTE_CHARACTERS else f"{one.note[: NOTE_CHARACTERS - 1]}…"
-    return " ".join(filter(None, [note, *(f"#{tag}" for tag in one.tags)]))
+    return " ".join(filter(None, [shortened(one.note, NOTE_CHARACTERS), *(f"#{tag}" for tag in one.tags)]))
 
 
 def _print_table(found: Sequence[ListedRun]) -> None:

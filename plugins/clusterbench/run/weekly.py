@@ -17,6 +17,7 @@ from clusterbench.base.archive import RunArchive, Store
 from clusterbench.base.connections import HISTORY, Connections, why_no_history
 from clusterbench.base.errors import ArchiveError, ClusterbenchError
 from clusterbench.base.run_ids import WEEKLY, hash_suffix, whose
+from clusterbench.base.words import shortened
 from clusterbench.history.changes import ReportedChange, broken
 from clusterbench.history.model import WeekRun
 from clusterbench.results.compare_cells import cell_key
@@ -114,8 +115,7 @@ def _reason(archive: RunArchive, state: str) -> str:
     said += [f"check failed: {v['says']} ({v['found']})" for v in verdicts if v["critical"] and not v["passed"]]
     if not said:
         said = [f"its DAG run is {state}; the logs of its tasks say why"]
-    text = "; ".join(" ".join(line.split()) for line in said)
-    return text if len(text) <= REASON_CHARACTERS else f"{text[: REASON_CHARACTERS - 1]}…"
+    return shortened("; ".join(" ".join(line.split()) for line in said), REASON_CHARACTERS)
 
 
 # The steps.

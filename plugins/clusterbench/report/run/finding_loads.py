@@ -72,8 +72,8 @@ def say(view: SweepView, asked: SweepFinding, factor: str, result: Result) -> st
 
 def breakdowns(view: SweepView, asked: SweepFinding) -> list[str]:
     """For each platform the lowest load that did not complete, in sweeps of rising load in one go."""
-    is_series = view.sweep is not None and view.sweep.order == "ramp"
-    if not is_series and not any(result.was_given_up for result in view.results):
+    is_ramp = view.sweep is not None and view.sweep.order == "ramp"
+    if not is_ramp and not any(result.was_given_up for result in view.results):
         return []
     loads = [name for name in view.levels if (factor := factor_in(view, name)) and factor.is_concurrency]
     if not loads:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.base.words import number, plural, quantity
+from clusterbench.base.words import listed, number, plural, quantity
 from clusterbench.report.run.finding_cells import Cells, factor_in
 from clusterbench.report.run.finding_papers import PaperRatio, papers_difference, papers_ratio
 from clusterbench.report.run.sweeps import SweepView
@@ -50,9 +50,9 @@ def _conditions(cells: Cells, result: Result) -> str:
     if is_at_utilisation(result):
         shown = [name for name in view.varied if name not in {cells.factor, TARGET}]
         words = [f"{float(result.levels[TARGET]):g} % of the CPUs busy"]
-        said = _and([*words, *_level_words(view, result, shown)])
+        said = listed([*words, *_level_words(view, result, shown)])
     else:
-        said = _and(_level_words(view, result, _shown(cells)))
+        said = listed(_level_words(view, result, _shown(cells)))
     several = cells.factor != PLATFORM and len(view.platforms) > 1
     place = f"on {platform_words(view, result.platform)}" if several else ""
     together = " ".join(filter(None, [f"with {said}" if said else "", place]))
@@ -70,10 +70,6 @@ def _shown(cells: Cells) -> list[str]:
 
 def _level_words(view: SweepView, result: Result, names: Iterable[str]) -> list[str]:
     return [say_level(view.workload, name, result.levels[name], named=True) for name in names]
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def where(cells: Cells, result: Result) -> str:
@@ -246,5 +242,5 @@ def _paper_levels(cells: Cells, ours: Result, found: PaperRatio) -> str:
     }
     if not other:
         return ""
-    said = _and([say_level(cells.view.workload, name, level, named=True) for name, level in other.items()])
+    said = listed([say_level(cells.view.workload, name, level, named=True) for name, level in other.items()])
     return f", with {said},"

@@ -11,13 +11,13 @@ from itertools import zip_longest
 from typing import Any
 
 from clusterbench.base.archive import RunArchive
-from clusterbench.base.words import plural
+from clusterbench.base.words import plural, shortened
 from clusterbench.report.run.finding_cells import Cells, asked_of, cells_of, is_declared
 from clusterbench.report.run.finding_loads import breakdowns, peak
 from clusterbench.report.run.finding_words import key, sentence
 from clusterbench.report.run.labels import labelled
 from clusterbench.report.run.sweeps import SweepView
-from clusterbench.report.run.trust import shared_machines
+from clusterbench.report.run.trust import is_one_machine
 from clusterbench.results.between_runs import by_chance
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.run_state import RunState
@@ -156,7 +156,7 @@ def _unknown(run: Gathered) -> list[str]:
         said.append("Scale smoke checks that every step works. Its numbers say nothing about a system.")
     if notice(run.opened.get("choices") or {}):
         said.append("This is a rehearsal with smaller data. Its figures are not those of full scale.")
-    if any(note.startswith("All ") for note in shared_machines(run)):
+    if is_one_machine(run):
         said.append(
             "All hosts are one machine. The figures prove that the pipeline works; they say nothing about a platform."
         )
@@ -172,12 +172,7 @@ def _without_number(run: Gathered) -> list[str]:
     reasons = list(dict.fromkeys(next(iter(result.reasons), "not run") for result in empty))
     first = next(result for result in empty if next(iter(result.reasons), "not run") == reasons[0])
     rest = f", and {plural(len(reasons) - 1, 'other reason')}" if reasons[1:] else ""
-    return [f"{counted} ({first.label}: {_cut(reasons[0])}{rest})."]
-
-
-def _cut(reason: str) -> str:
-    text = " ".join(reason.split())
-    return text if len(text) <= REASON_CHARACTERS else f"{text[: REASON_CHARACTERS - 1]}…"
+    return [f"{counted} ({first.label}: {shortened(' '.join(reasons[0].split()), REASON_CHARACTERS)}{rest})."]
 
 
 def _with_few(run: Gathered) -> list[str]:

@@ -167,13 +167,9 @@ def not_run(run: Gathered) -> int:
 
 def shared_machines(run: Gathered) -> list[str]:
     """Sentences about hosts that are one machine, by boot id. What that means is among what is not known."""
-    by_boot: dict[str, list[str]] = {}
-    for platform, facts in run.facts.items():
-        for host, found in (facts.get("hosts") or {}).items():
-            several = f"{platform}/" if run.names_platforms else ""
-            by_boot.setdefault(str(found.get("boot_id") or f"unknown {platform} {host}"), []).append(several + host)
+    by_boot = _by_boot(run)
     shared = [hosts for hosts in by_boot.values() if len(hosts) > 1]
-    if len(by_boot) == 1 and shared:
+    if is_one_machine(run):
         return [
             f"All {len(shared[0])} hosts are one machine ({some_of(shared[0])} have the same boot id): clients, "
             "servers and everything else share its processors, memory and disk."
@@ -181,6 +177,21 @@ def shared_machines(run: Gathered) -> list[str]:
     return [
         f"{some_of(hosts)} are one machine (they have the same boot id) and share its resources." for hosts in shared
     ]
+
+
+def is_one_machine(run: Gathered) -> bool:
+    """Whether all its hosts are, of which there are several."""
+    return [len(hosts) > 1 for hosts in _by_boot(run).values()] == [True]
+
+
+def _by_boot(run: Gathered) -> dict[str, list[str]]:
+    """Boot id -> hosts, each by itself where it is not known."""
+    by_boot: dict[str, list[str]] = {}
+    for platform, facts in run.facts.items():
+        for host, found in (facts.get("hosts") or {}).items():
+            several = f"{platform}/" if run.names_platforms else ""
+            by_boot.setdefault(str(found.get("boot_id") or f"unknown {platform} {host}"), []).append(several + host)
+    return by_boot
 
 
 def logs_of_faults(run: Gathered) -> list[tuple[str, str]]:
