@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clusterbench.base.words import listed
+
 LinkTo = Callable[[type[BaseModel]], str]
 """A model -> the Markdown link to the table of its keys."""
 BOUNDS = ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern")
@@ -34,7 +36,7 @@ def _words(kind: Any, metadata: Iterable[Any], link: LinkTo) -> str:
     if get_origin(kind) in (Union, types.UnionType):
         return _one_of(kind, link)
     if get_origin(kind) is Literal:
-        return any_of([f"`{choice}`" for choice in get_args(kind) if choice != ""])
+        return listed([f"`{choice}`" for choice in get_args(kind) if choice != ""], "or")
     return _container(kind, _limits(metadata), link) or _plain(kind, _limits(metadata), link)
 
 
@@ -52,12 +54,7 @@ def _one_of(kind: Any, link: LinkTo) -> str:
     if mixed := MIXED.get(frozenset(parts)) if all(isinstance(part, type) for part in parts) else None:
         return f"{mixed}, or `null`" if len(parts) < len(get_args(kind)) and mixed == "a number or a text" else mixed
     said = [_words(part, (), link) for part in parts]
-    return any_of(list(dict.fromkeys(each for each in said if each)))
-
-
-def any_of(said: list[str]) -> str:
-    """ "a", "a or b", "a, b or c"."""
-    return " or ".join(filter(None, [", ".join(said[:-1]), said[-1]])) if said else ""
+    return listed(list(dict.fromkeys(each for each in said if each)), "or")
 
 
 def _container(kind: Any, limits: dict[str, Any], link: LinkTo) -> str:

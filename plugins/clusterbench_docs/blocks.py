@@ -50,6 +50,21 @@ def _fence_after(fence: str, line: str) -> str:
     return "" if line.strip() == fence else fence
 
 
+def outside_code(text: str) -> list[str]:
+    """The lines that stand in no block of code."""
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        before, fence = fence, _fence_after(fence, line)
+        if not before and not fence:
+            lines.append(line)
+    return lines
+
+
+def slug(heading: str) -> str:
+    """The name of a heading in links, as Git hosts and the site make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def _made(marker: re.Match[str], number: int, kinds: Kinds) -> str:
     kind, argument = marker["kind"], marker["argument"] or ""
     if kind not in kinds:

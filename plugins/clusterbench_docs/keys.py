@@ -19,10 +19,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from clusterbench.base.factors import Factor, Level
+from clusterbench.base.words import listed
 from clusterbench.spec.by_name import workload_names
 from clusterbench.workloads import load_workload
-from clusterbench_docs.allowed import any_of, number, numbers, words_for
-from clusterbench_docs.blocks import BEGIN, FENCE, Kinds, table
+from clusterbench_docs.allowed import number, numbers, words_for
+from clusterbench_docs.blocks import BEGIN, Kinds, outside_code, slug, table
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -82,7 +83,7 @@ def factors(argument: str) -> str:
 
 def _levels(factor: Factor) -> str:
     if factor.choices:
-        return any_of([f"`{choice}`" for choice in factor.choices])
+        return listed([f"`{choice}`" for choice in factor.choices], "or")
     noun = "a number" if factor.is_fractional else "a whole number"
     return numbers({"ge": factor.minimum, "le": factor.maximum}, noun)
 
@@ -147,7 +148,7 @@ def places() -> dict[tuple[str, str], tuple[str, str]]:
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for file in sorted(DOCS.rglob("*.md")):
         heading = ""
-        for line in _outside_code(file.read_text(encoding="utf-8")):
+        for line in outside_code(file.read_text(encoding="utf-8")):
             if line.startswith("#"):
                 heading = line.lstrip("#").strip()
             elif marker := BEGIN.fullmatch(line.strip()):
@@ -159,21 +160,6 @@ def place_of(kind: str, argument: str) -> tuple[str, str]:
     if (kind, argument) not in places():
         raise LookupError(f"no page has a block '{kind} {argument}'")
     return places()[kind, argument]
-
-
-def _outside_code(text: str) -> list[str]:
-    lines, fence = [], ""
-    for line in text.split("\n"):
-        if found := FENCE.match(line):
-            fence = "" if fence else found[1]
-        elif not fence:
-            lines.append(line)
-    return lines
-
-
-def slug(heading: str) -> str:
-    """The name of a heading in links, as Git hosts and the site make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def markdown(text: str, page: str) -> str:
@@ -189,7 +175,7 @@ def markdown(text: str, page: str) -> str:
 def _title(page: str, anchor: str | None) -> str:
     """What the heading says; if it is not there, the anchor's own words, and a test finds the broken link."""
     file = DOCS / page
-    lines = _outside_code(file.read_text(encoding="utf-8")) if file.is_file() else []
+    lines = outside_code(file.read_text(encoding="utf-8")) if file.is_file() else []
     headings = [line.lstrip("#").strip() for line in lines if line.startswith("#")]
     found = [heading for heading in headings if anchor is None or slug(heading) == anchor]
     return found[0].replace("`", "") if found else (anchor or page).replace("-", " ")

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 
 from clusterbench.base import database_work
 from clusterbench.base.measurements import MeasurementKind
+from clusterbench.base.words import listed
 from clusterbench.drivers import mix_readings, pgbench, psql_streams
 from clusterbench.hosts import node_spread, resource_use, speed_kinds
 from clusterbench.spec.by_name import workload_names
 from clusterbench.workloads import load_workload
 from clusterbench.workloads.declared.together import PER_HOUR, TogetherWorkload
-from clusterbench_docs.blocks import Kinds, table
+from clusterbench_docs.blocks import Kinds, slug, table
 
 DRIVER_CPU = "driver_cpu_share"
 """Of every driver, so that it tells no group from another."""
@@ -82,8 +83,8 @@ def make_workload(argument: str) -> str:
 def _link(group: str, names: list[str]) -> str:
     """To a group's section, with the names where it is not all of them."""
     heading, kinds = GROUPS[group]
-    only = "" if len(names) == len(kinds) else f": {_listed(names)}".replace(" or ", " and ")
-    return f"- [{heading}](#{_anchor(heading)}){only}"
+    only = "" if len(names) == len(kinds) else f": {_names(names, 'and')}"
+    return f"- [{heading}](#{slug(heading)}){only}"
 
 
 def _together(workload: TogetherWorkload) -> str:
@@ -104,14 +105,14 @@ def _names_in_families(kinds: Iterable[tuple[str, MeasurementKind]]) -> list[str
         if kind.about and kind.about.family:
             word, _, rest = kind.about.family.partition("_")
             found.setdefault(word, {})[name.removesuffix(f"_{rest}")] = None
-    return [f"{word} is {_listed(list(names))}." for word, names in found.items()]
+    return [f"{word} is {_names(list(names), 'or')}." for word, names in found.items()]
 
 
-def _listed(names: list[str]) -> str:
+def _names(names: list[str], word: str) -> str:
     code = [f"`{name}`" for name in names]
     if len(code) > 12:
         return f"one of {len(code)} names, {code[0]} to {code[-1]}"
-    return " or ".join(filter(None, [", ".join(code[:-1]), code[-1]]))
+    return listed(code, word)
 
 
 def _table(kinds: Named) -> str:
@@ -132,10 +133,6 @@ def _table(kinds: Named) -> str:
     return f"Clock: {usual}{'' if len(clocks) == 1 else ', if no other is named'}.\n\n" + table(
         header[: len(shown[0])], [tuple(row) for row in shown]
     )
-
-
-def _anchor(heading: str) -> str:
-    return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
 
 
 KINDS: Kinds = {"measurements": make_group, "measurements_of": make_workload}
