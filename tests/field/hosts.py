@@ -76,12 +76,18 @@ class Host:
     host_key: str
     parent: int
     """Of the first process in its namespaces; with it, and so with the tests, all of them end."""
+    boots_again: bool = False
+    """The first process is then a grandchild, a new one after each boot."""
 
     def run(self, command: str, *, user: str = "root") -> str:
-        pid = Path(f"/proc/{self.parent}/task/{self.parent}/children").read_text().strip()
-        inside = ["nsenter", "--target", pid, "--net", "--ipc", "--uts", "--mount", "--pid", "--cgroup", "--wd=/"]
+        pid = _child(_child(self.parent) if self.boots_again else self.parent)
+        inside = ["nsenter", "--target", str(pid), "--net", "--ipc", "--uts", "--mount", "--pid", "--cgroup", "--wd=/"]
         switch = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         return do(*inside, *switch, "bash", "-c", command).strip()
+
+
+def _child(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
 
 def make_locales(folder: Path) -> None:
@@ -133,12 +139,14 @@ def host(
     spaces = ["--uts", "--ipc", "--mount", "--pid", *(["--cgroup"] if groups else [])]
     unshared = ["unshare", *spaces, "--propagation", "private", "--kill-child", "--mount-proc"]
     entered = ["setpriv", "--pdeathsig", "KILL", *grouped, "nsenter", f"--net=/run/netns/{wires.namespace(name)}"]
+    again = ["bash", "-c", systemd.AGAIN, "bash"] if groups else []
     with (own / "log").open("w") as log:
-        command = [*entered, *unshared, "bash", "-c", script]
+        command = [*entered, *again, *unshared, "bash", "-c", script]
         started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         _wait_for(own, configs, started)
-        yield Host(name, own, " ".join((own / "host_key.pub").read_text().split()[:2]), started.pid)
+        key = " ".join((own / "host_key.pub").read_text().split()[:2])
+        yield Host(name, own, key, started.pid, boots_again=bool(again))
     finally:
         started.kill()
         started.wait(timeout=READY_S)

@@ -25,7 +25,11 @@ CONTROLLERS = {"name=systemd", "memory", "pids"}
 END_S = 30
 CHOSEN = (
     *(f"{name}.target" for name in ("basic", "sysinit", "local-fs", "slices", "paths", "sockets", "timers", "swap")),
-    *(f"{name}.target" for name in ("multi-user", "network", "nss-user-lookup", "shutdown", "umount", "final")),
+    *(
+        f"{name}.target"
+        for name in ("multi-user", "network", "nss-user-lookup", "shutdown", "umount", "final", "reboot")
+    ),
+    "systemd-reboot.service",
     *("systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"),
     *("dbus.service", "dbus.socket", "systemd-logind.service", "dbus-org.freedesktop.login1.service"),
     *("systemd-user-sessions.service", "user@.service", "user-runtime-dir@.service", "user.slice", "user-.slice.d"),
@@ -41,6 +45,8 @@ WANTED = {
 LOGIND = "[Login]\nRemoveIPC=no\n"
 """As PostgreSQL's manual says for a server whose user logs in: else its shared memory goes with the last session."""
 
+AGAIN = 'while "$@"; [ $? = 129 ]; do :; done'
+"""A kernel ends the first process of a namespace that reboots by SIGHUP; a machine would boot again."""
 ENTER = 'for group in {groups}; do echo $$ >"$group/cgroup.procs"; done; exec "$@"'
 """What is started after it is in these groups, and a new namespace of groups begins at them."""
 BOOT = """\

@@ -55,6 +55,10 @@ def test_nothing_is_needed_where_nothing_is_changed() -> None:
     assert "# Nothing: 'may' of its file names nothing that needs root." in sudoers(only_compared, ["pg"])
 
 
+def test_a_reboot_is_one_command() -> None:
+    assert lines(platform(may=["reboot"])) == ["pg ALL=(root) NOPASSWD: /usr/bin/systemctl reboot"]
+
+
 def test_page_cache_alone_is_one_file() -> None:
     assert lines(platform("drop_caches")) == []
     dropping = platform("drop_caches", ["drop_caches"], hosts=[{"sysctl": {"vm.swappiness": 0}}])

@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 
 from clusterbench.base.connections import Connections, from_file
-from clusterbench.base.errors import EngineError
+from clusterbench.base.errors import EngineError, HostError
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.main import main
 from clusterbench.engines.hadoop import daemons, health, yarn
@@ -374,6 +374,23 @@ def test_daemons_are_restarted_before_a_trial_that_wants_it_and_data_stay(testbe
     assert set(after) == set(before) and all(after[daemon] > before[daemon] for daemon in before)
     assert cluster.exists("/kept")
     cluster.delete("/kept")
+
+
+def test_machines_that_drive_the_trial_are_not_rebooted_and_no_daemon_is_stopped(testbed: Testbed) -> None:
+    """All hosts of the lab are this very machine."""
+    cluster, workload, planned = cluster_of(testbed), load_workload("terasort"), trial("rebooted", daemons="rebooted")
+    before = health.started_at_s(cluster)
+    with pytest.raises(
+        EngineError, match=r"write 'may: \[restart, recover, reboot\]' into include/platforms/lab_hadoop1"
+    ):
+        workload.prepare(planned, testbed.engine)
+    testbed.platform.may.append("reboot")
+    try:
+        with pytest.raises(HostError, match="it was not rebooted, as it is"):
+            workload.prepare(planned, testbed.engine)
+    finally:
+        testbed.platform.may.remove("reboot")
+    assert health.started_at_s(cluster) == before
 
 
 def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:

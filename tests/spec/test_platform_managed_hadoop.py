@@ -36,7 +36,7 @@ def test_one_host_is_enough_and_its_engine_is_the_one_that_starts_nothing() -> N
     assert engine_class(ours) is HadoopCluster and ours.without_hosts is None
 
 
-@pytest.mark.parametrize("leave", ["restart", "recover", "engine_settings"])
+@pytest.mark.parametrize("leave", ["restart", "recover", "engine_settings", "reboot"])
 def test_leave_to_start_or_set_something_of_it_is_a_mistake(leave: str) -> None:
     assert check_platform(platform(may=[leave])) == [
         f"may: {leave!r} is of a Hadoop that clusterbench starts, and this one is managed; take it out"
@@ -71,7 +71,7 @@ def test_services_of_kerberos_are_said_where_clusterbench_starts_them_and_nowher
 
 def test_what_a_guest_cannot_have_is_known_without_asking() -> None:
     known = ManagedHadoop.unavailable_on(platform(), {})
-    assert "starts and stops nothing" in known["daemons_restarted"]
+    assert "starts and stops nothing" in known["daemons_restarted"] == known["machines_rebooted"]
     assert known["fio"] == known["iperf3"] == "disks and network of a managed Hadoop's hosts are not ours to load"
     few = ManagedHadoop.unavailable_on(platform(), {"workers": 2})
     assert few["replicas_3"] == "3 replicas cannot be kept apart: there are 2 DataNodes" and "replicas_2" not in few

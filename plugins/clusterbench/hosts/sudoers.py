@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from clusterbench.base.errors import ClusterbenchError
-from clusterbench.hosts import profile
+from clusterbench.hosts import profile, reboot
 from clusterbench.spec.host_settings import Item, items
 from clusterbench.spec.platform import Platform
 
@@ -61,6 +61,8 @@ def root_commands(platform: Platform) -> list[str]:
         commands += [command for own in items(platform).values() for item in own for command in _as_root(item)]
     if "profile" in platform.may:
         commands += profile.ROOT_COMMANDS
+    if "reboot" in platform.may:
+        commands += reboot.ROOT_COMMANDS
     return list(dict.fromkeys(commands))
 
 

@@ -170,7 +170,7 @@ def _check_hadoop(platform: Platform) -> list[str]:
     roles = {role for host in platform.hosts.values() for role in host.roles}
     problems = [
         f"may: {leave!r} is of a Hadoop that clusterbench starts, and this one is managed; take it out"
-        for leave in ("restart", "recover", "engine_settings")
+        for leave in ("restart", "recover", "engine_settings", "reboot")
         if leave in platform.may
     ]
     if unknown := sorted(roles - {"client", "load", "worker"}):

@@ -21,6 +21,7 @@ Leave = Literal[
     "profile",
     "change_existing",
     "switch_machines",
+    "reboot",
 ]
 LEAVES: dict[Leave, str] = {
     "restart": "stop and start the engine's servers, for cold caches and for settings that are read at start",
@@ -35,6 +36,7 @@ LEAVES: dict[Leave, str] = {
     "profile": "sample what the processors of its hosts run, of all programs there, as root (perf)",
     "change_existing": "run statements of a declared workload that change tables which clusterbench did not make",
     "switch_machines": "make the virtual machines of 'machines', start and shut them down, and those of other layouts",
+    "reboot": "boot the machines of its workers and masters again, as root, before a trial that asks for it",
 }
 """What each is for, in the words of reference and messages."""
 

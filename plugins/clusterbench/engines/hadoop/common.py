@@ -28,6 +28,10 @@ class HadoopEngine(HadoopClient):
         """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
 
     @abstractmethod
+    def reboot(self) -> dict[str, float]:
+        """As ``restart``, with all machines booted again in between. Returns host -> seconds until it answered."""
+
+    @abstractmethod
     def free_bytes(self) -> int:
         """Replicas counted each."""
 

@@ -15,6 +15,7 @@ from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
 from clusterbench.engines.hadoop.managed.engine import ManagedHadoop
+from clusterbench.hosts import reboot
 from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
@@ -32,10 +33,15 @@ class HadoopCluster(Cluster, HadoopEngine):
             return {EVERYTHING: why}
         if not machines:
             return {"workers": "the platform's file names no host with the role 'worker'"}
-        return programs.unavailable(facts) | {
-            f"replicas_{count}": f"{count} replicas cannot be kept apart: the workers are on {machines} machines"
-            for count in range(machines + 1, REPLICAS_MAX + 1)
-        }
+        rebooted = {"machines_rebooted": why} if (why := _why_not_rebooted(platform)) else {}
+        return (
+            programs.unavailable(facts)
+            | rebooted
+            | {
+                f"replicas_{count}": f"{count} replicas cannot be kept apart: the workers are on {machines} machines"
+                for count in range(machines + 1, REPLICAS_MAX + 1)
+            }
+        )
 
     @classmethod
     def capacity_on(cls, platform: Platform, facts: Mapping[str, Any]) -> Capacity:  # noqa: ARG003  as the protocol
@@ -92,6 +98,18 @@ class HadoopCluster(Cluster, HadoopEngine):
         self._stop_all()
         self.start()
         health.wait_for_writes(self)
+
+    def reboot(self) -> dict[str, float]:
+        """Daemons stopped, their machines booted again, daemons started. Returns host -> seconds until it answered."""
+        if why := _why_not_rebooted(self.platform) or why_not(self.platform, "restart"):
+            raise EngineError(f"{self.where}: {why}")
+        of = self.configuration
+        data = {host: of.data_dirs(host) for host in of.workers}
+        folders = {each.host: [of.directories[each.host], *data.get(each.host, ())] for each in self.daemons}
+        took = reboot.reboot(self.fleet, folders, [self.platform.client], self._stop_all)
+        self.start()
+        health.wait_for_writes(self)
+        return took
 
     # Facts and settings.
 
@@ -162,6 +180,17 @@ class HadoopCluster(Cluster, HadoopEngine):
         """Until no chore of HDFS runs beside a trial."""
         hdfs.settle(self)
         return []
+
+
+def _why_not_rebooted(platform: Platform) -> str:
+    """As far as the platform's file tells it."""
+    if why := why_not(platform, "reboot"):
+        return why
+    if platform.client in platform.hosts_with("namenode", "resourcemanager", "worker"):
+        return f"host {platform.client!r} is the client and runs daemons, too: with its reboot the trial would end"
+    if "host_settings" in platform.may and any(platform.host_settings().values()):
+        return "a reboot undoes what 'setup.hosts' has set; have the machines set that at boot, and remove it there"
+    return ""
 
 
 ENGINE, MANAGED = HadoopCluster, ManagedHadoop

@@ -37,7 +37,7 @@ class ManagedHadoop(ManagedClient):
     @classmethod
     def unavailable_on(cls, platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003  as all
         own_hosts = "disks and network of a managed Hadoop's hosts are not ours to load"
-        found = {"daemons_restarted": NOT_OURS, "fio": own_hosts, "iperf3": own_hosts}
+        found = {"daemons_restarted": NOT_OURS, "machines_rebooted": NOT_OURS, "fio": own_hosts, "iperf3": own_hosts}
         machines = facts.get("workers")
         if machines == 0:
             found["workers"] = "no worker of this Hadoop runs"
@@ -108,6 +108,9 @@ class ManagedHadoop(ManagedClient):
         """Nothing of it is started."""
 
     def restart(self) -> None:
+        raise EngineError(f"{self.where}: {NOT_OURS}")
+
+    def reboot(self) -> dict[str, float]:
         raise EngineError(f"{self.where}: {NOT_OURS}")
 
     # Facts and settings.
