@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-engine test-field test-compose chaos compose-build compose-up compose-down lint types docs pictures clean
+.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-long test-engine test-field test-compose chaos compose-build compose-up compose-down lint types docs pictures clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -61,17 +61,21 @@ quick: setup  ## lint, types, and the tests that need no server: two minutes, fo
 pure: setup
 	$(bin)/python -m pytest -q -n 2 -m "not lab"
 
-test: setup  ## lint, types, and all tests, with real servers
+test: setup  ## lint, types, and the tests, with real servers; what takes minutes a test: make test-long
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types fetch
 	$(bin)/python -m pytest -n $(workers) -m "not alone and not long" --durations=25
 	$(bin)/python -m pytest -m alone --durations=5
+
+test-long: setup  ## the tests that take minutes each: all of them, or a share: SHARE=2/5
+	@$(bin)/clusterbench lab fetch --hypervisor
+	$(bin)/python -m pytest -n $(workers) -m long --share $(or $(SHARE),1/1) --durations=0
 
 test-engine: setup  ## what any engine must do, on a cluster of yours: PLATFORM=file.yaml
 	@[ -e "$(PLATFORM)" ] || { echo "name a platform's file: make test-engine PLATFORM=include/platforms/mine.yaml" >&2; exit 2; }
 	CLUSTERBENCH_TEST_PLATFORM=$(abspath $(PLATFORM)) $(bin)/python -m pytest tests/integration/test_engine_contract.py
 
 test-field: setup  ## every experiment's part, and every version of PostgreSQL, in the field: a cluster that is not kind
-	$(bin)/python -m pytest -n 2 -m long --durations=0
+	$(bin)/python -m pytest -n 2 -m long tests/field --durations=0
 
 test-compose: setup  ## all of it as containers, built and run for real; needs a Docker engine
 	$(bin)/python -m pytest tests/compose --durations=0

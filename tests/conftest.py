@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -46,6 +47,9 @@ LONGEST_FIRST = (
 """These begin before all others, so that none of them is still at work when everything else has ended."""
 
 
+SHARE = re.compile(r"([1-9]\d*)/([1-9]\d*)\Z")
+"""``--share 2/5``: every fifth of the modules that take minutes, beginning with the second."""
+
 SERVERS = {"lab", "lab_with_airflow", "browser"}
 """Who asks for one of these fixtures is marked as a test that needs it."""
 
@@ -56,12 +60,32 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         remove_orphans()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", default="1/1", help="of the tests marked 'long' only a share, such as 2/5: see SHARE")
+
+
 @pytest.hookimpl(tryfirst=True)  # before those that were not asked for are left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if SERVERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("lab")
     items.sort(key=_place)
+    left = outside_share(config.getoption("--share"), items)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def outside_share(said: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests marked ``long`` that are not of this share. All shares together are all of them, each once."""
+    found = SHARE.match(said)
+    if not found or int(found[1]) > int(found[2]):
+        raise pytest.UsageError(f"--share {said}: write K/N with K from 1 to N, such as 2/5")
+    share, shares = int(found[1]), int(found[2])
+    long = [item for item in items if item.get_closest_marker("long")]
+    groups = list(dict.fromkeys(_group(item.nodeid) for item in long))
+    mine = set(groups[share - 1 :: shares])
+    return [item for item in long if _group(item.nodeid) not in mine]
 
 
 def _place(item: pytest.Item) -> tuple[int, bool]:

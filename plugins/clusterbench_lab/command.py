@@ -27,7 +27,10 @@ ABOUT = {
         "a server does not run",
     ),
     "down": About("Stop every server that 'up' started. Their data stay.", ("clusterbench lab down",)),
-    "fetch": About("Fetch what 'up' would fetch, and start nothing.", ("clusterbench lab fetch",)),
+    "fetch": About(
+        "Fetch what 'up' would fetch, and start nothing.",
+        ("clusterbench lab fetch", "clusterbench lab fetch --hypervisor"),
+    ),
 }
 
 
@@ -41,7 +44,7 @@ def main(argv: list[str]) -> int:
             Lab(lab_dir(), report=_say).down()
             return 0
         if choices.action == "fetch":
-            Lab(lab_dir()).fetch()
+            Lab(lab_dir()).fetch(hypervisor=choices.hypervisor)
             return 0
         return _status(as_json=choices.json)
     except LabError as error:
@@ -96,7 +99,8 @@ def parser() -> argparse.ArgumentParser:
     status = actions.add_parser("status", help="one line per server; exit code 0 when all run")
     status.add_argument("--json", action="store_true", help="everything, as JSON")
     actions.add_parser("down", help="stop what `up` started; the data stays")
-    actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven, vcsim by Go")
+    fetch = actions.add_parser("fetch", help="only fetch what `up` would: S3Proxy and Hadoop by Maven")
+    fetch.add_argument("--hypervisor", action="store_true", help="also the simulator of a vCenter, by Go")
     tell(found, ABOUT)
     return found
 

@@ -104,10 +104,10 @@ class Lab:
         make_templates(from_file(self.layout.connections_file)(CONNECTION))
         self._step(self.parts.guests)()
 
-    def fetch(self) -> None:
-        """The programs that `up` would fetch, with a hypervisor or without; nothing is started."""
+    def fetch(self, *, hypervisor: bool = False) -> None:
+        """The programs that `up` would fetch; nothing is started."""
         self._make_lab_dir()
-        programs.fetch(self.lab_dir, hypervisor=True)
+        programs.fetch(self.lab_dir, hypervisor=hypervisor)
 
     def _hadoop_up(self) -> None:
         started = time.monotonic()

@@ -167,6 +167,7 @@ def without_history(lab: Lab) -> Iterator[None]:
         path.write_text(known)
 
 
+@pytest.mark.long
 def test_retail_runs_through_its_dag_on_both_platforms(
     lab_with_airflow: Lab, api: AirflowApi, there: Connections
 ) -> None:
@@ -454,6 +455,7 @@ def archive_in(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchi
     return archive_of(there, "key_value", run_id_from(asked, dag_run_id))
 
 
+@pytest.mark.long
 def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
@@ -476,6 +478,7 @@ def test_a_trial_marked_failed_by_a_person_ends_its_driver_too(
     assert failed.reason.endswith("; it was not measured again")
 
 
+@pytest.mark.long
 def test_a_run_that_a_person_has_stopped_is_resumed_as_the_same_run(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:

@@ -27,7 +27,7 @@ from clusterbench_lab.postgres import binary_dir
 from tests.integration.namespaces import NamespaceHost, namespace_hosts, needs_root
 from tests.integration.series import STRUCK_TIMEOUT_S, frozen, killed, series_on
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ steps.measure(run, sys.argv[3], sys.argv[4])
 """
 
 
+@pytest.mark.long
 def test_a_suite_whose_worker_is_killed_goes_on_and_is_collected_by_the_next(
     lab: Lab, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -213,6 +214,7 @@ def test_a_daemon_that_runs_with_another_value_is_named(testbed: Testbed) -> Non
 
 
 @pytest.mark.usefixtures("two_slots")
+@pytest.mark.long
 def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
     """Between TeraSort and TeraValidate some bytes of a record become others: still sorted, not what was generated.
 
@@ -243,6 +245,7 @@ def test_a_corrupt_part_makes_the_trial_invalid(testbed: Testbed) -> None:
 
 
 @pytest.mark.usefixtures("two_slots")
+@pytest.mark.long
 def test_a_lost_datanode_fails_the_trial_by_name_and_the_next_one_starts_it_again(testbed: Testbed) -> None:
     planned = trial("lost")
     pid_file = Path(cluster_of(testbed).configuration.directories["worker3"]) / "DataNode.pid"
@@ -271,6 +274,7 @@ def tasks_on(host: str, cluster: HadoopCluster) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_worker_whose_task_stands_still_for_a_while_is_named_as_the_slow_one(testbed: Testbed) -> None:
     """As one with a bad disk: its task of TeraGen takes half a minute longer than the others'."""
     cluster = cluster_of(testbed)

@@ -34,7 +34,7 @@ from tests.integration.own_cluster import PASSWORD, Cluster
 from tests.integration.test_tutorials import BLOCK as BLOCK_OF_A_PAGE
 from tests.integration.test_tutorials import RUN_ID, is_shown
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1500)]
 PAGE = project_root() / "docs" / "journeys" / "own_cluster.md"
 NAME = "mine"
 

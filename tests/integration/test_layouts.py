@@ -21,7 +21,7 @@ from tests import BLOCK
 from tests.conftest import AIRFLOW_ENVIRONMENT
 from tests.integration.helpers import wait_for
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 LAYOUTS = [f"lab_made_retail_vm{count}" for count in (1, 2, 4)]
 ENVIRONMENT = {**AIRFLOW_ENVIRONMENT, "CLUSTERBENCH_PLATFORMS": ",".join(LAYOUTS), "CLUSTERBENCH_TURN_S": "5"}
 

@@ -32,7 +32,7 @@ from clusterbench_lab import Lab
 from tests.integration.helpers import measured_whole, new_run, wait_for
 from tests.lab.looking import command_lines, files_with_secrets, secrets_of
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 VM1, VM2 = (project_catalog().platform(f"lab_made_retail_vm{count}") for count in (1, 2))
 RUN = "retail/test"
 

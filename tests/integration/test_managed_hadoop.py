@@ -29,7 +29,7 @@ from tests import BLOCK
 from tests.integration.helpers import changed, generated_run, measured_while, new_run, wait_for
 from tests.integration.secure_hadoop import OURS, PRINCIPAL, THEIRS, SecureHadoop, secure_hadoop
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 ROWS = 100_000
 EXAMPLES = "org.apache.hadoop.examples.ExampleDriver"
 

@@ -89,6 +89,7 @@ def test_workers_of_one_budget_have_their_even_parts_of_it(connections: Connecti
     assert all(claim[-1] for claim in claims), claims
 
 
+@pytest.mark.long
 def test_postgresql_starts_and_works_on_data_larger_than_its_host_s_memory(connections: Connections, lab: Lab) -> None:
     rows = 2 * LIMIT_BYTES // 1000
     with on_testbed(new_run(connections), PLATFORM) as testbed:

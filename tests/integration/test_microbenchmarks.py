@@ -12,7 +12,7 @@ from clusterbench.run import steps
 from clusterbench_lab import Lab
 from tests.integration.helpers import measured_whole, new_run
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 PLATFORM = "lab_hadoop1"
 
 

@@ -14,7 +14,7 @@ from clusterbench.run import validation
 from clusterbench.workloads import load_workload
 from tests.integration.series import killed, series_on
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(300)]
 
 LEVELS: dict[str, Any] = {"clients": [1, 2, 3], "warehouses": [1], "ramp_up_s": [1], "window_s": [3]}
 

@@ -24,7 +24,7 @@ from tests.integration.browsing import links, log_in
 from tests.integration.helpers import wait_for
 from tests.integration.own_project import EARLIER, NEWEST, OLDEST, User
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(1500)]
 OF_EARLIER = "smoke/20261126T191129Z-983c24"
 """The run that the user of an earlier release has made by that, in archive and history."""
 RUN_S = 900

@@ -56,6 +56,7 @@ def spoiled(connections: Connections) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("spoiled")
+@pytest.mark.long
 def test_an_index_that_was_dropped_is_told_by_the_plan_that_changed(
     connections: Connections, capsys: pytest.CaptureFixture[str]
 ) -> None:

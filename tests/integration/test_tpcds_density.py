@@ -23,7 +23,7 @@ from clusterbench.workloads.tpcds import selection
 from clusterbench_lab import Lab
 from tests.integration.helpers import generated_run, on_testbed
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 PLATFORM = "lab_db1"
 
 

@@ -31,7 +31,7 @@ from clusterbench.workloads.tpcds import (
 )
 from clusterbench_lab import Lab
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 SCALE_FACTOR = 0.01
 DATASET = data.dataset_of(SCALE_FACTOR, "heap", generator="dsdgen")
 HOSTS = ("etl", "etl2")

@@ -18,7 +18,7 @@ from clusterbench.base.paths import project_root
 from clusterbench_lab import Lab
 from tests.integration.beside import clusterbench
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 ROOT = project_root()
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 ADD = ROOT / "docs" / "journeys" / "add.md"

@@ -28,7 +28,7 @@ from tests.integration.browsing import log_in, made_up_history, shown_history, w
 from tests.integration.helpers import archive_of, store_of, wait_for
 from tests.integration.test_airflow import wait_for_questions
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(600)]
 
 ROLES = ("viewer", "user", "op", "admin")
 """Each may do what those before it may."""
