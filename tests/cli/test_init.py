@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,25 @@ def test_it_depends_on_the_version_that_made_it(tmp_path: Path) -> None:
     assert f"clusterbench[all]=={__version__}" in (tmp_path / "requirements.txt").read_text()
     composed = yaml.safe_load((tmp_path / "docker-compose.yaml").read_text())
     backend = composed["services"]["airflow"]["environment"]["AIRFLOW__SECRETS__BACKEND_KWARGS"]
-    assert json.loads(backend)["connections_file_path"] == "/run/connections.json"
-    assert "FROM ${AIRFLOW_IMAGE}" in (tmp_path / "Dockerfile").read_text()
+    assert json.loads(backend)["connections_file_path"] == "/run/secrets/connections.json"
+    dockerfile = (tmp_path / "Dockerfile").read_text()
+    assert f"AIRFLOW_IMAGE=apache/airflow:{version('apache-airflow')}\nFROM ${{AIRFLOW_IMAGE}}" in dockerfile
     assert "/connections.json" in (tmp_path / ".gitignore").read_text()
+
+
+def test_an_image_is_made_of_what_is_named_and_of_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["init", str(tmp_path), "--project", "ours"])
+    ignored = (tmp_path / ".dockerignore").read_text().splitlines()
+    assert ignored[1] == "*" and "!connections.json" not in ignored
+    monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))
+    capsys.readouterr()
+    main(["doctor", "--project"])
+    assert "dockerignore" not in capsys.readouterr().out
+    (tmp_path / ".dockerignore").unlink()  # as a project of 0.2.0
+    assert main(["doctor", "--project"]) == 0
+    assert "there is no .dockerignore: connections.json" in capsys.readouterr().out
 
 
 def test_a_folder_whose_name_is_none_asks_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
