@@ -115,7 +115,7 @@ def test_its_first_run_is_valid(own: Composition) -> None:
     assert "no problems" in own.inside("airflow", "clusterbench lint")
     assert "nothing to fix" in own.inside("airflow", "clusterbench doctor --project")
     assert "nothing to fix" in own.inside("airflow", "clusterbench doctor ours")
-    said = own.inside("airflow", "clusterbench run smoke --platform ours", timeout_s=400)
+    said = own.inside("airflow", "clusterbench run smoke --platform ours", timeout_s=600)
     assert re.search(r"run smoke/\S+: valid$", said, re.MULTILINE), said
 
 
