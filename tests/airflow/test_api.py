@@ -6,11 +6,12 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clusterbench.airflow.api import AirflowApi
+from clusterbench.airflow.api import PASSWORDS_FILE, AirflowApi
 from clusterbench.base.errors import AirflowApiError, AirflowAwayError
 
 
@@ -150,3 +151,21 @@ def test_a_schedule_is_switched_on_by_nobody_but_its_owner(server: Server) -> No
 def test_who_may_not_unpause_is_told_that_the_run_waits(server: Server) -> None:
     server.may_edit, server.dag = False, {"is_paused": True, "timetable_summary": None}
     assert "so its run waits, and was not unpaused: Airflow at" in api_of(server).unpause("smoke")
+
+
+def test_password_of_a_standalone_airflow_here_is_found_and_told_to_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"URL": "http://localhost:8080", "USER": "admin", "PASSWORD": ""}.items():
+        monkeypatch.setenv(f"CLUSTERBENCH_AIRFLOW_{name}", value)
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    with pytest.raises(AirflowApiError, match="set CLUSTERBENCH_AIRFLOW_USER and _PASSWORD too"):
+        AirflowApi.from_environment(tmp_path)
+    (tmp_path / PASSWORDS_FILE).write_text('{"admin": "made up"}')
+    assert AirflowApi.from_environment(tmp_path).password == "made up"
+    monkeypatch.setenv("CLUSTERBENCH_AIRFLOW_PASSWORD", "ours")
+    assert AirflowApi.from_environment(tmp_path).password == "ours"
+    monkeypatch.setenv("CLUSTERBENCH_AIRFLOW_PASSWORD", "")
+    monkeypatch.setenv("CLUSTERBENCH_AIRFLOW_URL", "https://airflow.example")
+    with pytest.raises(AirflowApiError, match="_PASSWORD too"):
+        AirflowApi.from_environment(tmp_path)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ import yaml
 from clusterbench import __version__
 from clusterbench.cli.main import main
 from tests.spec.test_project import LAB
+
+VALUES = {"executor", "airflowVersion", "images", "volumes", "volumeMounts", "env", "logs", "createUserJob"}
+"""Each was seen to have its effect in what the chart makes, which takes a key that it does not know without a word."""
 
 
 def test_its_own_test_passes_and_finds_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,12 +53,43 @@ def test_nothing_that_is_there_is_written_over(tmp_path: Path, capsys: pytest.Ca
 
 def test_it_depends_on_the_version_that_made_it(tmp_path: Path) -> None:
     main(["init", str(tmp_path), "--project", "ours"])
-    assert f"clusterbench[all]=={__version__}" in (tmp_path / "requirements.txt").read_text()
+    assert f"]=={__version__}\n" in (tmp_path / "requirements.txt").read_text()
     composed = yaml.safe_load((tmp_path / "docker-compose.yaml").read_text())
     backend = composed["services"]["airflow"]["environment"]["AIRFLOW__SECRETS__BACKEND_KWARGS"]
-    assert json.loads(backend)["connections_file_path"] == "/run/connections.json"
-    assert "FROM ${AIRFLOW_IMAGE}" in (tmp_path / "Dockerfile").read_text()
+    assert json.loads(backend)["connections_file_path"] == "/run/secrets/connections.json"
+    dockerfile = (tmp_path / "Dockerfile").read_text()
+    assert f"AIRFLOW_IMAGE=apache/airflow:{version('apache-airflow')}\nFROM ${{AIRFLOW_IMAGE}}" in dockerfile
     assert "/connections.json" in (tmp_path / ".gitignore").read_text()
+
+
+def test_values_for_kubernetes_name_the_image_and_the_connections_that_are_mounted(tmp_path: Path) -> None:
+    main(["init", str(tmp_path), "--project", "our_benchmarks"])
+    values = yaml.safe_load((tmp_path / "helm-values.yaml").read_text())
+    assert set(values) == VALUES
+    assert values["airflowVersion"] == version("apache-airflow")
+    (volume,), (mount,) = values["volumes"], values["volumeMounts"]
+    assert mount["name"] == volume["name"]
+    assert re.fullmatch(r"[a-z0-9-]+", volume["secret"]["secretName"]), "Kubernetes takes no underscore"
+    environment = {one["name"]: one["value"] for one in values["env"]}
+    assert all(isinstance(value, str) for value in environment.values()), "Kubernetes takes nothing else"
+    backend = json.loads(environment["AIRFLOW__SECRETS__BACKEND_KWARGS"])
+    file = f"{mount['mountPath']}/connections.json"
+    assert backend["connections_file_path"] == environment["CLUSTERBENCH_CONNECTIONS"] == file
+
+
+def test_an_image_is_made_of_what_is_named_and_of_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["init", str(tmp_path), "--project", "ours"])
+    ignored = (tmp_path / ".dockerignore").read_text().splitlines()
+    assert ignored[1] == "*" and "!connections.json" not in ignored
+    monkeypatch.setenv("CLUSTERBENCH_ROOT", str(tmp_path))
+    capsys.readouterr()
+    main(["doctor", "--project"])
+    assert "dockerignore" not in capsys.readouterr().out
+    (tmp_path / ".dockerignore").unlink()  # as a project of 0.2.0
+    assert main(["doctor", "--project"]) == 0
+    assert "there is no .dockerignore: connections.json" in capsys.readouterr().out
 
 
 def test_a_folder_whose_name_is_none_asks_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,19 @@ page_cache: evict_files
 CONNECTIONS = {"ours_client": "lab_client", "ours_db": "lab_db1", "ours_postgres": "lab_db1_postgres"}
 """The user's -> the lab's, whose servers are the user's own."""
 ARCHIVE, HISTORY = "clusterbench_archive", "clusterbench_history"
+WITH_ROLES = "airflow.providers.fab.auth_manager.fab_auth_manager.FabAuthManager"
+STRANGER, PASSWORD = "stranger", "of-the-tests"
+OF_EVERYBODY = {
+    "Website": "can_read",
+    "Plugins": "can_read",  # else the menu does not lead to the pages of results
+    "DAG Runs": "can_read,can_create,can_edit",
+    "Task Instances": "can_read,can_edit",
+    "Task Logs": "can_read",
+    "XComs": "can_read",
+    "Pools": "can_read",  # the command line looks whether they are there
+    "HITL Detail": "can_read,can_edit",
+}
+"""What a team's role has beside its DAGs: resource -> actions. Of a DAG's runs only those of its own DAGs are meant."""
 TEAM = """\
 dag_prefix: {team}_
 connections: {{clusterbench_archive: {team}_archive, clusterbench_history: {team}_history}}
@@ -211,14 +224,52 @@ def declared(user: User, lab: Lab) -> None:
         (folder / "connections.json").write_text(json.dumps(ours))
 
 
+def given_roles(user: User) -> None:
+    """Each team a role of its name, which has its DAGs and nobody else's, and a login with that role; a stranger none.
+
+    By Airflow's auth manager with roles, as our page has it.
+    """
+    user.install("apache-airflow-providers-fab", constraints=NEWEST)
+    airflow = ("env", f"AIRFLOW__CORE__AUTH_MANAGER={WITH_ROLES}", "airflow")
+    user.run(*airflow, "db", "migrate")
+    user.run(*airflow, "sync-perm", "--include-dags")
+    entries = [
+        {"name": team, "resource": resource, "action": action}
+        for team in user.teams
+        for resource, action in {**OF_EVERYBODY, **dict.fromkeys(_dags_of(user, team), "can_read,can_edit")}.items()
+    ]
+    (user.folder / "roles.json").write_text(json.dumps(entries))
+    user.run(*airflow, "roles", "import", user.folder / "roles.json")
+    for name in (*user.teams, STRANGER):
+        role = name if name in user.teams else "Public"
+        person = ["--firstname", name, "--lastname", name, "--email", f"{name}@example.com", "--role", role]
+        user.run(*airflow, "users", "create", "--username", name, "--password", PASSWORD, *person)
+
+
+def _dags_of(user: User, team: str) -> list[str]:
+    return [f"DAG:{user.dag_id(team, name)}" for name in ("smoke", "key_value", "weekly", "baselines", "remarks")]
+
+
+def standalone(user: User) -> AbstractContextManager[None]:
+    """``airflow standalone``, with all that it starts."""
+    return _started(user, ["standalone"], {})
+
+
+def api_server_with_roles(user: User, port: int) -> AbstractContextManager[None]:
+    """Another API server of the same Airflow, to which people log in by their roles."""
+    url = f"http://127.0.0.1:{port}"
+    changed = {"AIRFLOW__CORE__AUTH_MANAGER": WITH_ROLES, "AIRFLOW__API__PORT": str(port)}
+    return _started(user, ["api-server"], {**changed, "AIRFLOW__API__BASE_URL": url})
+
+
 @contextmanager
-def standalone(user: User) -> Iterator[None]:
-    """``airflow standalone``, with all that it starts; ended with its group."""
-    log = user.folder / "standalone.log"
+def _started(user: User, command: Sequence[str], changed: Mapping[str, str]) -> Iterator[None]:
+    """Ended with its group."""
+    log = user.folder / f"{command[0]}.log"
     with log.open("w") as output:
         started = subprocess.Popen(
-            ["airflow", "standalone"],
-            env=user.environment(),
+            ["airflow", *command],
+            env=user.environment() | changed,
             cwd=user.folder,
             stdin=subprocess.DEVNULL,
             stdout=output,

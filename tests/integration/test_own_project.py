@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import httpx
 import pytest
 
 from clusterbench.airflow.api import AirflowApi
-from clusterbench.base.errors import AirflowAwayError
+from clusterbench.base.errors import AirflowApiError, AirflowAwayError
+from clusterbench.base.run_ids import run_id_from
 from clusterbench_lab import Lab
 from clusterbench_lab.layout import PROJECT_DIR
 from tests.integration import own_project
@@ -155,3 +157,46 @@ def test_pages_are_in_the_ui_and_each_team_has_its_own(
         answer = visitor.goto(f"/bench/now/{dag_id}/{run['dag_run_id']}")  # the tab in Airflow's page of a run
         assert answer.ok and visitor.url.split("/now/")[0].endswith(user.pages(team).rstrip("/"))
         assert f"/dags/{dag_id}/runs/" in visitor.content()
+
+
+def test_by_roles_each_team_sees_its_own_results_and_nothing_of_the_other(user: User, api: AirflowApi) -> None:
+    """Airflow's auth manager with roles, in a second API server of the same Airflow."""
+    if len(user.teams) == 1:
+        pytest.skip("there is one team")
+    own_project.given_roles(user)
+    dag_runs = {team: _ended(api, user.dag_id(team, "smoke"))[0] for team in user.teams}
+    port = own_project.free_port()
+    with own_project.api_server_with_roles(user, port):
+        url = f"http://127.0.0.1:{port}"
+        wait_for(lambda: _answers(url), "the API server with roles", RUN_S)
+        for name in (*user.teams, own_project.STRANGER):
+            visitor = AirflowApi(url, name, own_project.PASSWORD)
+            for team, dag_run in dag_runs.items():
+                is_own, run = team == name, _name_of(dag_run)
+                first = _page(visitor, user.pages(team))
+                assert first.is_success and (run in first.text) is is_own, (name, team)
+                for path in (*_pages_of(run), f"now/{dag_run['dag_id']}/{dag_run['dag_run_id']}"):
+                    answer = _page(visitor, f"{user.pages(team)}{path}")
+                    assert answer.status_code == (200 if is_own else 403), (name, team, path)
+                allowed = 400 if is_own else 403  # a choice that nobody may make
+                with pytest.raises(AirflowApiError, match=f"refused.*: {allowed}"):
+                    visitor.trigger(dag_run["dag_id"], {"scale": "huge"})
+
+
+def _page(visitor: AirflowApi, address: str) -> httpx.Response:
+    return visitor._signed_in().get(address)
+
+
+def _answers(url: str) -> bool:
+    with suppress(httpx.HTTPError):
+        return httpx.get(f"{url}/api/v2/monitor/health", timeout=5).is_success
+    return False
+
+
+def _name_of(dag_run: dict[str, Any]) -> str:
+    return run_id_from(datetime.fromisoformat(dag_run["run_after"]), dag_run["dag_run_id"])
+
+
+def _pages_of(run: str) -> tuple[str, ...]:
+    report = f"runs/smoke/{run}/report"
+    return ("experiments/smoke", f"runs/smoke/{run}", report, f"{report}.html", "compare?experiment=smoke", "weeks")

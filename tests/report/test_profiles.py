@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -46,8 +47,11 @@ def test_profile_is_shown_with_its_functions_and_how_busy_processors_were() -> N
     (shown,) = profiles.shown_profiles(archive(kept(trial)), run_of([record(trial)], [trial.cell]))
     assert (shown.samples, shown.busy_share, shown.hosts) == (500, 0.5, "a, b, c and 2 others")
     assert shown.functions == [("postgres: scan", 0.6), ("postgres: sort", 0.4)]
-    assert shown.figure and "scan (300 samples, 60.00%)" in shown.figure
-    assert not shown.is_short and not shown.problems
+    assert not shown.is_short
+    if sys.version_info < (3, 12):  # what draws the figure has no package for newer ones, which is told then
+        assert shown.figure and "scan (300 samples, 60.00%)" in shown.figure and not shown.problems
+    else:
+        assert not shown.figure and "pyinferno" in str(shown.problems)
 
 
 def test_few_samples_are_told() -> None:

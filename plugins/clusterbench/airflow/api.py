@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -23,6 +23,8 @@ DAG_WAIT_S = 120
 """For a DAG that an Airflow does not know: one that has just started has not read its files yet."""
 NO_SCHEDULE = (None, "None")
 """What Airflow calls the schedule of a DAG that has none."""
+PASSWORDS_FILE = "simple_auth_manager_passwords.json.generated"
+"""What Airflow's simple login makes up for its users, in AIRFLOW_HOME: user -> password."""
 LAB_FILE = "airflow.json"
 """Address, user and password of the lab's Airflow, which the lab writes."""
 
@@ -46,13 +48,14 @@ class AirflowApi:
 
     @classmethod
     def from_environment(cls, lab_dir: Path) -> AirflowApi:
-        """CLUSTERBENCH_AIRFLOW_URL, _USER and _PASSWORD; else the Airflow of the lab."""
+        """CLUSTERBENCH_AIRFLOW_URL, _USER and _PASSWORD; else the Airflow of the lab.
+
+        Of an ``airflow standalone`` on this machine the password is where it has put it.
+        """
         url = os.environ.get("CLUSTERBENCH_AIRFLOW_URL")
         if url:
-            user, password = (
-                os.environ.get("CLUSTERBENCH_AIRFLOW_USER"),
-                os.environ.get("CLUSTERBENCH_AIRFLOW_PASSWORD"),
-            )
+            user = os.environ.get("CLUSTERBENCH_AIRFLOW_USER")
+            password = os.environ.get("CLUSTERBENCH_AIRFLOW_PASSWORD") or _of_standalone(url, user)
             if not user or not password:
                 raise AirflowApiError(
                     "CLUSTERBENCH_AIRFLOW_URL is set: set CLUSTERBENCH_AIRFLOW_USER and _PASSWORD too"
@@ -218,6 +221,17 @@ def _of_lab(path: Path) -> AirflowApi:
         ) from None
     except OSError as error:
         raise AirflowApiError(f"{path}: cannot be read ({error.strerror}): the lab is another user's") from None
+
+
+def _of_standalone(url: str, user: str | None) -> str | None:
+    """Only for an address of this machine: no other Airflow is told a password that is not its own."""
+    home = os.environ.get("AIRFLOW_HOME")
+    if not home or urlsplit(url).hostname not in ("localhost", "127.0.0.1"):
+        return None
+    with contextlib.suppress(OSError, ValueError):
+        known: dict[str | None, str] = json.loads((Path(home) / PASSWORDS_FILE).read_text(encoding="utf-8"))
+        return known.get(user)
+    return None
 
 
 def _path(text: str) -> str:

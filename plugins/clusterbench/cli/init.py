@@ -16,7 +16,7 @@ from clusterbench.cli.common import OK
 TEMPLATES = "include/init"
 EMPTY = ("dags/experiments", "include/platforms", "include/sql", "expectations")
 """Folders to begin with, which a repository would not keep without a file."""
-NAMES = {"airflowignore": ".airflowignore", "gitignore": ".gitignore"}
+NAMES = {"airflowignore": ".airflowignore", "dockerignore": ".dockerignore", "gitignore": ".gitignore"}
 """What has another name among the templates."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 

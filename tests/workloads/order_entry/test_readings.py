@@ -61,7 +61,7 @@ def test_throughput_is_of_all_five_and_without_what_was_rolled_back() -> None:
     assert found["throughput_per_s"] == pytest.approx(sum(found[f"{name}_per_s"] for name in mix.TRANSACTIONS))
     log = captured("retries")
     ended = sum(c.ended for (script, second), c in log.seconds.items() if script != 1 and second in log.window)
-    assert found["throughput_per_s"] == ended / log.window_s
+    assert found["throughput_per_s"] == pytest.approx(ended / log.window_s)  # from 3.12 on, sum() rounds once
     assert found["rolled_back_per_s"] > 0
 
 

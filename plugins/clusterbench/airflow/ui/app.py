@@ -112,9 +112,9 @@ def show_going_on(visit: Here) -> Response:
 def show_run_going_on(visit: Here, name: str, dag_run_id: str) -> Response:
     """A tab of Airflow's own page of a DAG run; also of one that has ended."""
     name = name_of_dag(name)  # Airflow fills in its own
+    visit.must_read(name)
     if name not in going_on.names():
         raise NotShown(404, "No benchmark", f"The DAG {name!r} is none of clusterbench's experiments.")
-    visit.must_read(name)
     now = visit.going_on(name, dag_run_id)
     if not now.runs:
         raise NotShown(404, "No such run", f"Airflow knows no run {dag_run_id!r} of the DAG {name!r}.")

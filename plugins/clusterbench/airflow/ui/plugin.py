@@ -67,7 +67,10 @@ def serve(root: Path | None) -> Callable[..., Awaitable[None]]:
 
 
 async def lead_on(scope: Any, receive: Any, send: Any) -> None:
-    """Where several projects share an Airflow: from the tab of a DAG run to the project whose DAG it is."""
+    """Where several projects share an Airflow: from the tab of a DAG run to the project whose DAG it is.
+
+    It knows nobody's login, so it names no project that the address does not name.
+    """
     from starlette.responses import PlainTextResponse, RedirectResponse  # noqa: PLC0415
 
     if scope["type"] != "http":
@@ -75,7 +78,7 @@ async def lead_on(scope: Any, receive: Any, send: Any) -> None:
     path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))
     _, word, of_airflow, *_ = [*path.split("/"), "", ""]
     prefixes = {name: _prefix(root) for name, root in projects().items() if of_airflow.startswith(_prefix(root))}
-    answer: Any = PlainTextResponse(f"There are projects {', '.join(projects())}: see Airflow's menu.", 404)
+    answer: Any = PlainTextResponse("Several projects share this Airflow: its menu leads to the results of each.", 404)
     if word == "now" and prefixes:
         name = max(prefixes, key=lambda one: len(prefixes[one]))  # one team's may begin as another's does
         answer = RedirectResponse(f"{ROOT}/{name}{path}")

@@ -19,8 +19,9 @@ def readable(db: Database, visit: PageRequest) -> list[WeekRow]:
 
 
 def found(db: Database, visit: PageRequest, run_id: str) -> WeekRow:
+    visit.must_read(WEEKLY)
     week = read.week(db, run_id)
     if week is None:
         raise NotShown(404, "No such weekly run", f"The history database has no weekly run {run_id!r}.")
-    visit.must_read(WEEKLY, *(run.experiment for run in week.row.runs))
+    visit.must_read(*(run.experiment for run in week.row.runs))
     return week.row

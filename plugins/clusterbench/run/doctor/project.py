@@ -31,6 +31,7 @@ NEEDED_DAGS = ("benchmarks", "weekly", "baselines", "remarks", "problems")
 def examine(root: Path, project: Project, connections: Connections) -> Iterator[Finding]:
     yield from _versions(root, project)
     yield from _files(root)
+    yield from _image(root)
     yield from _packages()
     yield from _history(connections)
 
@@ -70,6 +71,19 @@ def _files(root: Path) -> Iterator[Finding]:
     if lacking := [name for name in NEEDED_DAGS if f'"{name}"' not in text and not (root / f"dags/{name}.py").exists()]:
         found = f"none of its files calls dags_of with {', '.join(lacking)}"
         yield Finding("DAGs", "dags", found, "look", f"Airflow does not show these; see {built_in_root() / 'dags'}")
+
+
+def _image(root: Path) -> Iterator[Finding]:
+    """Projects that were made by an older version have no ``.dockerignore``."""
+    if (root / "Dockerfile").is_file() and not (root / ".dockerignore").is_file():
+        yield Finding(
+            "image",
+            "Dockerfile",
+            "there is no .dockerignore: connections.json and keys in this folder get into the image",
+            "look",
+            f"copy {built_in_root() / 'include/init/dockerignore'} to .dockerignore and build again; if an image was "
+            "pushed, change its passwords and keys",
+        )
 
 
 def _packages() -> Iterator[Finding]:
