@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Drives streams of statements: so many sessions of psql at once, in the job's folder; stream n runs stream.n.sql.
-# After programs.sh. The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after
+# After programs.sh and statements_told.sh. The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after
 # a failure.
 # Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
 # keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not;
-# window_s, how long streams repeat the statements of round.n.sql, at most rounds_max times, or 0; questions, names of
-# files of SQL, after.NAME.sql, that are asked at the end.
+# window_s, how long streams repeat the statements of round.n.sql, in the orders of orders.n.txt, at most rounds_max times,
+# or 0; questions, names of files of SQL, after.NAME.sql, that are asked at the end.
 : "${where[@]?}" "${streams?}" "${stop?}" "${keeps_answers?}" "${kept_bytes_max?}" "${window_s?}" "${rounds_max?}" "${questions[@]-}"
 export PGPASSFILE="$PWD/pgpass" PGCONNECT_TIMEOUT=30
 find_program psql 12
@@ -31,6 +31,7 @@ TIMEFORMAT='elapsed_s %R
 user_s %U
 system_s %S'
 pids=()
+stopped=  # the status of those that were ended because another one had failed
 
 # Until every stream has made its file, or one has ended.
 wait_for() {
@@ -40,6 +41,12 @@ wait_for() {
 }
 
 all_go_on() { [ "$(jobs -rp | wc -l)" = "$streams" ]; }
+
+# The others would go on without what they wait for.
+end_all() {
+  stopped=143
+  kill "${pids[@]}" 2>/dev/null || true
+}
 
 connect() {
   mkfifo go
@@ -67,10 +74,18 @@ longest_round() {
   done | sort -g | tail -n 1
 }
 
-# The statements of round.n.sql so many times; the answers of each go to files of their own.
+# The statements of round.n.sql so many times, each time in the next order; the answers of each go to files of their own.
 repeat_rounds() {
-  awk -v rounds="$2" '{ line[NR] = $0 } END { for (r = 1; r <= rounds; r++) for (i = 1; i <= NR; i++)
-    print line[i] (line[i] ~ /^\\o answer\./ ? "." r : "") }' "round.$1.sql"
+  awk -v rounds="$2" 'FNR == NR { order[++orders] = $0; next }
+    { line[++lines] = $0 }
+    END { for (r = 1; r <= rounds; r++) {
+      count = split(order[(r - 1) % orders + 1], numbers, " ")
+      for (i = 1; i <= count; i++) {
+        k = 2 * numbers[i] - 1
+        print line[k] (line[k] ~ /^\\o answer\./ ? "." r : "")
+        print line[k + 1]
+      }
+    } }' "orders.$1.txt" "round.$1.sql"
 }
 
 # A round that is not measured. Where it does not fill the window, a second one, when all is warm, tells how many do; a
@@ -79,13 +94,14 @@ warm_up() {
   mkfifo again measured
   exec 9<>again 8>&-  # now they start, and wait for the end of this one
   wait_for once
-  all_go_on || { exec 9>&-; return 0; }  # one has failed, and nothing is measured
+  all_go_on || { end_all; exec 9>&-; return 0; }  # one has failed, and nothing is measured
   local n more rounds
   more=$(longest_round | awk -v window_s="$window_s" '{ print ($1 < 1000 * window_s) }')
+  echo "$more" >more.txt
   for n in $(seq "$streams"); do repeat_rounds "$n" "$more" >"again.$n.sql"; done
   exec 8<>measured 9>&-
   wait_for warm
-  all_go_on || return 0
+  all_go_on || { end_all; return 0; }
   rounds=$(longest_round | awk -v window_s="$window_s" -v most="$rounds_max" '{
     rounds = $1 ? int(1200 * window_s / $1) + 1 : 1
     print (rounds < most ? rounds : most) }')
@@ -96,7 +112,7 @@ warm_up() {
 # How each ended is asked by its process: "wait -n" also fails where nothing is left to wait for, and says nothing of whom.
 run() {
   exec 8>&-
-  local n ended status=0 stopped=
+  local n ended status=0
   if [ "$stop" = 1 ]; then  # the first that fails ends the others
     for _ in "${pids[@]}"; do
       wait -n && continue
@@ -120,6 +136,7 @@ run() {
 
 connect
 { time run ; } 2>>driver_cpu.txt || { head -n 3 -q errors.* ended.txt >&2; exit 1; }
+statements_told >told.txt
 
 # Of every answer its rows and the checksum of its sorted lines; of the first also its lines. Streams and rounds mostly
 # answer alike, also unsorted: then one of them is sorted.
@@ -139,7 +156,20 @@ checksums() {
   rm -f sorted
 }
 
+# An answer of a later round that is byte for byte that of the first is kept as a line: its file, and the first one.
+leave_out_repeated() {
+  compgen -G 'answer.*.*.2' >/dev/null || return 0
+  find . -maxdepth 1 -name 'answer.*.*.*' -printf '%f\0' | xargs -0 sha256sum | awk '{
+    first = $2
+    sub(/[0-9]+$/, "1", first)
+    digest[$2] = $1
+    of[$2] = first
+  } END { for (file in of) if (file != of[file] && digest[file] == digest[of[file]]) print file, of[file] }' >repeated.txt
+  cut -d ' ' -f 1 repeated.txt | xargs -r rm --
+}
+
 if [ "$keeps_answers" = 1 ]; then
+  leave_out_repeated
   find . -maxdepth 1 -name 'answer.*' -printf '%f\0' |
     tar -czf answers.tar.gz --null --files-from=- --remove-files
 else

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Runs a trial's load again and again until somebody ends it, each time in a folder of its own, "round". The file
-# "rounds" has a line a round: start, end, exit status.
+# "rounds" has a line a round: start, end, exit status, and where the load tells it, in "told.txt", the share of its
+# statements that ended well and how often it did all of them.
 # Given: files, of the job, which every round has.
 : "${files[@]-}"
 while :; do
@@ -10,6 +11,8 @@ while :; do
   start=$(date +%s.%N) status=0
   echo "$start" >started_at
   (cd round || exit; exec bash ../load.sh) >round.out 2>round.err </dev/null || status=$?
-  echo "$start $(date +%s.%N) $status" >>rounds
+  told=$(cat round/told.txt 2>/dev/null || true)
+  echo "$start $(date +%s.%N) $status $told" >>rounds
   if [ "$status" != 0 ]; then tail -c 500 round.err >error; sleep 2; fi
+  case $told in 1\ * | '') ;; *) cat round/errors.* 2>/dev/null | tail -c 500 >error ;; esac
 done

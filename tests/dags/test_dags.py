@@ -24,6 +24,7 @@ from airflow.timetables.trigger import CronTriggerTimetable
 from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
 from clusterbench.base.errors import SpecError
 from clusterbench.base.paths import project_root
+from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.pools import pool_names
 from clusterbench.run import measure_again, steps, weekly
 from clusterbench.spec.catalog import Catalog
@@ -211,6 +212,34 @@ def test_task_of_a_step_says_what_the_step_says(benchmark: Any) -> None:
 def test_step_that_is_none_is_refused_where_the_dags_are_read() -> None:
     with pytest.raises(SpecError, match=r"unknown step 'generate_dat'; did you mean 'generate_data'\? Allowed: "):
         tasks.step("generate_dat", "lab_db1")
+
+
+FIRM = "latency_ms_mean is firm after 5 repetitions: 1.234 to within 1.8 %, and 2 % was asked for"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "label"),
+    [
+        ("not_needed", FIRM, "one (#6): not needed, latency_ms_mean is firm after 5 repetitions"),
+        ("not_applicable", "ORCA: there is none", "one (#6)"),
+    ],
+)
+def test_a_trial_that_was_not_needed_reads_so_in_the_ui(
+    bag: DagBag, monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: str, label: str
+) -> None:
+    """By what Airflow does when a task has ended: it renders the name again, also of one that was skipped."""
+    trial = Trial("one.r6", "one", "lab_db1", "one", "key_value", {}, 6, 7, 60, {})
+    monkeypatch.setattr(tasks, "run_step", lambda *_, **__: TrialRecord(trial, outcome, reason))
+    mapped = bag.dags["smoke"].get_task("lab_db1.trials")
+    measured = tasks.MeasureTrial(task_id="trials", platform="lab_db1", trial_id="one.r6", trial_label="one (#6)")
+    with pytest.raises(AirflowSkipException, match=reason.split(":", maxsplit=1)[0]):
+        measured.execute({})  # type: ignore[typeddict-item]
+    template = mapped.partial_kwargs["map_index_template"]  # type: ignore[union-attr]
+    assert bag.dags["smoke"].get_template_env().from_string(template).render(task=measured) == label
+
+
+def test_a_long_name_is_cut_to_what_airflow_keeps() -> None:
+    assert len(tasks.not_needed_label("x" * 240, FIRM)) == 250
 
 
 def test_trials_are_mapped_and_readable_in_the_ui(benchmark: Any) -> None:

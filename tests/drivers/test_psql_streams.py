@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import subprocess
+import tarfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from clusterbench.base.job import Job
+from clusterbench.base.scripts import script
 from clusterbench.drivers import psql_streams
 from clusterbench.drivers.psql_streams import BEGIN_LINES, LINES_PER_STATEMENT, Streams, Timed
 from clusterbench.engines import Endpoint
@@ -102,6 +104,7 @@ while IFS= read -r line; do
     '\! '*) sh -c "${line#'\! '}";;
     '\timing on') ;;
     '\i '*) play "${line#'\i '}";;
+    '\o '*'\timing off'*) echo "$file: $line" >>undone;;
     '\o '*) out=${line#'\o '}; : >"$out";;
     '\o') out=/dev/stdout;;
     'SELECT wrong;') echo "psql:$file: ERROR:  refused"  >&2; exit 3;;
@@ -302,7 +305,7 @@ def test_stream_that_goes_on_ends_neither_itself_nor_the_others(tmp_path: Path) 
 def test_many_small_answers_are_kept_as_they_came(tmp_path: Path) -> None:
     assert Ran(tmp_path, Streams([[COPY, COPY], [COPY]], keeps_answers=True)).status == 0
     lines = ["b\t2", "B\t1", "a\t3"]
-    assert psql_streams.kept_answers(tmp_path) == {(1, 1): lines, (1, 2): lines, (2, 1): lines}
+    assert psql_streams.kept_answers(tmp_path) == {(1, 1, 1): lines, (1, 2, 1): lines, (2, 1, 1): lines}
     assert not list(tmp_path.glob("answer.*")), "once is enough"
     assert psql_streams.kept_answers(tmp_path / "nowhere") == {}
 
@@ -313,6 +316,7 @@ def test_streams_go_on_until_the_window_is_full_after_two_rounds_that_do_not_cou
     reading, timed = psql_streams.read(tmp_path, 4)
     rounds = int(1200 / (100.25 + 12.345)) + 1
     assert reading.details["rounds"] == rounds == 11
+    assert (tmp_path / "told.txt").read_text() == f"1 {2 + rounds}\n", "also those that do not count"
     assert (reading.samples, reading.errors) == (4 * rounds, 0)
     assert [one.number for one in timed] == [*range(1, 2 * rounds + 1)] * 2
     assert reading.window_start_s is not None and reading.window_end_s is not None
@@ -337,6 +341,116 @@ def test_a_round_that_fills_the_window_is_not_done_a_second_time_before_it(tmp_p
     ran = Ran(tmp_path, Streams([["SELECT short"] * 10, ["SELECT short"]], window_s=1))
     assert (ran.status, ran.text("again.1.sql"), ran.text("rounds.txt")) == (0, "", "1\n")
     assert psql_streams.read(tmp_path, 11)[0].samples == 11
+
+
+ORDERS = [[[1, 2, 3], [3, 1, 2]], [[1], [1]]]
+
+
+def test_each_round_is_whole_and_in_the_next_order(tmp_path: Path) -> None:
+    each = [["SELECT short", COPY, "SELECT 7"], ["SELECT short"]]
+    ran = Ran(tmp_path, Streams(each, window_s=1, orders=ORDERS, goes_on=True, keeps_answers=True))
+    assert ran.status == 0
+    rounds = int(ran.text("rounds.txt"))
+    lines = ran.text("rounds.1.sql").splitlines()
+    done = [line for line in lines if not line.startswith("\\o")]
+    orders = [["SELECT short;", f"{COPY};", "SELECT 7;"], ["SELECT 7;", "SELECT short;", f"{COPY};"]]
+    assert done == [line for number in range(rounds) for line in orders[number % 2]], "they start again"
+    assert [line for line in lines if line.startswith("\\o a")] == [f"\\o answer.1.2.{n + 1}" for n in range(rounds)]
+
+
+def test_statements_have_their_own_numbers_again_whatever_the_order_of_their_round(tmp_path: Path) -> None:
+    times = "".join(f"Time: {ms}.000 ms\n" for ms in (1, 2, 3, 30, 10, 20))
+    said = {"rounds.txt": "2\n", "clock.1": "1000.0\n1000.1\n", "times.1": times}
+    said["errors.1"] = "psql:again.1.sql:2: ERROR:  once\npsql:rounds.1.sql:8: ERROR:  refused\n"
+    said |= {"clock.2": "1000.0\n1000.1\n", "times.2": "Time: 5.000 ms\nTime: 6.000 ms\n"}
+    reading, timed = psql_streams.read(write(tmp_path, said), 4, ORDERS)
+    assert [(one.stream, one.round, one.number, one.time_s, one.error) for one in timed] == [
+        *((1, 1, n, n / 1e3, "") for n in (1, 2, 3)),
+        (1, 2, 3, 0.03, "ERROR:  refused"),
+        (1, 2, 1, 0.01, ""),
+        (1, 2, 2, 0.02, ""),
+        (2, 1, 1, 0.005, ""),
+        (2, 2, 1, 0.006, ""),
+    ]
+    assert (reading.samples, reading.errors, reading.details["rounds"]) == (7, 1, 2)
+    assert reading.measurements["response_time_s"] == pytest.approx(0.05), "of one round"
+
+
+def test_answers_of_later_rounds_are_kept_once_where_they_are_the_same(tmp_path: Path) -> None:
+    each = [[COPY, "SELECT short"], [COPY, "SELECT short"]]
+    assert Ran(tmp_path, Streams(each, window_s=1, goes_on=True, keeps_answers=True)).status == 0
+    rounds = int((tmp_path / "rounds.txt").read_text())
+    assert rounds > 2 and len((tmp_path / "repeated.txt").read_text().splitlines()) == 2 * (rounds - 1)
+    found = psql_streams.kept_answers(tmp_path)
+    assert set(found) == {(stream, 1, n) for stream in (1, 2) for n in range(1, rounds + 1)}
+    assert set(map(tuple, found.values())) == {("b\t2", "B\t1", "a\t3")}
+    with tarfile.open(tmp_path / "answers.tar.gz") as archive:
+        assert sorted(archive.getnames()) == ["answer.1.1.1", "answer.2.1.1"]
+
+
+def test_an_answer_of_a_later_round_that_differs_is_kept(tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for name, lines in {"answer.1.1.1": "a\n", "answer.1.1.2": "b\n", "answer.1.1.3": "a\n"}.items():
+        (changed / name).write_text(lines)
+    script = job(Streams([[COPY]], keeps_answers=True)).command
+    start = script.index("leave_out_repeated() {")
+    tail = script[start : script.index("\nelse\n  checksums", start)]
+    subprocess.run(["bash", "-euo", "pipefail", "-c", f"keeps_answers=1\n{tail}\nfi"], cwd=changed, check=True)
+    assert psql_streams.kept_answers(changed) == {(1, 1, 1): ["a"], (1, 1, 2): ["b"], (1, 1, 3): ["a"]}
+
+
+def test_what_a_statement_made_is_undone_before_the_next_one_and_out_of_its_time(tmp_path: Path) -> None:
+    ran = Ran(tmp_path, Streams([["SELECT short"]], undo="DROP INDEX i", window_s=1))
+    assert ran.status == 0
+    rounds = int(ran.text("rounds.txt"))
+    line = "\\o \\timing off \\\\ DROP INDEX i; \\timing on"
+    files = ["again.1.sql", *["rounds.1.sql"] * rounds]
+    assert ran.text("undone").splitlines() == [f"{file}: {line}" for file in files], "not before the first of all"
+    assert psql_streams.read(tmp_path, 1)[0].samples == rounds
+
+
+def test_a_session_that_is_lost_before_the_window_ends_those_that_would_go_on(tmp_path: Path) -> None:
+    made = Streams([["SELECT short"], ["SELECT wrong"]], window_s=1, goes_on=True)
+    ran = Ran(tmp_path, made)
+    assert (ran.status, ran.took_s < 60) == (1, True)
+    assert ran.text("ended.txt") == "stream 2: psql ended with status 3\n"
+    reading, timed = psql_streams.read(tmp_path, 2)
+    assert (reading.measurements, reading.errors, timed) == ({}, 2, [])
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"times.1": "Time: 1 ms\n" * 4, "errors.1": "psql:stream.1.sql:4: NOTICE:  so\n"}, "1 1"),
+        (
+            {
+                "times.1": "Time: 1 ms\n" * 2,
+                "errors.1": "psql:stream.1.sql:4: ERROR:  no\nDETAIL:  none\npsql:stream.1.sql:4: ERROR:  no\n",
+                "times.2": "Time: 1 ms\n" * 2,
+                "errors.2": "psql:stream.2.sql:4: FATAL:  no\n",
+            },
+            "0.5 1",
+        ),
+        ({"times.1": "", "errors.1": "psql:stream.1.sql:4: ERROR:  no\n"}, "0 1"),
+        (
+            {
+                "rounds.txt": "2\n",
+                "more.txt": "1\n",
+                "times.1": "Time: 1 ms\n" * 4,
+                "errors.1": "psql:again.1.sql:4: ERROR:  no\npsql:rounds.1.sql:8: ERROR:  no\n",
+            },
+            "0.75 4",
+        ),
+    ],
+    ids=["notices", "half of them", "all", "in rounds"],
+)
+def test_how_many_statements_ended_well_is_told(tmp_path: Path, files: Mapping[str, str], told: str) -> None:
+    command = f"set -euo pipefail\n{script('drivers/statements_told')}\nstatements_told"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=write(tmp_path, files), capture_output=True, text=True, check=True
+    )
+    assert (done.stdout.split(), done.stderr) == (told.split(), "")
 
 
 def test_many_rounds_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

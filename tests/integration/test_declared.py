@@ -44,6 +44,16 @@ def test_tpch_is_valid_and_answers_as_duckdb(connections: Connections) -> None:
     assert verdicts["valid"], verdicts
     said = [v for v in verdicts["verdicts"] if v["says"] == "The answers were compared with somebody else's"]
     assert "DuckDB over the same rows" in said[0]["found"], said
+    (windows,) = [v for v in verdicts["verdicts"] if v["says"].startswith("Windows lasted as long as declared")]
+    assert windows["passed"] and windows["found"].startswith("2 of 2 were"), windows
+    for record in records:
+        rounds, streams = record.evidence["driver"].get("rounds", 1), int(record.trial.levels["streams"])
+        length_s = record.window_end_s - record.window_start_s  # type: ignore[operator]
+        print(f"{record.trial.label}: {rounds} rounds in {length_s:.2f} s")
+        assert record.samples == 22 * streams * rounds
+        assert record.measurements["response_time_s"] == pytest.approx(length_s / rounds)
+        each = [record.measurements[f"q{n:02d}_s"] for n in range(1, 23)]
+        assert sum(each) / 22 == pytest.approx(record.measurements["statement_time_s_mean"])
 
 
 def test_a_run_that_only_makes_data_is_valid_and_ycsb_measures_its_six_mixes_on_it(connections: Connections) -> None:

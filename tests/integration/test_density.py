@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from clusterbench.hosts import facts
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.report.run.page import render_report
 from clusterbench.run import steps
+from clusterbench.run.run import Run
 from clusterbench.trial import neighbours
 from clusterbench.trial.protocol import job_of, run_trial
 from clusterbench.trial.testbed import Testbed
@@ -35,6 +37,20 @@ end=$(date +%s.%N)
 awk -v start="$start" -v end="$end" -v ticks="$(getconf CLK_TCK)" \\
   '{{print ($16 + $17) / ticks, end - start}}' /proc/$$/stat
 """
+
+
+def assert_failing_neighbour_is_no_load(made: Run, measured: Trial) -> None:
+    """Its streams go on after each query that finds no table, and psql ends well."""
+    with on_testbed(made, "lab_base") as testbed:
+        (name, engine), *_ = testbed.neighbours.items()
+        engine.execute("ALTER SCHEMA tpcds_sf0_01 RENAME TO away")  # type: ignore[attr-defined]
+        try:
+            record = run_trial(replace(measured, id="refused.r1"), testbed)
+        finally:
+            engine.execute("ALTER SCHEMA away RENAME TO tpcds_sf0_01")  # type: ignore[attr-defined]
+    seen = record.evidence["neighbours"][name]
+    assert (seen["rounds"], seen["under_load_share"]) == (0, 0.0) and "does not exist" in seen["error"], seen
+    assert record.outcome == "invalid" and "was under load for 0% of the measured time" in record.reason, record
 
 
 @pytest.fixture
@@ -165,6 +181,7 @@ def test_what_each_vm_of_a_server_did_is_told_and_how_far_they_differ(connection
             assert nodes[-1]["vm2"]["time_s"] == told["round_s"]
             assert records[-1].measurements["node_time_max_over_min"] >= 1
         assert "disk_bytes" not in nodes[-1]["vm1"], "the disks are those of the one machine"
+        assert_failing_neighbour_is_no_load(made, records[0].trial)
         steps.release_cluster(made, "lab_base")
         steps.summarise(made)
         assert "Whether its nodes are alike" in render_report(made.archive, made.catalog)

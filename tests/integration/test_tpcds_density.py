@@ -14,6 +14,7 @@ from clusterbench.engines import as_database
 from clusterbench.hosts import telemetry
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.report.run.page import render_report
+from clusterbench.results.windows import is_short
 from clusterbench.run import steps
 from clusterbench.run.run import Run
 from clusterbench.trial.protocol import run_trial
@@ -58,7 +59,10 @@ def test_the_study_is_valid_and_stands_beside_the_paper_s(run: Run) -> None:
     for trial in run.plan().trials[PLATFORM]:
         record = steps.measure(run, PLATFORM, trial.id)
         assert record.outcome == "completed", record.reason
-        assert {one["stream"] for one in queries(record)} == set(range(1, int(trial.levels["streams"]) + 1))
+        streams, rounds = int(trial.levels["streams"]), record.evidence["driver"].get("rounds", 1)
+        assert {one["stream"] for one in queries(record)} == set(range(1, streams + 1))
+        assert len(queries(record)) == 51 * streams and record.samples == 51 * streams * rounds
+        assert not is_short(record), record
     steps.release_cluster(run, PLATFORM)
     steps.summarise(run)
     steps.validate_results(run)
@@ -81,7 +85,7 @@ def test_a_query_past_its_limit_is_named_and_the_others_go_on(
             begin(fleet, name, *beside)
 
         monkeypatch.setattr(telemetry, "start", lock_and_begin)
-        record = run_trial(another(run, "locked", statement_timeout_s=1), testbed)
+        record = run_trial(another(run, "locked", statement_timeout_s=1, window_s=0), testbed)
     assert record.outcome == "timed_out", record.reason
     assert "of stream 1 was ended at its limit, 1.0 s" in record.reason
     late = {one["query"] for one in queries(record) if one["time_s"] is None}
@@ -115,7 +119,7 @@ def test_a_hundred_streams_are_a_hundred_sessions_and_cost_the_driver_a_tenth_of
     """By ten queries of middling length: at this scale factor those of lite take 10 ms, as in no study."""
     middling = sorted(queries_module.QUERIES, key=lambda query: selection.lite().time_s[query])[60:70]
     monkeypatch.setattr(selection, "queries_of", lambda _: middling)
-    record = run_trial(another(run, "hundred", streams=100), testbed)
+    record = run_trial(another(run, "hundred", streams=100, window_s=0), testbed)
     assert record.outcome == "completed", record.reason
     assert (record.samples, record.errors) == (1000, 0)
     assert record.measurements["driver_cores"] <= 0.1

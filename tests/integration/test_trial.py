@@ -345,6 +345,21 @@ def test_an_index_build_leaves_no_index_behind(testbed: Testbed) -> None:
     assert indexes[0]["n"] == 1
 
 
+def test_an_index_is_built_until_its_window_is_full_and_leaves_none_behind(testbed: Testbed) -> None:
+    once = run_trial(trial("build", "index_build"), testbed)
+    record = run_trial(trial("builds", "index_build", window_s=1), testbed)
+    assert (record.outcome, record.reason, record.errors) == ("completed", "", 0)
+    length_s = record.window_end_s - record.window_start_s  # type: ignore[operator]
+    builds, measured = record.samples, record.measurements["response_time_s"]
+    assert record.evidence["driver"]["rounds"] == builds > 1 and length_s >= 1
+    assert 0.5 * length_s < builds * measured < length_s, "without its drops"
+    assert measured < 3 * once.measurements["response_time_s"]
+    left = testbed.engine.query(f"SELECT count(*) AS n FROM pg_indexes WHERE tablename = '{dataset().table}'")
+    assert left[0]["n"] == 1
+    cold = run_trial(trial("cold_build", "index_build", window_s=1, cache="cold"), testbed)
+    assert (cold.outcome, cold.samples) == ("completed", 1), "only the first is cold"
+
+
 def test_every_host_was_watched_and_watching_cost_under_a_hundredth_of_a_core(testbed: Testbed) -> None:
     record = run_trial(trial(lookups_per_client=60_000), testbed)
     assert set(record.telemetry) == {"client", "etl", "db1"}

@@ -170,6 +170,22 @@ def test_rounds_that_fail_slowly_are_no_load(tmp_path: Path) -> None:
     assert "was under load for 60% of the measured time" in problem and "1 of its rounds failed" in problem
 
 
+def test_a_round_counts_by_the_share_of_its_statements_that_ended_well(tmp_path: Path) -> None:
+    """psql ends well where a statement failed and the stream went on; they fail in a moment, or at their limit."""
+    told = {"started_at": "108.0", "rounds": "98.0 104.0 0 1 1\n104.0 108.0 0 0.25 1\n", "unended": "0.5 1\n"}
+    evidence, problem = judged(tmp_path, **told, error="ERROR:  canceling statement due to statement timeout")
+    assert problem == (
+        "neighbour 'vm2' was under load for 60% of the measured time, at least 90% are needed; 1 of its rounds failed: "
+        "ERROR: canceling statement due to statement timeout"
+    )
+    assert (evidence["rounds"], evidence["failed"], evidence["round_s"]) == (1, 1, 6.0)
+
+
+def test_a_round_of_a_window_is_told_by_the_time_of_one_pass(tmp_path: Path) -> None:
+    evidence, problem = judged(tmp_path, started_at="108.0", rounds="96.0 104.0 0 1 4\n104.0 108.0 0 1 2\n")
+    assert (problem, evidence["rounds"], evidence["round_s"]) == ("", 2, 2.0)
+
+
 def test_a_platform_without_neighbours_has_no_evidence_of_any(tmp_path: Path) -> None:
     assert neighbours.check_under_load(tmp_path, Reading({}, window_start_s=1.0, window_end_s=2.0)) == ({}, "")
 

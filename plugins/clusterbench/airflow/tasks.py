@@ -73,6 +73,8 @@ broken pipe."""
 
 MARKED = ("failed", "success", "skipped", "removed", "upstream_failed")
 """States that a running task is in only because a person said so."""
+LABEL_CHARACTERS_MAX = 250
+"""Of the name of a mapped task in Airflow's database."""
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 """A full-scale run of another experiment may hold a cluster for days."""
 
@@ -284,7 +286,7 @@ def validate_data(platform: str) -> list[dict[str, str]]:
 class MeasureTrial(BaseOperator):
     """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, or not needed.
 
-    The reason is in its log.
+    The reason is in its log. That a trial was not needed is in its name, too.
     """
 
     ui_color = "#cfe8ff"
@@ -308,6 +310,8 @@ class MeasureTrial(BaseOperator):
         record = run_step("trial", measure, self.platform, trial=self.trial_label)
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
+        if record.outcome == "not_needed":  # Airflow renders the name again when the task has ended
+            self.trial_label = not_needed_label(self.trial_label, record.reason)
         if record.outcome in NOT_MEASURED:
             raise AirflowSkipException(f"{record.outcome.replace('_', ' ')}: {record.reason}")
         if record.outcome != "completed":
@@ -328,6 +332,12 @@ class MeasureTrial(BaseOperator):
             log.warning("this try ends, and its driver keeps running: %s", why_not)
             return
         steps.cancel(self._run, self.platform, self.trial_id)
+
+
+def not_needed_label(label: str, reason: str) -> str:
+    """The name of a trial that was left out, with the first words of why: "…: not needed, … is firm after 5
+    repetitions"."""
+    return f"{label}: not needed, {reason.partition(':')[0]}"[:LABEL_CHARACTERS_MAX]
 
 
 def _why_nobody_ended(ti: Any) -> str:

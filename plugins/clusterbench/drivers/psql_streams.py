@@ -5,7 +5,8 @@ first statement starts, so connecting is in no response time. What a COPY … TO
 so no answer is held in memory, and the answer that was measured is the one that is checked.
 
 Where a window of some seconds is asked for, the streams do their statements in rounds. How many is known after one or
-two that are not measured: nothing looks at the clock between two statements.
+two that are not measured: nothing looks at the clock between two statements. All rounds are whole, and a stream may do
+each of them in another order.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import gzip
 import re
 import tarfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ OUTPUTS = (
     "answers.txt",
     "answer.gz",
     "answers.tar.gz",
+    "repeated.txt",
     "check.txt",
     "after.*.csv",
     "driver_cpu.txt",
@@ -86,15 +88,21 @@ STREAMS = Factor(
 )
 WINDOW_S = Factor(
     0,
-    "The shortest measured time in seconds: see docs/reference.md#window-of-scans. 0: each stream runs "
-    "the statement once.",
+    "The shortest measured time in seconds: see docs/reference.md#window-of-statements. 0: each statement runs once.",
     minimum=0,
     maximum=86_400,
     rehearsed_least=1,
     wording="{} s",
     is_later=True,
 )
+REFUSED: Mapping[str, str] = {
+    "rate_per_s": "its statements are long, and each stream begins one when the one before it has ended; a rate is of "
+    "many short transactions, by clients that pgbench drives. Leave it out",
+}
+"""Factor -> why no workload of streams has it."""
 ROUNDS_MAX = 1000
+ORDERS_MAX = 20
+"""Orders of one stream that are made: with more rounds, they start again."""
 
 
 @dataclass(frozen=True)
@@ -120,29 +128,53 @@ class Streams:
     window_s: int = 0
     """Each stream does its statements again and again, in as many rounds as last so long, after one or two that are not
     measured, but ``ROUNDS_MAX`` at most. 0: once, and nothing before."""
+    orders: Sequence[Sequence[Sequence[int]]] = ()
+    """Of each stream, the numbers of its statements, counted from 1, in the order of each measured round; after the
+    last they start again. The first is the order in which they are given. Empty: every round is in that order."""
+    undo: str = ""
+    """SQL before each statement of all rounds but the first: what the statement before it has made is taken away. It is
+    not in the statement's time."""
 
 
 def job(load: Streams, endpoint: Endpoint) -> Job:
     """The streams as a job for one host. The password is in a file that is gone when the job ends."""
-    command = script("drivers/programs") + script(
-        "drivers/psql_streams",
-        where=endpoint.psql_options,
-        streams=len(load.streams),
-        stop=int(not load.goes_on),
-        keeps_answers=int(load.keeps_answers),
-        kept_bytes_max=ANSWER_KEPT_BYTES_MAX,
-        window_s=load.window_s,
-        rounds_max=ROUNDS_MAX,
-        questions=list(load.questions),
+    command = (
+        script("drivers/programs")
+        + script("drivers/statements_told")
+        + script(
+            "drivers/psql_streams",
+            where=endpoint.psql_options,
+            streams=len(load.streams),
+            stop=int(not load.goes_on),
+            keeps_answers=int(load.keeps_answers),
+            kept_bytes_max=ANSWER_KEPT_BYTES_MAX,
+            window_s=load.window_s,
+            rounds_max=ROUNDS_MAX,
+            questions=list(load.questions),
+        )
     )
     script_of = _script_of_rounds if load.window_s else _script
     files = {f"stream.{n}.sql": script_of(n, statements) for n, statements in enumerate(load.streams, 1)}
     if load.window_s:
-        files |= {f"round.{n}.sql": _joined(_round(n, statements)) for n, statements in enumerate(load.streams, 1)}
+        for n, statements in enumerate(load.streams, 1):
+            orders = load.orders[n - 1] if load.orders else [range(1, len(statements) + 1)]
+            files[f"round.{n}.sql"] = _joined(_round(n, statements, load.undo))
+            files[f"orders.{n}.txt"] = _joined([" ".join(map(str, order)) for order in orders])
     files |= {f"after.{name}.sql": text for name, text in load.questions.items()}
     files |= {"check.sql": load.check, "on_failure.sql": load.on_failure}
     files |= {"before.sh": f"{load.before}\n", "after.sh": f"{load.after}\n"}
     return Job(files, endpoint.secrets, command)
+
+
+def orders_of(rounds: Sequence[Sequence[Hashable]]) -> list[list[int]]:
+    """For ``Streams.orders``: a stream's statements by their places in the first round. ``rounds`` has their names."""
+    found = []
+    for names in rounds:
+        places: dict[Hashable, list[int]] = {}
+        for number, name in enumerate(rounds[0], 1):
+            places.setdefault(name, []).append(number)
+        found.append([places[name].pop(0) for name in names])
+    return found
 
 
 BEGIN_LINES = 2
@@ -171,18 +203,20 @@ def _script_of_rounds(stream: int, statements: Sequence[str]) -> str:
             f"\\! {{ : >once.{stream}; read _; }} <again",
             f"\\i again.{stream}.sql",
             "\\o",
-            f"\\! {{ : >warm.{stream}; read _; exec date +%s.%N >clock.{stream}; }} <measured",
+            # Without the number of rounds one has failed before, and nothing is measured.
+            f"\\! {{ : >warm.{stream}; read _; [ ! -e rounds.txt ] || exec date +%s.%N >clock.{stream}; }} <measured",
             f"\\i rounds.{stream}.sql",
             *_end(stream),
         ]
     )
 
 
-def _round(stream: int, statements: Sequence[str]) -> list[str]:
+def _round(stream: int, statements: Sequence[str], undo: str = "") -> list[str]:
     lines = []
+    undone = f" \\timing off \\\\ {undo}; \\timing on" if undo else ""  # on one line, by which errors are counted
     for number, statement in enumerate(statements, 1):
         lines += [
-            f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o",
+            (f"\\o answer.{stream}.{number}" if statement.startswith("COPY (") else "\\o") + undone,
             statement if statement.startswith("\\") else f"{' '.join(statement.splitlines())};",
         ]
     return lines
@@ -205,12 +239,18 @@ class Timed:
     time_s: float
     error: str = ""
     """What the server said where it failed."""
+    round: int = 1
 
 
-def read(output: Path, expected: int) -> tuple[Reading, list[Timed]]:
+def read(output: Path, expected: int, orders: Sequence[Sequence[Sequence[int]]] = ()) -> tuple[Reading, list[Timed]]:
     """Measurements, and every statement that was begun. ``expected`` were asked for in one round; fewer well-ended are
-    errors."""
-    timed, rounds = _timed(output), _rounds(output)
+    errors.
+
+    ``orders`` as in ``Streams``: then a statement has the number that it has there, and its round. Without them, all
+    that a stream did is counted on, as if it were of one round.
+    """
+    rounds = _rounds(output)
+    timed = [_placed(one, orders) for one in _timed(output)]
     expected *= rounds
     ended = [one for one in timed if not one.error]
     errors = "\n".join(filter(None, (_text(output, name).strip() for name in ("errors.*", "ended.txt"))))
@@ -254,18 +294,26 @@ def kept_answer(output: Path) -> list[str] | None:
     return gzip.decompress(path.read_bytes()).decode().splitlines() if path.exists() else None
 
 
-def kept_answers(output: Path) -> dict[tuple[int, int], list[str]]:
-    """(stream, number of the statement) -> the lines of its answer, as they came."""
+def kept_answers(output: Path) -> dict[tuple[int, int, int], list[str]]:
+    """(stream, number of the statement, round) -> the lines of its answer, as they came."""
     path = output / "answers.tar.gz"
     if not path.exists():
         return {}
     found = {}
     with tarfile.open(path) as archive:
         for member in archive:
-            _, stream, number = member.name.split(".")
             content = archive.extractfile(member)
-            found[int(stream), int(number)] = content.read().decode().splitlines() if content else []
+            found[_answer_of(member.name)] = content.read().decode().splitlines() if content else []
+    for line in _text(output, "repeated.txt").splitlines():
+        again, first = line.split()
+        found[_answer_of(again)] = found[_answer_of(first)]
     return found
+
+
+def _answer_of(file: str) -> tuple[int, int, int]:
+    """Of ``answer.1.7``, or of a round, ``answer.1.7.2``."""
+    stream, number, *rounds = map(int, file.split(".")[1:])
+    return stream, number, rounds[0] if rounds else 1
 
 
 def _rounds(output: Path) -> int:
@@ -273,13 +321,23 @@ def _rounds(output: Path) -> int:
     return int(_text(output, "rounds.txt") or 1)
 
 
+def _placed(one: Timed, orders: Sequence[Sequence[Sequence[int]]]) -> Timed:
+    """From counted on over all rounds to its own number and its round."""
+    if not orders:
+        return one
+    own = orders[one.stream - 1]
+    before, position = divmod(one.number - 1, len(own[0]))
+    return replace(one, number=own[before % len(own)][position], round=before + 1)
+
+
 def _timed(output: Path) -> list[Timed]:
     found = []
+    is_in_rounds = (output / "rounds.txt").exists()  # then what failed before them is of no statement that was measured
     for path in output.glob("times.*"):
         stream = int(path.suffix[1:])
         if not _text(output, f"clock.{stream}"):
             continue  # it never began
-        errors = _errors(_text(output, f"errors.{stream}"))
+        errors = _errors(_text(output, f"errors.{stream}"), "rounds" if is_in_rounds else "stream")
         times = re.findall(r"^Time: ([\d.]+) ms", path.read_text(), re.MULTILINE)
         for number, ms in enumerate(times, 1):
             found.append(Timed(stream, number, float(ms) / 1000, errors.get(number, "")))
@@ -299,12 +357,12 @@ def _window(output: Path, timed: Sequence[Timed]) -> tuple[float, float]:
     return min(starts), max(ends)
 
 
-def _errors(said: str) -> dict[int, str]:
-    """Number of a statement -> what psql said first of its failure."""
+def _errors(said: str, file: str) -> dict[int, str]:
+    """Number of a statement of that script -> what psql said first of its failure."""
     found: dict[int, str] = {}
-    pattern = r"^psql:[^\n]*?(stream|again|rounds)\.\d+\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)"
-    for file, line, words in re.findall(pattern, said, re.MULTILINE):
-        before = BEGIN_LINES if file == "stream" else 0
+    pattern = rf"^psql:[^\n]*?{file}\.\d+\.sql:(\d+): (?!NOTICE|WARNING|INFO)(.*)"
+    before = BEGIN_LINES if file == "stream" else 0
+    for line, words in re.findall(pattern, said, re.MULTILINE):
         found.setdefault((int(line) - before) // LINES_PER_STATEMENT, words.strip())
     return found
 

@@ -12,25 +12,30 @@ Named = TypeVar("Named", bound=Hashable)
 
 
 def each(planned: Mapping[int, Sequence[Named]], timed: Sequence[Timed], called: str) -> list[dict[str, Any]]:
-    """In the order in which they were to run; one without a time did not end. ``called``: the key of their names."""
-    found = {(one.stream, one.number): one for one in timed}
+    """In the order in which they were to run; one without a time did not end. ``called``: the key of their names.
+
+    Of several rounds the time is the mean of those in which it ended, and the error the first.
+    """
+    found: dict[tuple[int, int], list[Timed]] = {}
+    for one in timed:
+        found.setdefault((one.stream, one.number), []).append(one)
     rows = []
     for stream, names in planned.items():
         for number, name in enumerate(names, 1):
-            one = found.get((stream, number))
+            done = found.get((stream, number), [])
             row: dict[str, Any] = {"stream": stream, called: name, "time_s": None}
-            if one is None:
+            if not done:
                 row["error"] = "did not end: the session was lost, or ended with the trial"
-            elif one.error:
-                row |= {"error": one.error, "failed_after_s": round(one.time_s, 3)}
-            else:
-                row["time_s"] = round(one.time_s, 6)
+            if times := [one.time_s for one in done if not one.error]:
+                row["time_s"] = round(sum(times) / len(times), 6)
+            if failed := next((one for one in done if one.error), None):
+                row |= {"error": failed.error, "failed_after_s": round(failed.time_s, 3)}
             rows.append(row)
     return rows
 
 
 def means(planned: Mapping[int, Sequence[Named]], timed: Sequence[Timed]) -> dict[Named, float]:
-    """The mean time of each statement, in seconds, over the streams in which it ended well."""
+    """The mean time of each statement, in seconds, over the streams and rounds in which it ended well."""
     found: dict[Named, list[float]] = {}
     for one in timed:
         if not one.error:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from clusterbench.base.engine_declaration import EngineDeclaration
 from clusterbench.base.errors import SpecError, suggest
@@ -32,6 +32,13 @@ class Declared(Protocol):
 
     factors: Mapping[str, Factor]
     measurements: Mapping[str, MeasurementKind]
+
+
+@runtime_checkable
+class Refusing(Protocol):
+    """A workload that says of factors of others why it does not have them."""
+
+    refused: Mapping[str, str]
 
 
 def declared_by(workload: str) -> Declared:

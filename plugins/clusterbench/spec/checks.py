@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterbench.base.errors import SpecError, suggest
 from clusterbench.base.factors import factor_of
-from clusterbench.spec.by_name import declared_by, engine_declaration, engine_names
+from clusterbench.spec.by_name import Refusing, declared_by, engine_declaration, engine_names
 from clusterbench.spec.concurrency import concurrency_levels
 from clusterbench.spec.experiment import EXTREMES, PLATFORM, SCALES, Experiment, Part, Sweep, SweepFinding
 from clusterbench.spec.host_settings import items
@@ -108,6 +108,9 @@ def _check_sweep(sweep: Sweep) -> list[str]:
     problems = []
     for name in sweep.factors:
         factor = factor_of(workload.factors, name)
+        if factor is None and isinstance(workload, Refusing) and name in workload.refused:
+            problems.append(f"factors.{name}: workload {sweep.workload!r} does not have it: {workload.refused[name]}")
+            continue
         if factor is None:
             problems.append(f"factors: unknown factor {name!r}{suggest(name, list(workload.factors))}")
             continue

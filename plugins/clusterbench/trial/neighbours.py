@@ -2,7 +2,8 @@
 
 Each runs what the trial runs, as many streams of it, in rounds without end, from the host that drives the trial. That
 costs processor time there, which is reported, apart from the measured driver's own. Neighbours are under load before
-telemetry begins and until the driver ends. If one was not, the trial is invalid: that was another density.
+telemetry begins and until the driver ends. If one was not, the trial is invalid: that was another density. Statements
+that fail are no load: a round of streams counts by the share of its statements that ended well.
 """
 
 from __future__ import annotations
@@ -74,10 +75,11 @@ def _told(beside: DetachedJob) -> dict[str, str]:
     """
     was = beside.state().phase
     if was == "running":
-        beside.fleet.run_on(beside.host, script("trial/note_running", directory=beside.directory))
+        note = script("drivers/statements_told") + script("trial/note_running", directory=beside.directory)
+        beside.fleet.run_on(beside.host, note)
     with tempfile.TemporaryDirectory() as folder:
         if was != "new":
-            beside.collect(("was", "rounds", "started_at", "error", "cpu_s"), Path(folder))
+            beside.collect(("was", "rounds", "unended", "started_at", "error", "cpu_s"), Path(folder))
         return {"was": was} | {path.name: path.read_text(errors="replace").strip() for path in Path(folder).iterdir()}
 
 
@@ -103,7 +105,10 @@ def undoing(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob
 class Round:
     start_s: float
     end_s: float
-    failed: bool
+    well_share: float = 1.0
+    """Of its statements, how many ended well; 0 where it failed as a whole."""
+    passes: int = 1
+    """How often it did all of them: several times to fill a window."""
 
 
 def check_under_load(output: Path, reading: Reading) -> tuple[dict[str, Any], str]:
@@ -129,33 +134,38 @@ def check_under_load(output: Path, reading: Reading) -> tuple[dict[str, Any], st
 
 def _seen(told: Mapping[str, str], start_s: float, end_s: float) -> dict[str, Any]:
     """What a neighbour did during the measured window. Only ``driver_cpu_s`` is from the start of its drivers."""
-    done = [
-        Round(float(begun), float(ended), status != "0")
-        for begun, ended, status in (line.split() for line in told.get("rounds", "").splitlines())
-    ]
+    done = [_round(line) for line in told.get("rounds", "").splitlines()]
     inside = [each for each in done if each.end_s > start_s and each.end_s <= end_s]
     starts = [each.start_s for each in done]
     if told.get("started_at") and (began_s := float(told["started_at"])) not in starts:
         starts.append(began_s)
     ends = [each.end_s for each in done] + [end_s] * (len(starts) - len(done))
     following = [*starts[1:], end_s] if starts else []
-    failed = [each.failed for each in done] + [False] * (len(starts) - len(done))
+    unended = float((told.get("unended") or "1").split()[0])
+    # However long they took: statements that fail are not the load that was asked for.
+    well = [each.well_share for each in done] + [unended] * (len(starts) - len(done))
     loaded_s = 0.0
-    for begun, ended, then, has_failed in zip(starts, ends, following, failed, strict=True):
-        if has_failed:  # however long it took: statements that fail are not the load that was asked for
-            continue
+    for begun, ended, then, share in zip(starts, ends, following, well, strict=True):
         until = then if then - ended <= RESTART_S else ended
-        loaded_s += max(0.0, min(until, end_s) - max(begun, start_s))
+        loaded_s += share * max(0.0, min(until, end_s) - max(begun, start_s))
     return {
-        "rounds": sum(not each.failed for each in inside),
-        "failed": sum(each.failed for each in inside),
-        "round_s": _mean_s([each for each in inside if not each.failed]),
+        "rounds": sum(each.well_share == 1 for each in inside),
+        "failed": sum(each.well_share < 1 for each in inside),
+        "round_s": _mean_s([each for each in inside if each.well_share == 1]),
         "under_load_share": round(loaded_s / (end_s - start_s), 3) if end_s > start_s else 1.0,
         "driver_cpu_s": float(told["cpu_s"]) if told.get("cpu_s") else None,
         "error": " ".join(told.get("error", "").split()),
     }
 
 
+def _round(line: str) -> Round:
+    """Of a line that ``trial/rounds.sh`` wrote; a load that is not of streams tells no more than how it ended."""
+    begun, ended, status, *told = line.split()
+    share, passes = (float(told[0]), int(told[1])) if len(told) == 2 else (1.0, 1)
+    return Round(float(begun), float(ended), share if status == "0" else 0.0, passes)
+
+
 def _mean_s(done: Sequence[Round]) -> float | None:
-    """How long a round took; None where none was ended."""
-    return round(sum(each.end_s - each.start_s for each in done) / len(done), 3) if done else None
+    """How long it took to do all statements once; None where no round was ended."""
+    passes = sum(each.passes for each in done)
+    return round(sum(each.end_s - each.start_s for each in done) / passes, 3) if done else None

@@ -211,13 +211,43 @@ def test_fewer_lookups_than_asked_for_are_errors(captured: Callable[[str], Path]
     assert KEY_VALUE.read(captured("cold_4_clients_sql_prepare"), trial(clients=5), {}).errors == 50
 
 
-def test_index_build_is_timed_and_its_rows_counted(captured: Callable[[str], Path]) -> None:
-    built = replace(trial(), workload="index_build")
-    read = INDEX_BUILD.read(captured("index_build_10000_rows"), built, {})
-    log = next((CAPTURED / "index_build_10000_rows").glob("log.*")).read_text().split()
+BUILT = {
+    "clock.1": "1000.0\n1000.5\n",
+    "times.1": "Time: 100.000 ms\n",
+    "errors.1": "",
+    "driver_cpu.txt": "threads 1\nconnecting_s 0.0\nelapsed_s 1\nuser_s 0.1\nsystem_s 0\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [({}, 0.1), ({"rounds.txt": "3\n", "times.1": "Time: 100.000 ms\nTime: 110.000 ms\nTime: 120.000 ms\n"}, 0.11)],
+    ids=["once", "in a window"],
+)
+def test_index_build_is_timed_without_its_drops_and_its_rows_counted(
+    tmp_path: Path, said: Mapping[str, str], seconds: float
+) -> None:
+    for name, text in {**BUILT, **said}.items():
+        (tmp_path / name).write_text(text)
+    read = INDEX_BUILD.read(tmp_path, replace(trial(), workload="index_build"), {})
     assert set(read.measurements) | set(database_work.MEASUREMENTS) == set(INDEX_BUILD.measurements)
-    assert read.measurements["response_time_s"] == pytest.approx(int(log[2]) / 1e6)
-    assert read.measurements["throughput_rows_per_s"] == pytest.approx(10_000 / (int(log[2]) / 1e6))
+    assert read.measurements["response_time_s"] == pytest.approx(seconds)
+    assert read.measurements["throughput_rows_per_s"] == pytest.approx(10_000 / seconds)
+    assert (read.window_start_s, read.window_end_s) == (1000.0, 1000.5)
+
+
+def test_index_is_dropped_between_two_builds_where_there_is_a_window() -> None:
+    built = replace(trial(window_s=1), workload="index_build")
+    build, drop = (
+        'CREATE INDEX "b_datajson_10000_jkeynum" ON "datajson_10000" (jkeynum);\n',
+        'DROP INDEX IF EXISTS "b_datajson_10000_jkeynum";',
+    )
+    files = INDEX_BUILD.job(built, TinyEngine()).files  # type: ignore[arg-type]
+    assert files["round.1.sql"] == f"\\o \\timing off \\\\ {drop} \\timing on\n{build}"
+    assert build in files["stream.1.sql"] and "DROP" not in files["stream.1.sql"], "the first finds none"
+    for levels in ({"window_s": 0}, {"cache": "cold"}):
+        once = replace(built, levels=dict(built.levels) | levels)
+        assert "round.1.sql" not in INDEX_BUILD.job(once, TinyEngine()).files  # type: ignore[arg-type]
 
 
 # Statements.

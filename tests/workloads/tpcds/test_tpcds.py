@@ -66,6 +66,22 @@ def test_every_stream_asks_every_query_of_the_test_once(test: str, count: int) -
         assert script.count("\nCOPY (") == script.count(") TO STDOUT;\n") == count
 
 
+def test_each_round_of_a_window_has_the_order_of_a_further_stream() -> None:
+    asked = trial(test="lite", streams=2, window_s=1)
+    files = WORKLOAD.job(asked, cast(Any, TinyEngine())).files
+    alone = trial(test="lite", streams=6)
+    for stream in (1, 2):
+        places = [list(map(int, line.split())) for line in files[f"orders.{stream}.txt"].splitlines()]
+        assert len(places) == 20 and len(set(map(tuple, places))) == 20
+        first = order(asked, stream)
+        for before in range(3):
+            found = [first[place - 1] for place in places[before]]
+            assert found == order(alone, stream + 2 * before), "of streams 1, 3 and 5, and of 2, 4 and 6"
+    for levels in ({"window_s": 0}, {"cache": "as_left"}):
+        once = WORKLOAD.job(trial(test="lite", streams=2, **{"window_s": 1, **levels}), cast(Any, TinyEngine())).files
+        assert not [name for name in once if name.startswith(("orders", "round"))]
+
+
 def test_streams_ask_with_parameters_of_their_own_and_always_the_same() -> None:
     alone, first, second = *scripts(streams=1), *scripts(streams=2)
     assert alone == first, "what stream 1 asks does not depend on how many there are"
@@ -112,7 +128,9 @@ class Output:
 
     def __init__(self, folder: Path, streams: int = 2) -> None:
         self.folder, self.trial = folder, trial(test="lite", streams=streams)
-        self.answers = {(n, i): ANSWER for n in range(1, streams + 1) for i in range(1, 52)}
+        self.answers: dict[tuple[int, ...], list[str]] = {
+            (n, i): ANSWER for n in range(1, streams + 1) for i in range(1, 52)
+        }
         self.times = {n: [10.0] * 51 for n in range(1, streams + 1)}
         self.errors = dict.fromkeys(range(1, streams + 1), "")
         self.cpu = "threads 2\nconnecting_s 0.5\nelapsed_s 10\nuser_s 0.6\nsystem_s 0.3\n"
@@ -124,9 +142,9 @@ class Output:
             (self.folder / f"errors.{n}").write_text(self.errors[n])
         (self.folder / "driver_cpu.txt").write_text(self.cpu)
         with tarfile.open(self.folder / "answers.tar.gz", "w:gz") as archive:
-            for (n, i), lines in self.answers.items():
+            for place, lines in self.answers.items():
                 text = "".join(f"{line}\n" for line in lines).encode()
-                info = tarfile.TarInfo(f"answer.{n}.{i}")
+                info = tarfile.TarInfo(f"answer.{'.'.join(map(str, place))}")
                 info.size = len(text)
                 archive.addfile(info, io.BytesIO(text))
         return WORKLOAD.read(self.folder, self.trial, expected or {})
@@ -159,6 +177,26 @@ def test_one_wrong_answer_makes_the_trial_invalid_and_is_named(tmp_path: Path) -
     assert wrong.startswith(f"wrong answer to query {query}, parameters ")
     assert wrong.endswith("(expected: DuckDB over the same rows)")
     assert made.read({}).invalid == (), "nobody knows it"
+
+
+def test_rounds_of_a_window_are_read_by_query_and_each_answer_is_checked(tmp_path: Path) -> None:
+    made = Output(tmp_path, streams=1)
+    made.trial = trial(test="lite", streams=1, window_s=1)
+    queries = [order(made.trial, 1, before) for before in range(2)]
+    made.times = {1: [query / 10 for each in queries for query in each]}
+    made.answers = {(1, i, r): ANSWER for i in range(1, 52) for r in (1, 2)}
+    (tmp_path / "rounds.txt").write_text("2\n")
+    expected = made.expected()
+    reading = made.read(expected)
+    assert (reading.invalid, reading.errors, reading.samples) == ((), 0, 102)
+    assert reading.measurements["response_time_s"] == pytest.approx(0.3), "0.6 s for two rounds"
+    of_query = {query: reading.measurements[f"q{query:02d}_s"] for query in queries[0]}
+    assert of_query == {query: pytest.approx(query / 1e4) for query in queries[0]}, "whatever the order of its round"
+    noted = cast(list[dict[str, Any]], reading.details["queries"])
+    assert [(one["query"], one["time_s"]) for one in noted] == [(query, query / 1e4) for query in queries[0]]
+    made.answers[1, 7, 2] = ["a\t1.50", "c\t\\N"]
+    (wrong,) = made.read(expected).invalid
+    assert wrong.startswith(f"wrong answer to query {queries[0][6]}, parameters "), "the seventh, in another place"
 
 
 def test_many_wrong_answers_are_counted(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def judge(
         name = f"{_levels(folder, trial)}{key}"
         digests[name] = digest(given[0])
         if any(digest(one) != digests[name] for one in given):
-            wrong.append(f"{key}: streams gave different answers to it")
+            wrong.append(f"{key}: streams or rounds gave different answers to it")
         elif name in known:
             if problem := difference(rows(given[0]), known[name]):
                 wrong.append(f"{key}: {problem} ({expected['source']})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -120,8 +120,15 @@ class Folder:
     @cached_property
     def is_reading(self) -> bool:
         """Whether no statement changes a row, as far as its words tell."""
-        texts = [self.text(file.name) for name in self.said.statements for file in self.files_of(name)]
-        texts += [self.text(name) for name in self.said.before_trial]
+        return self.only_reads and self._reads(self.text(name) for name in self.said.before_trial)
+
+    @cached_property
+    def only_reads(self) -> bool:
+        """The same of those that are measured alone."""
+        return self._reads(self.text(file.name) for name in self.said.statements for file in self.files_of(name))
+
+    @staticmethod
+    def _reads(texts: Iterable[str]) -> bool:
         return all(
             sql_text.is_reading(one) or sql_text.is_framing(one) for text in texts for one in sql_text.statements(text)
         )

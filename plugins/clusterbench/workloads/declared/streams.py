@@ -13,7 +13,7 @@ from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.drivers import pgbench, psql_streams, psql_until, stream_readings
-from clusterbench.workloads import CACHE
+from clusterbench.workloads import CACHE, window_s
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.clients import placeholders
 from clusterbench.workloads.declared.folder import Folder
@@ -37,12 +37,22 @@ FACTORS: Mapping[str, Factor] = {
         wording="{} s a statement",
     ),
     "cache": CACHE,
+    "window_s": psql_streams.WINDOW_S,
 }
+CHANGES_ROWS = (
+    "its statements change rows, so that each round of a window would find other rows than the one before; leave "
+    "'window_s' out"
+)
 
 
 def factors(folder: Folder) -> dict[str, Factor]:
     names = ("all", *folder.said.statements)
     return {**FACTORS, "statements": replace(FACTORS["statements"], is_free=False, choices=names)}
+
+
+def not_applicable(folder: Folder, levels: Mapping[str, Level]) -> str | None:
+    """Of levels that these statements cannot have."""
+    return CHANGES_ROWS if window_s(levels) and not folder.only_reads else None
 
 
 def measurements(folder: Folder) -> dict[str, MeasurementKind]:
@@ -56,7 +66,8 @@ def measurements(folder: Folder) -> dict[str, MeasurementKind]:
 
 
 def estimate_s(folder: Folder, levels: Mapping[str, Level]) -> float:
-    return 10 + int(levels["streams"]) * folder.said.seconds_per_stream
+    once = int(levels["streams"]) * folder.said.seconds_per_stream
+    return 10 + (2 * max(once, window_s(levels)) if window_s(levels) else once)
 
 
 def chosen(folder: Folder, levels: Mapping[str, Level]) -> list[str]:
@@ -64,17 +75,34 @@ def chosen(folder: Folder, levels: Mapping[str, Level]) -> list[str]:
     return list(folder.said.statements) if only == "all" else [only]
 
 
-def order(folder: Folder, trial: Trial, stream: int) -> list[str]:
-    """As the folder says it; without orders, a permutation of its own, the same in every repetition."""
+def order(folder: Folder, trial: Trial, stream: int, rounds_before: int = 0) -> list[str]:
+    """As the folder says it; without orders, a permutation of its own, the same in every repetition. A later round of a
+    window has the order that a further stream would have."""
     names, said = chosen(folder, trial.levels), folder.said.orders
+    number = stream + rounds_before * int(trial.levels["streams"])
     if not said:
         permuted = sorted(names)
-        Random(f"{trial.seed} order {stream}").shuffle(permuted)  # noqa: S311  to be repeated, not a secret
+        Random(f"{trial.seed} order {number}").shuffle(permuted)  # noqa: S311  to be repeated, not a secret
         return permuted
     alone = int(trial.levels["streams"]) == 1
     of_several = said[1:] or said
-    found = said[0] if alone else of_several[(stream - 1) % len(of_several)]
+    found = said[0] if alone else of_several[(number - 1) % len(of_several)]
     return [name for name in found if name in names]
+
+
+def orders(folder: Folder, trial: Trial) -> list[list[list[int]]]:
+    """Of each stream by round; none where every stream runs once.
+
+    Parameters are the stream's own in all rounds. How many there will be is not known before, and all answers are.
+    """
+    if not window_s(trial.levels):
+        return []
+    found = []
+    for stream in streams(trial):
+        rounds = [order(folder, trial, stream, before) for before in range(psql_streams.ORDERS_MAX)]
+        whole = [names for names in rounds if sorted(names) == sorted(rounds[0])]  # the same work in each
+        found.append(psql_streams.orders_of(whole))
+    return found
 
 
 def key(name: str, stream: int, folder: Folder) -> str:
@@ -118,12 +146,14 @@ def streams(trial: Trial) -> range:
 
 
 def job(folder: Folder, trial: Trial, dialect: Dialect, listed: Listed, endpoint: Endpoint) -> Job:
-    """All streams at once, each its statements once."""
+    """All streams at once, each its statements once, or as often as they fill the window."""
     load = psql_streams.Streams(
         _written(folder, trial, dialect, listed),
         goes_on=True,
         keeps_answers=True,
         questions=asked.of_trial(folder, trial),
+        window_s=window_s(trial.levels),
+        orders=orders(folder, trial),
     )
     return psql_streams.job(load, endpoint)
 
@@ -177,12 +207,12 @@ def read_until(folder: Folder, output: Path, trial: Trial, window: tuple[float, 
 def read(folder: Folder, output: Path, trial: Trial) -> tuple[Reading, dict[str, list[str]]]:
     """Measurements; and by key the answers that were given to it, each as COPY writes it, of one stream or several."""
     planned = {stream: order(folder, trial, stream) for stream in streams(trial)}
-    reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
+    reading, timed = psql_streams.read(output, sum(map(len, planned.values())), orders(folder, trial))
     means = {f"{name}_s": mean for name, mean in stream_readings.means(planned, timed).items()}
     kept = psql_streams.kept_answers(output)
     answered: dict[str, list[str]] = {}
     for one in timed:
-        if not one.error and (lines := kept.get((one.stream, one.number))) is not None:
+        if not one.error and (lines := kept.get((one.stream, one.number, one.round))) is not None:
             name = planned[one.stream][one.number - 1]
             answered.setdefault(key(name, one.stream, folder), []).append("".join(f"{line}\n" for line in lines))
     found = replace(

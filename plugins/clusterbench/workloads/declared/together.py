@@ -90,11 +90,16 @@ class TogetherWorkload:
         of_data = {name for name, factor in self.first.factors.items() if factor.is_dataset}
         beside = {
             f"{part}_{name}": replace(factor, is_concurrency=False, wording=f"{part}: {factor.wording}")
-            for part, workload in self.others.items()
-            for name, factor in workload.factors.items()
+            for part in self.others
+            for name, factor in self._factors_of(part).items()
             if name not in of_data and name not in SHARED
         }
         return {**{name: f for name, f in self.first.factors.items() if name not in SEARCHES}, **beside}
+
+    def _factors_of(self, name: str) -> Mapping[str, Factor]:
+        """Of a part: what goes on until the first has ended has no window of its own."""
+        own = self.parts[name].factors
+        return {each: one for each, one in own.items() if each != "window_s"} if self._goes_on(name) else own
 
     def _measurements(self) -> dict[str, MeasurementKind]:
         found = dict(self.first.measurements)
@@ -110,8 +115,8 @@ class TogetherWorkload:
         """The trial as the part sees it: with its own levels, by their own names."""
         workload = self.parts[name]
         prefix = "" if name == self.first_name else f"{name}_"
-        levels: dict[str, Level] = {factor: declared.default for factor, declared in workload.factors.items()}
-        for factor in workload.factors:
+        levels: dict[str, Level] = {factor: declared.default for factor, declared in self._factors_of(name).items()}
+        for factor in levels:
             if f"{prefix}{factor}" in trial.levels:
                 levels[factor] = trial.levels[f"{prefix}{factor}"]
             elif factor in trial.levels:
@@ -154,7 +159,7 @@ class TogetherWorkload:
             prefix = "" if name == self.first_name else f"{name}_"
             own = {
                 factor: levels.get(f"{prefix}{factor}", levels.get(factor, f.default))
-                for factor, f in part.factors.items()
+                for factor, f in self._factors_of(name).items()
             }
             if reason := part.not_applicable(own, unavailable):
                 return f"{name}: {reason}"

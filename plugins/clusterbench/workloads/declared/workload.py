@@ -61,6 +61,7 @@ class DeclaredWorkload:
         self.owner: Workload | None = load_workload(folder.said.data_of) if folder.said.data_of else None
         """Of the tables, where they are another workload's."""
         self.factors: Mapping[str, Factor] = _factors(folder, self.owner)
+        self.refused: Mapping[str, str] = {} if self.by_clients else psql_streams.REFUSED
         self.measurements: Mapping[str, MeasurementKind] = _measurements(folder)
         self._listed: dict[tuple[str, str], Listed] = {}
         """By trial what its parameters' queries answered before the state of the caches was made."""
@@ -114,6 +115,7 @@ class DeclaredWorkload:
             or settings_not_applicable(self.factors, levels, unavailable)
             or (storage_not_applicable(levels, unavailable) if "storage" in self.factors else None)
             or (cache_not_applicable(levels, unavailable) if levels["cache"] != "ramped_up" else None)
+            or (None if self.by_clients else streams.not_applicable(self.folder, levels))
         )
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:

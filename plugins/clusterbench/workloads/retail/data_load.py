@@ -62,6 +62,12 @@ class DataLoad:
         "storage": STORAGE,
         "compression": COMPRESSION,
     }
+    refused: ClassVar[Mapping[str, str]] = {
+        **psql_streams.REFUSED,
+        "window_s": "a load is measured from files that are on disk, not in memory, and a server writes what it was "
+        "loaded with for some time after: a second load would be another measurement. Leave it out; with more 'rows' a "
+        "load takes longer",
+    }
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:

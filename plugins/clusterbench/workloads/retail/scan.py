@@ -93,6 +93,7 @@ class RetailScan:
         ),
     }
 
+    refused = psql_streams.REFUSED
     spilled_bytes_per_row: int = 0
     """Of sorts and hashes larger than memory, written to temporary files for each row that is read."""
 

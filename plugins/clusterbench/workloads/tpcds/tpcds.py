@@ -30,6 +30,7 @@ from clusterbench.workloads import (
     optimizer_not_applicable,
     optimizer_setting,
     storage_not_applicable,
+    window_s,
 )
 from clusterbench.workloads.from_duckdb import answers
 from clusterbench.workloads.from_duckdb.reference import answer
@@ -136,7 +137,9 @@ class Tpcds:
         "storage": STORAGE,
         "compression": COMPRESSION,
         "cache": CACHE,
+        "window_s": psql_streams.WINDOW_S,
     }
+    refused = psql_streams.REFUSED
 
     @staticmethod
     def dataset(levels: Mapping[str, Level], seed: int) -> Dataset:  # noqa: ARG004  the generator's rows are always the same
@@ -186,7 +189,8 @@ class Tpcds:
         if scale_factor >= PAPER_SCALE_FACTOR_MIN:
             begin, each = PAPER_S[test]
             return 60 + begin + count * each
-        return 10 + count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor
+        once = count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor
+        return 10 + (2 * max(once, window_s(levels)) if window_s(levels) else once)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         """Every query reads each table that it names once, whole."""
@@ -230,12 +234,14 @@ class Tpcds:
             return f"COPY (/* {_statement(query)} */ {text}) TO STDOUT"
 
         asked = [[copy(query, stream) for query in order(trial, stream)] for stream in _streams(trial)]
-        load = psql_streams.Streams(asked, goes_on=True, keeps_answers=True)
+        load = psql_streams.Streams(
+            asked, goes_on=True, keeps_answers=True, window_s=window_s(trial.levels), orders=_orders(trial)
+        )
         return psql_streams.job(load, engine.endpoint(pooled=False))
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         planned = {stream: order(trial, stream) for stream in _streams(trial)}
-        reading, timed = psql_streams.read(output, sum(map(len, planned.values())))
+        reading, timed = psql_streams.read(output, sum(map(len, planned.values())), _orders(trial))
         details: dict[str, Any] = dict(reading.details) | {
             "queries": stream_readings.each(planned, timed, "query"),
             "fixed_parameters": {query: why for query, why in parameters.fixed().items() if query in planned[1]},
@@ -276,9 +282,22 @@ def _streams(trial: Trial) -> range:
     return range(1, int(trial.levels["streams"]) + 1)
 
 
-def order(trial: Trial, stream: int) -> list[int]:
-    """The same for one stream, whatever the concurrency and the repetition."""
-    return parameters.order(selection.queries_of(str(trial.levels["test"])), stream, trial.seed)
+def order(trial: Trial, stream: int, rounds_before: int = 0) -> list[int]:
+    """The same for one stream, whatever the concurrency and the repetition. A later round of a window has the order
+    that a further stream would have."""
+    number = stream + rounds_before * int(trial.levels["streams"])
+    return parameters.order(selection.queries_of(str(trial.levels["test"])), number, trial.seed)
+
+
+def _orders(trial: Trial) -> list[list[list[int]]]:
+    """Of each stream by round; none where every stream asks once.
+
+    Parameters are the stream's own in all rounds. How many there will be is not known before, and all answers are.
+    """
+    if not window_s(trial.levels):
+        return []
+    rounds = range(psql_streams.ORDERS_MAX)
+    return [psql_streams.orders_of([order(trial, stream, before) for before in rounds]) for stream in _streams(trial)]
 
 
 def _parameter_set(trial: Trial, query: int, stream: int) -> int:
@@ -312,9 +331,9 @@ def _answers(
     found: dict[str, list[list[str]]] = {}
     kept = psql_streams.kept_answers(output)
     for one in timed:
-        if not one.error and (one.stream, one.number) in kept:
+        if not one.error and (lines := kept.get((one.stream, one.number, one.round))) is not None:
             query = planned[one.stream][one.number - 1]
-            found.setdefault(_key(trial, query, one.stream), []).append(kept[one.stream, one.number])
+            found.setdefault(_key(trial, query, one.stream), []).append(lines)
     return found
 
 
