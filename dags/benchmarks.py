@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow.sdk import DAG, TaskGroup, get_parsing_context
+from airflow.sdk import DAG, TaskGroup, chain, get_parsing_context
 
 from clusterbench.airflow import tasks
 from clusterbench.spec import Experiment, Platform
 from clusterbench.spec.catalog import project_catalog
+from clusterbench.spec.in_turns import in_turns
 from clusterbench.spec.platform import pool_of
 from clusterbench.spec.project import dag_id, name_of_dag
 
 
 def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
-    """The sequence. Platforms are measured one after the other; those that were not chosen are skipped."""
+    """The sequence. Platforms are measured one after the other, or in turns; those that were not chosen are skipped."""
     with DAG(
         dag_id(experiment.experiment),
         dag_display_name=experiment.title,
@@ -36,32 +37,40 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
     ) as dag:
         opened = tasks.open_run()
         summary = tasks.summarise()
-        released = None
+        released = []
 
-        for platform in platforms:
-            name, pool = platform.platform, pool_of(platform)
-            with TaskGroup(name, tooltip=platform.title):
-                take = tasks.take(platform)
-                set_up = tasks.step("set_up_cluster", name, pool=pool)
-                flush = tasks.step("flush_caches", name, pool=pool)
-                generate = tasks.step("generate_data", name, pool=pool)
-                validate = tasks.validate_data.override(pool=pool)(name)
-                trials = tasks.MeasureTrial.partial(
-                    task_id="trials",
-                    platform=name,
-                    pool=pool,
-                    map_index_template="{{ task.trial_label }}",
-                ).expand_kwargs(validate)
-                release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
+        for turn in in_turns(experiment, platforms):  # the platforms that are up at the same time: mostly one
+            validates, releases = [], []
+            pool = pool_of(turn[0])  # for all of them: one trial at a time
+            together = turn[0].platform if len(turn) == 1 else "in_turns"
+            with TaskGroup(together, tooltip=", ".join(platform.title for platform in turn)) as group:
+                take = tasks.take(turn)
 
-                opened >> take >> set_up >> flush >> generate >> validate >> trials >> release
-                if platform.machines:
-                    take >> tasks.step("bring_up_machines", name, pool=pool) >> set_up
-            if not platform.machines:  # layouts of machines take turns as the plan has drawn it: take_cluster waits
-                if released is not None:
-                    released >> take
-                released = release
-            [trials, release] >> summary
+            for platform in turn:
+                name = platform.platform
+                with group if len(turn) == 1 else TaskGroup(name, tooltip=platform.title):
+                    set_up = tasks.step("set_up_cluster", name, pool=pool)
+                    flush = tasks.step("flush_caches", name, pool=pool)
+                    generate = tasks.step("generate_data", name, pool=pool)
+                    validate = tasks.validate_data.override(pool=pool)(name)
+                    release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
+
+                    opened >> take >> set_up >> flush >> generate >> validate
+                    if platform.machines:
+                        take >> tasks.step("bring_up_machines", name, pool=pool) >> set_up
+                    validates += [validate]
+                    releases += [release]
+
+            with group:
+                planned = validates[0] if len(turn) == 1 else tasks.order_trials(validates)
+                trials = tasks.trials(pool, len(turn)).expand_kwargs(planned)
+
+            trials >> releases
+            chain(*reversed(releases))
+            if not turn[0].machines:  # layouts of machines wait as the plan has drawn their turns: take_cluster waits
+                released >> take
+                released = releases
+            [trials, *releases] >> summary
 
         judge = tasks.step("validate_results")
         report = tasks.step("write_report")

@@ -107,6 +107,9 @@ def test_the_examples_of_the_reference_are_allowed(example: dict[str, Any]) -> N
         case "experiment":
             experiment = Experiment.model_validate(example)
             assert check_experiment(experiment, experiment.platforms, []) == []
+        case "platforms":
+            (whole,) = (one for one in examples() if "experiment" in one)
+            assert Experiment.model_validate(whole | example).platforms_in_turns
         case "hosts":
             assert TypeAdapter(Hosts).validate_python(example["hosts"])
         case "vm1":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,9 +12,12 @@ import pytest
 from clusterbench.airflow import gone_runs
 from clusterbench.airflow.gone_runs import put_back
 from clusterbench.base.errors import EngineError, LeaseError
+from clusterbench.base.paths import project_root
 from clusterbench.run import run as run_module
 from clusterbench.run import steps
 from clusterbench.run.run import Run
+from clusterbench.spec.catalog import Catalog
+from clusterbench.trial.plan import make_plan, read_choices
 
 OWN, HOLDER = "this-airflow", "retail/20261122T214000Z-abcdef"
 HELD = LeaseError("cluster 'lab' is held by run …", HOLDER, "lab_db1")
@@ -49,12 +53,18 @@ def released(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-def waits(monkeypatch: pytest.MonkeyPatch, ti: TaskInstance, held: LeaseError = HELD, by: str = OWN) -> bool:
+def waits(
+    monkeypatch: pytest.MonkeyPatch,
+    ti: TaskInstance,
+    held: LeaseError = HELD,
+    by: str = OWN,
+    plan: Mapping[str, Any] | None = None,
+) -> bool:
     """What ``put_back`` says to a run that waits for a cluster; ``by``: the Airflow that started its holder."""
     started_by = {"dag_id": "retail", "dag_run_id": "manual__1", "installation": by}
 
     def opened(experiment: str, run_id: str, _: Any) -> Any:
-        archive = SimpleNamespace(get_json=lambda _: {"started_by": started_by})
+        archive = SimpleNamespace(get_json={"run.json": {"started_by": started_by}, "plan.json": plan}.get)
         return SimpleNamespace(holder=f"{experiment}/{run_id}", archive=archive)
 
     monkeypatch.setattr(run_module, "Run", opened)
@@ -65,6 +75,13 @@ def waits(monkeypatch: pytest.MonkeyPatch, ti: TaskInstance, held: LeaseError = 
 def test_what_a_deleted_run_left_is_put_back(monkeypatch: Any, released: Any) -> None:
     assert waits(monkeypatch, TaskInstance([None])) is True
     assert released == [(HOLDER, "lab_db1")]
+
+
+def test_all_platforms_in_turns_are_put_back_what_was_taken_first_last(monkeypatch: Any, released: Any) -> None:
+    retail = Catalog(project_root()).experiment("retail")
+    plan = make_plan(retail, read_choices(retail, {"scale": "smoke"}), Catalog(project_root())).as_json()
+    assert waits(monkeypatch, TaskInstance([None]), plan=plan) is True
+    assert released == [(HOLDER, "lab_db2"), (HOLDER, "lab_db1")]
 
 
 def test_what_a_run_left_that_has_ended_without_releasing_is_put_back(monkeypatch: Any, released: Any) -> None:

@@ -125,6 +125,23 @@ def test_plan_lists_trials_in_their_order(capsys: Output) -> None:
     assert [words[2] for words in lines] == planned
 
 
+def test_plan_of_platforms_in_turns_says_so_and_lists_their_trials_together(capsys: Output) -> None:
+    chosen = ["plan", "retail", "--guess", "--scale", "smoke", "--sweep", "full_scan"]
+    assert main([*chosen, "--json"]) == 0
+    turns = json.loads(capsys.readouterr().out)["turns"]
+    both = ["--platform", "lab_retail_native", "--platform", "lab_db1", "--platform", "lab_db2"]
+    assert main([*chosen, *both, "--trials"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "lab_db1, lab_db2: in turns: taken and set up in this order, then measured one trial at a time on all of them, "
+        "and released when the last of 8 trials has ended"
+    ) in said
+    lines = [line.split() for line in said.splitlines() if re.match(r"lab_\w+ +\d+ ", line)]
+    assert [[platform, trial] for platform, _, trial, *_ in lines[:8]] == turns
+    assert [words[1] for words in lines] == [*map(str, range(1, 9)), *map(str, range(1, 5))]
+    assert {words[0] for words in lines[8:]} == {"lab_retail_native"}
+
+
 def test_choices_on_the_command_line_are_those_of_the_form(capsys: Output) -> None:
     chosen = ["--scale", "full", "--sweep", "concurrency", "--sweep", "index_build", "--concurrency", "50"]
     assert main(["plan", "key_value", *chosen, "--concurrency", "200", "--repetitions", "1", "--json"]) == 0

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pendulum
@@ -29,10 +30,12 @@ from clusterbench.cli.pools import pool_names
 from clusterbench.run import measure_again, steps, weekly
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.concurrency import concurrency_levels
+from clusterbench.trial.plan import make_plan, read_choices
 
 ROOT = project_root()
 CATALOG = Catalog(ROOT)
 EXPERIMENTS = [file.stem for file in CATALOG.experiment_files]
+IN_TURNS = "in_turns"
 OTHERS = ["baselines", "remarks", "weekly"]
 TOUCHES_CLUSTER = ("set_up_cluster", "flush_caches", "generate_data", "validate_data", "trials", "release_cluster")
 MORE_THAN_A_STEP = ("open_run", "take_cluster", "validate_data", "summarise", "seal_archive", "load_history")
@@ -129,13 +132,27 @@ def test_history_is_loaded_before_the_end_and_decides_nothing(benchmark: Any) ->
     assert benchmark.get_task("conclude").trigger_rule == "all_done"
 
 
+def platforms_of(benchmark: Any) -> set[str]:
+    return {task.task_id.split(".")[0] for task in benchmark.tasks if "." in task.task_id} - {IN_TURNS}
+
+
+def in_turns(benchmark: Any) -> list[str]:
+    """In the order in which they are taken."""
+    experiment = CATALOG.experiment(benchmark.dag_id)
+    return [platform.platform for platform in CATALOG.platforms_in_turns(experiment)]
+
+
 def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
-    platforms = {task.task_id.split(".")[0] for task in benchmark.tasks if "." in task.task_id}
+    platforms, together = platforms_of(benchmark), in_turns(benchmark)
     assert platforms >= set(CATALOG.experiment(benchmark.dag_id).platforms)
     sequence = ["take_cluster", *TOUCHES_CLUSTER]
     for platform in platforms:
-        for name, following in itertools.pairwise(sequence):
-            assert f"{platform}.{following}" in benchmark.get_task(f"{platform}.{name}").downstream_task_ids
+        of_all = IN_TURNS if platform in together else platform
+        ids = [f"{of_all if name in ('take_cluster', 'trials') else platform}.{name}" for name in sequence]
+        if platform in together:
+            ids.insert(ids.index("in_turns.trials"), "in_turns.order_trials")
+        for name, following in itertools.pairwise(ids):
+            assert following in benchmark.get_task(name).downstream_task_ids
     ends = ["summarise", "validate_results", "write_report", "seal_archive", "load_history", "conclude"]
     for name, following in itertools.pairwise(ends):
         assert following in benchmark.get_task(name).downstream_task_ids
@@ -143,6 +160,7 @@ def test_sequence_of_a_platform_is_the_one_on_the_page(benchmark: Any) -> None:
 
 def test_what_works_on_a_cluster_is_in_its_pool(benchmark: Any) -> None:
     clusters = {platform.platform: f"cluster_{platform.cluster}" for platform in CATALOG.platforms()}
+    clusters[IN_TURNS] = next((clusters[name] for name in in_turns(benchmark)), "")
     for task in benchmark.tasks:
         touches = last(task) in (*TOUCHES_CLUSTER, "bring_up_machines")
         assert task.pool == (clusters[task.task_id.split(".")[0]] if touches else "default_pool"), task.task_id
@@ -162,6 +180,43 @@ def test_platforms_of_one_cluster_are_measured_one_after_the_other(benchmark: An
     assert len(followers) == len(takes) - len(layouts) - 1
 
 
+def test_platforms_in_turns_stay_up_until_the_last_trial_and_one_that_fails_stops_no_other(bag: DagBag) -> None:
+    """All their tasks lie between one setup and its teardowns: of two setups one that is skipped skips all between."""
+    retail = bag.dags["retail"]
+    first, second = in_turns(retail)
+    take, order, trials = (retail.get_task(f"in_turns.{name}") for name in ("take_cluster", "order_trials", "trials"))
+    assert take.downstream_task_ids == {
+        f"{name}.{task}" for name in (first, second) for task in ("set_up_cluster", "release_cluster")
+    }
+    assert order.upstream_task_ids == {f"{name}.validate_data" for name in (first, second)}
+    assert order.trigger_rule == "all_done"
+    assert trials.upstream_task_ids == {"in_turns.order_trials"}
+    releases = [retail.get_task(f"{name}.release_cluster") for name in (first, second)]
+    assert releases[1].upstream_task_ids == {"in_turns.take_cluster", "in_turns.trials"}
+    assert releases[0].upstream_task_ids == {"in_turns.take_cluster", "in_turns.trials", releases[1].task_id}
+    (following,) = [
+        task for task in retail.tasks if last(task) == "take_cluster" and releases[0].task_id in task.upstream_task_ids
+    ]
+    assert releases[1].task_id in following.upstream_task_ids
+
+
+def test_trials_of_platforms_in_turns_come_in_the_order_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a platform that failed before its trials are left out."""
+    retail = CATALOG.experiment("retail")
+    plan = make_plan(retail, read_choices(retail, {"scale": "smoke"}), CATALOG)
+    run: Any = SimpleNamespace(plan=lambda: plan)
+    monkeypatch.setattr(tasks, "run_step", lambda _, act: act(run))
+    order: Any = tasks.order_trials.function
+    validated = [
+        [{"platform": name, "trial_id": trial.id, "trial_label": trial.label} for trial in plan.trials[name]]
+        for name in plan.in_turns
+    ]
+    assert [(one["platform"], one["trial_id"]) for one in order(validated)] == plan.turns
+    assert order([None, validated[1]]) == validated[1]
+    with pytest.raises(AirflowSkipException, match="none of these platforms has a trial to measure"):
+        order([None, None])
+
+
 def test_layouts_of_machines_wait_for_a_turn_that_no_arrow_could_draw(benchmark: Any) -> None:
     made = {platform.platform for platform in CATALOG.platforms() if platform.machines}
     for task in benchmark.tasks:
@@ -178,7 +233,9 @@ def test_what_is_taken_is_released_also_after_a_failure(benchmark: Any) -> None:
         assert task.is_setup == (last(task) == "take_cluster"), task.task_id
         assert task.is_teardown == (last(task) == "release_cluster"), task.task_id
         if task.is_teardown:
-            assert f"{task.task_id.split('.')[0]}.take_cluster" in task.upstream_task_ids
+            platform = task.task_id.split(".")[0]
+            of_all = IN_TURNS if platform in in_turns(benchmark) else platform
+            assert f"{of_all}.take_cluster" in task.upstream_task_ids
             assert task.on_failure_fail_dagrun is False
 
 
@@ -245,7 +302,8 @@ def test_a_long_name_is_cut_to_what_airflow_keeps() -> None:
 def test_trials_are_mapped_and_readable_in_the_ui(benchmark: Any) -> None:
     for task in (task for task in benchmark.tasks if last(task) == "trials"):
         assert task.is_mapped
-        assert task.partial_kwargs["map_index_template"] == "{{ task.trial_label }}"
+        of_platform = "{{ task.platform }}: " if task.task_id == "in_turns.trials" else ""
+        assert task.partial_kwargs["map_index_template"] == f"{of_platform}{{{{ task.trial_label }}}}"
 
 
 def test_page_in_the_ui_says_the_question_and_every_sweep(benchmark: Any) -> None:
@@ -259,6 +317,14 @@ def test_form_names_the_levels_that_can_be_chosen(bag: DagBag) -> None:
     assert concurrency_levels(CATALOG.experiment("key_value"), "laptop", ["concurrency"]) == [1, 10, 50]
     said = "smoke 1, 4; laptop 1, 10, 50; full 1, 50, 100, 150, 200"
     assert said in bag.dags["key_value"].params.get_param("concurrency").description
+
+
+def test_form_says_in_which_order_platforms_are_measured(bag: DagBag) -> None:
+    said = {name: bag.dags[name].params.get_param("platforms").description for name in ("retail", "key_value")}
+    assert said["key_value"].endswith("They are measured one after the other.")
+    assert said["retail"].endswith(
+        "In turns, their trials alternating: lab_db1, lab_db2. All others are measured one after the other."
+    )
 
 
 HOSTILE = ("x'; DROP TABLE t; --", 'a"b', "a;b", "$(reboot)", "`id`", "../x", "", "{{ 7*7 }}")

@@ -82,6 +82,20 @@ def test_failed_trials_have_their_reason_and_the_place_of_their_task(history: Hi
     assert len(read.failed_trials(db, "key_value", KEY_VALUE, limit=1)) == 1
 
 
+def test_failed_trial_of_platforms_in_turns_is_placed_among_the_trials_of_all_of_them(history: History) -> None:
+    turns: list[list[str]] = []
+
+    def as_if_in_turns(plan: dict[str, Any]) -> None:
+        turns[:] = [["lab_db1", trial["id"]] for trial in reversed(plan["trials"]["lab_db1"])]
+        plan["turns"] = turns
+
+    run_id = "20261110T000000Z-acacac"
+    assert history.loaded(history.put_sealed("key_value", run_id, "key_value/s1", edited("plan.json", as_if_in_turns)))
+    with history.connect() as db:
+        failed = read.failed_trials(db, "key_value", run_id)
+    assert failed and [turns[trial.map_index] for trial in failed] == [["lab_db1", trial.trial] for trial in failed]
+
+
 def test_a_measurement_knows_its_direction_and_whether_the_report_draws_it(db: database.Database) -> None:
     every = {one.measurement: one for one in read.series(db, "key_value", run_id=KEY_VALUE, plotted_only=False)}
     assert (every["throughput_per_s"].better, every["latency_ms_mean"].better) == ("higher", "lower")

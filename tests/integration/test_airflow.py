@@ -30,11 +30,14 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.connections import HISTORY, Connections, from_file
 from clusterbench.base.errors import AirflowApiError
 from clusterbench.base.run_ids import run_id_from, run_started_by
+from clusterbench.engines import as_database
 from clusterbench.history import database as history
 from clusterbench.history import read
 from clusterbench.history.changes import ReportedChange, regressions
 from clusterbench.results.gather import read_run
 from clusterbench.run.baselines import KEEP
+from clusterbench.run.run import connected
+from clusterbench.spec.catalog import project_catalog
 from clusterbench_lab import Lab
 from clusterbench_lab.bench.history import fill
 from clusterbench_lab.layout import DATABASE_HOSTS, PARTITIONS
@@ -173,6 +176,8 @@ def test_retail_runs_through_its_dag_on_both_platforms(
 ) -> None:
     """Set-up, generation, validation, trials, archive and report; what the DAG's button does.
 
+    The platforms are measured in turns: both stay up, and their trials alternate.
+
     The history database is away meanwhile: the run is valid all the same, and loaded later.
     """
     with without_history(lab_with_airflow):
@@ -196,10 +201,61 @@ def test_retail_runs_through_its_dag_on_both_platforms(
         for platform in ("lab_db1", "lab_db2") for workload in ("full_scan", "data_load")
     }  # fmt: skip
     assert archive.verify() == []
+    _alternated(archive, api.task_instances("retail", dag_run_id))
+    assert "in_turns: lab_db1: full scan: 2 streams, " in done.stdout
     assert "throughput_mb_per_s" in done.stdout and "response_time_s" in done.stdout
     assert set(archive.keys("answers/")) == {
         "answers/data_load-order_lineitems_load_10000.json", "answers/full_scan-order_lineitems_20000.json",
     }  # fmt: skip
+
+
+def _alternated(archive: RunArchive, tasks: list[dict[str, Any]]) -> None:
+    """Trials of the two platforms were measured in the plan's order, one at a time, while both were up."""
+    turns = [tuple(turn) for turn in archive.need_json("plan.json")["turns"]]
+    records = {(record.trial.platform, record.trial.id): record for record in archive.trials()}
+    assert set(turns) == set(records) and len(turns) == 6
+    for earlier, later in itertools.pairwise([records[turn] for turn in turns]):
+        assert (earlier.window_end_s or 0) < (later.window_start_s or 0)
+    for (platform, one), (other, same) in zip(turns[::2], turns[1::2], strict=True):
+        assert platform != other and one == same
+    mapped = {task["map_index"]: task for task in tasks if task["task_id"] == "in_turns.trials"}
+    for index, turn in enumerate(turns):
+        assert mapped[index]["rendered_map_index"] == f"{turn[0]}: {records[turn].trial.label}"
+    at = {task["task_id"]: task for task in tasks}
+    first, last = mapped[0]["start_date"], mapped[len(turns) - 1]["end_date"]
+    for platform in ("lab_db1", "lab_db2"):
+        assert at[f"{platform}.validate_data"]["end_date"] < first
+        assert at[f"{platform}.release_cluster"]["start_date"] > last
+    assert at["lab_db2.release_cluster"]["end_date"] < at["lab_db1.release_cluster"]["start_date"]
+    report = (archive.store.get(f"{archive.prefix}report.html") or b"").decode()
+    assert "<dt>in turns</dt><dd>lab_db1, lab_db2</dd>" in report
+
+
+def test_a_platform_in_turns_whose_set_up_fails_leaves_the_other_to_be_measured(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
+    def on_db1(statement: str) -> None:
+        with connected(project_catalog().platform("lab_db1"), there, {}) as (_, (engine, *_)):
+            as_database(engine).execute(statement)
+            as_database(engine).execute("SELECT pg_reload_conf()")
+
+    on_db1("ALTER SYSTEM SET synchronous_commit = off")
+    try:
+        done = clusterbench(lab_with_airflow, "run", "retail", "--scale", "smoke", "--sweep", "data_load")
+    finally:
+        on_db1("ALTER SYSTEM RESET synchronous_commit")
+    assert done.returncode == 1, done.stdout
+    assert "lab_db1.set_up_cluster: FAILED" in done.stdout
+    for name in ("lab_db2.release_cluster", "lab_db1.release_cluster"):
+        assert f"{name}: done" in done.stdout
+    run_id = next(
+        line.split("/")[1].split(":")[0] for line in done.stdout.splitlines() if line.startswith("run retail/")
+    )
+    archive = archive_of(there, "retail", run_id)
+    assert [(one.trial.platform, one.outcome) for one in archive.trials()] == [("lab_db2", "completed")]
+    results = {one["platform"]: one for one in archive.need_json("results.json")["results"]}
+    assert (results["lab_db1"]["completed"], results["lab_db1"]["planned"]) == (0, 1), "nothing is dropped"
+    assert archive.need_json("manifest.json")["valid"] is False
 
 
 def test_verify_finds_a_flipped_bit_a_missing_and_an_extra_object(

@@ -279,6 +279,68 @@ def test_two_runs_never_share_a_cluster(connections: Connections) -> None:
     steps.release_cluster(second, "lab_db2")
 
 
+def notes(run: Run, platform: str) -> set[str]:
+    """Those of a platform's cluster that are there; all hosts of the lab are this machine."""
+    with run.testbed(platform) as testbed:
+        found = lease.notes_of(testbed.fleet, testbed.platform)
+    return {name for name in found if (Path(lease.FOLDER) / name).exists()}
+
+
+def test_platforms_in_turns_are_held_together_and_a_trial_waits_for_one_that_is_left_open_on_the_other(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker is lost while it measures; then Airflow gives its place to the next trial, of the other platform."""
+    run, other = new_run(connections, "retail"), new_run(connections)
+    steps.open_run(run, {"scale": "smoke", "sweeps": ["data_load"]}, {})
+    steps.open_run(other, ONE_SWEEP, {})
+    first, second = run.plan().in_turns
+    assert run.archive.need_json("run.json")["platforms_in_turns"] == [first, second] == ["lab_db1", "lab_db2"]
+    for name in (first, second):
+        steps.take_cluster(run, name)
+    try:
+        for name in (first, second):
+            steps.set_up_cluster(run, name)
+            steps.generate_data(run, name)
+        (lost,), (following,) = (steps.validate_data(run, name) for name in (first, second))
+        with monkeypatch.context() as killed:
+            killed.setattr(DetachedJob, "wait", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                steps.measure(run, first, lost.id)
+        assert run.archive.trial(first, lost.id) is None
+        record, left = steps.measure(run, second, following.id), run.archive.trial(first, lost.id)
+        assert left is not None and (left.outcome, record.outcome) == ("completed", "completed")
+        assert (left.window_end_s or 0) < (record.window_start_s or 0)
+    finally:
+        both = notes(run, first) | notes(run, second)
+        steps.release_cluster(run, second)
+        after = notes(run, first), notes(run, second)
+        with pytest.raises(LeaseError, match=f"held by run retail/{run.run_id}"):
+            steps.take_cluster(other, "lab_db1")
+        steps.release_cluster(run, first)
+    assert len(both) == 3 and len(after[0]) == 2, "a note on the client for both, and one on each server"
+    assert after[1] == after[0] & after[1] and len(after[1]) == 1, "the server of the second is free"
+    assert notes(run, first) | notes(run, second) == set()
+    steps.take_cluster(other, "lab_db1")
+    steps.release_cluster(other, "lab_db1")
+
+
+def test_a_server_that_is_another_platforms_under_another_name_is_refused(connections: Connections) -> None:
+    run = new_run(connections, "retail")
+    steps.open_run(run, {"scale": "smoke", "sweeps": ["data_load"]}, {})
+    db2 = run.catalog.platform("lab_db2")
+    path = run.catalog.root / "include/platforms/lab_db2.yaml"
+    hosts = {**db2.hosts, "db2": run.catalog.platform("lab_db1").hosts["db1"]}
+    run.catalog._read[path] = db2.model_copy(update={"hosts": hosts})
+    with pytest.raises(EngineError) as caught:
+        steps.take_cluster(run, "lab_db2")
+    assert str(caught.value) == (
+        "platform 'lab_db2': its host 'db2' is host 'db1' of platform 'lab_db1' (they have the same SSH host key), and "
+        "the two are measured in turns, so that one of them would be load beside the other's trials; give each a host "
+        "of its own, or take one of them out of 'platforms_in_turns' in dags/experiments/retail.yaml"
+    )
+    assert notes(run, "lab_db1") == set(), "nothing was taken"
+
+
 def test_a_platform_that_is_another_by_now_is_not_gone_on_with(connections: Connections) -> None:
     run = new_run(connections)
     steps.open_run(run, ONE_SWEEP, {})

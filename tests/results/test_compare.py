@@ -479,6 +479,28 @@ def test_platforms_of_a_run_stand_beside_its_first(
     assert [(pair.a, pair.b) for pair in compare_platforms(run, ["lab_db2=lab_db1"]).pairs] == [("lab_db2", "lab_db1")]
 
 
+@pytest.mark.parametrize(
+    ("in_turns", "said"),
+    [
+        (["lab_db1", "lab_db2"], "Measured in turns: trials of a cell on both are neighbours in time"),
+        (["lab_db2"], "Measured one after the other: what changed in between is in the ratios, too."),
+    ],
+)
+def test_platforms_of_a_run_say_whether_they_were_measured_in_turns(
+    runs: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    in_turns: list[str],
+    said: str,
+) -> None:
+    edit(runs[0], "run.json", lambda data: data.update(platforms_in_turns=in_turns))
+    monkeypatch.setattr(compare_command, "archive_of", lambda run: archive_in(runs[0].parent / run))
+    assert main.main(["compare", "l1"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    (pair,) = compare_platforms(read_run(archive_in(runs[0]))).pairs
+    assert pair.in_turns is pair.as_json()["in_turns"] is (len(in_turns) == 2)
+
+
 def test_first_platform_is_the_first_that_was_chosen(runs: tuple[Path, Path]) -> None:
     edit(runs[0], "run.json", lambda data: data["choices"].update(platforms=["lab_db2", "lab_db1"]))
     assert [(pair.a, pair.b) for pair in compare_platforms(read_run(archive_in(runs[0]))).pairs] == [

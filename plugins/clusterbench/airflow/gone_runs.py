@@ -40,6 +40,7 @@ def installation() -> str:
 def put_back(run: Run, refused: LeaseError, ti: Any) -> bool:
     """Whether the holder was gone, and the cluster is free now. ``run``: the one that waits for it."""
     from clusterbench.run import steps  # noqa: PLC0415  see the docstring of tasks.py
+    from clusterbench.run.in_turns import together_with  # noqa: PLC0415
     from clusterbench.run.run import Run  # noqa: PLC0415
 
     experiment, _, run_id = refused.holder.partition("/")
@@ -56,7 +57,8 @@ def put_back(run: Run, refused: LeaseError, ti: Any) -> bool:
     if not _why_gone(gone, ti):
         return False
     try:
-        steps.release_cluster(gone, refused.platform)
+        for platform in reversed(together_with(gone, refused.platform)):
+            steps.release_cluster(gone, platform)
     except ClusterbenchError as error:
         log.warning("what run %s changed could not be restored: %s", gone.holder, error)
         return False

@@ -9,9 +9,9 @@ import ast
 import errno
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -170,6 +170,13 @@ def _opened(run: Run) -> Run:
     return run
 
 
+def _chosen(run: Run, platform: str) -> Run:
+    """The run, unless it leaves the platform out: of several in turns any may be left out."""
+    if platform not in run.plan().trials:
+        raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
+    return run
+
+
 def step(name: str, platform: str | None = None, **settings: Any) -> Any:
     """A task that hands over to the function ``name`` of ``steps.py``: with the run, and the platform if one is given.
 
@@ -184,7 +191,7 @@ def step(name: str, platform: str | None = None, **settings: Any) -> Any:
         if platform is None:
             run_step(name, hand_over)
         else:
-            run_step(name, lambda run: hand_over(run, platform), platform)
+            run_step(name, lambda run: hand_over(_chosen(run, platform), platform), platform)
 
     return act(platform)
 
@@ -222,42 +229,53 @@ def open_run() -> str:
 
 
 @task.sensor(mode="reschedule", poke_interval=HELD_S, timeout=WAIT_FOR_CLUSTER_S)
-def take_cluster(platform: str) -> bool:
+def take_cluster(platforms: list[str]) -> bool:
     """Reserve the cluster for this run until release_cluster. Waits while another run holds the cluster.
+
+    Clusters of platforms in turns are all reserved before anything is done on one of them.
 
     Layouts of virtual machines that a run makes also wait here for their turn, which the plan has drawn.
 
     If a run is gone and has not released the cluster, this task releases it: see ``gone_runs.py``.
     """
+    ti = get_current_context()["ti"]
+    chosen = False
+    for platform in platforms:
+        taken = run_step("take_cluster", partial(_is_taken, platform=platform, ti=ti), platform)
+        if taken is False:
+            return False
+        chosen = chosen or taken is True
+    if not chosen:
+        raise AirflowSkipException(f"not chosen for this run: {', '.join(platforms)}")
+    return True
+
+
+def _is_taken(run: Run, platform: str, ti: Any) -> bool | None:
+    """Whether the run has the cluster; None where the platform was not chosen."""
     from clusterbench.run import steps  # noqa: PLC0415
 
-    ti = get_current_context()["ti"]
-
-    def take(run: Run) -> bool:
-        if platform not in run.plan().trials:
-            raise AirflowSkipException(f"platform {platform!r} was not chosen for this run")
-        if run.catalog.platform(platform).machines and (waits_for := _before(run, platform, ti)):
-            log.info("waiting for its turn, which comes after %s", ", ".join(waits_for))
-            return False
-        try:
+    if platform not in run.plan().trials:
+        return None
+    if run.catalog.platform(platform).machines and (waits_for := _before(run, platform, ti)):
+        log.info("waiting for its turn, which comes after %s", ", ".join(waits_for))
+        return False
+    try:
+        steps.take_cluster(run, platform)
+    except LeaseError as refused:
+        log.warning("%s", refused)
+        if put_back(run, refused, ti):
             steps.take_cluster(run, platform)
-        except LeaseError as refused:
-            log.warning("%s", refused)
-            if put_back(run, refused, ti):
-                steps.take_cluster(run, platform)
-                return True
-            return False
-        return True
-
-    return bool(run_step("take_cluster", take, platform))
+            return True
+        return False
+    return True
 
 
-def take(platform: Platform) -> Any:
-    """``take_cluster`` of a platform. Each look of one that waits for its turn is a process beside somebody's trial, so
-    a layout, which may wait for hours, looks less often."""
-    every_s = TURN_S if platform.machines else HELD_S
+def take(platforms: Sequence[Platform]) -> Any:
+    """``take_cluster`` of a platform, or of all in turns. Each look of one that waits for its turn is a process beside
+    somebody's trial, so a layout, which may wait for hours, looks less often."""
+    every_s = TURN_S if platforms[0].machines else HELD_S
     task_of = take_cluster.override(trigger_rule="none_failed", poke_interval=every_s)
-    return task_of(platform.platform).as_setup()
+    return task_of([platform.platform for platform in platforms]).as_setup()
 
 
 RELEASED = ("success", "failed", "upstream_failed", "skipped", "removed")
@@ -280,7 +298,33 @@ def validate_data(platform: str) -> list[dict[str, str]]:
     from clusterbench.run import steps  # noqa: PLC0415
 
     trials = run_step("validate_data", lambda run: steps.validate_data(run, platform), platform)
-    return [{"trial_id": trial.id, "trial_label": trial.label} for trial in trials]
+    return [{"platform": platform, "trial_id": trial.id, "trial_label": trial.label} for trial in trials]
+
+
+@task(trigger_rule="all_done")
+def order_trials(validated: list[list[dict[str, str]] | None]) -> list[dict[str, str]]:
+    """Put the trials of platforms in turns into the order that the plan has drawn. Returns the trials to measure.
+
+    A platform that was not chosen, or failed before its trials, is left out; the others are measured.
+    """
+    found = [trial for trials in validated for trial in trials or ()]
+    if not found:
+        raise AirflowSkipException("none of these platforms has a trial to measure; see their tasks for the reason")
+
+    def order(run: Run) -> list[dict[str, str]]:
+        places = {turn: place for place, turn in enumerate(run.plan().turns)}
+        return sorted(found, key=lambda trial: places[trial["platform"], trial["trial_id"]])
+
+    return list(run_step("order_trials", order))
+
+
+def trials(pool: str, platforms: int) -> Any:
+    """One mapped task for all trials; ``pool`` has one slot, and Airflow starts them in their order.
+
+    In the UI each has the name of its cell, and of its platform where it is one of several ``platforms``.
+    """
+    label = "{{ task.trial_label }}" if platforms == 1 else "{{ task.platform }}: {{ task.trial_label }}"
+    return MeasureTrial.partial(task_id="trials", pool=pool, map_index_template=label)
 
 
 class MeasureTrial(BaseOperator):
@@ -388,6 +432,13 @@ def skip_without_history() -> None:
 # The form and the documentation.
 
 
+def _said_order(experiment: Experiment) -> str:
+    if not experiment.platforms_in_turns:
+        return "They are measured one after the other."
+    named = ", ".join(experiment.platforms_in_turns)
+    return f"In turns, their trials alternating: {named}. All others are measured one after the other."
+
+
 def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
     """The parameters of a run, as Airflow's form shows them; every value is checked by its JSON schema."""
     names = [platform.platform for platform in platforms]
@@ -412,7 +463,7 @@ def form(experiment: Experiment, platforms: list[Platform]) -> dict[str, Param]:
             examples=names,
             values_display={platform.platform: platform.title for platform in platforms},
             title="Platforms",
-            description="Which platforms to measure. They are measured one after the other.",
+            description=f"Which platforms to measure. {_said_order(experiment)}",
         ),
         "sweeps": Param(
             sweeps,

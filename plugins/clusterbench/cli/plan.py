@@ -70,11 +70,20 @@ def _plan(options: argparse.Namespace) -> int:
         plan_tables.print_refused(one)
     plan_tables.print_notes(platforms)
     plan_tables.print_budgets(platforms, estimates)
+    _print_in_turns(plan)
     _print_until(plan)
     _print_not_applicable(plan)
     if options.trials:
         _print_trials(plan)
     return status
+
+
+def _print_in_turns(plan: Plan) -> None:
+    if len(plan.in_turns) > 1:
+        print(
+            f"{', '.join(plan.in_turns)}: in turns: taken and set up in this order, then measured one trial at a time "
+            f"on all of them, and released when the last of {len(plan.turns)} trials has ended"
+        )
 
 
 def _print_until(plan: Plan) -> None:
@@ -141,7 +150,10 @@ def _as_json(one: Estimate) -> Mapping[str, Any]:
 
 
 def _print_trials(plan: Plan) -> None:
-    for name, trials in plan.trials.items():
+    """In their order: those of platforms in turns, which come first, are counted together."""
+    in_turns = [plan.trial(*turn) for turn in plan.turns]
+    alone = [plan.trials[name] for name in plan.order if name not in plan.in_turns]
+    for trials in (in_turns, *alone):
         for number, trial in enumerate(trials, 1):
             why = f": not applicable: {trial.not_applicable}" if trial.not_applicable else ""
-            print(f"{name} {number:4d} {trial.id:60} {trial.label}{why}")
+            print(f"{trial.platform} {number:4d} {trial.id:60} {trial.label}{why}")

@@ -37,6 +37,8 @@ class RunRow:
     remarks: tuple[Remark, ...] = ()
     """What people said of it, in the order in which they did."""
     has_warnings: bool = False
+    in_turns: tuple[str, ...] = ()
+    """Platforms whose trials were measured in turns."""
 
     @property
     def state(self) -> RunState:

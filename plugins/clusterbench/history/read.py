@@ -48,7 +48,8 @@ WHERE run IN (
 def _run_row(row: tuple[Any, ...]) -> RunRow:
     opened = row[11]
     said = [*row[:7], tuple(row[7]), *row[8:11], opened.get("started_by") or {}, opened.get("choices") or {}, row[12]]
-    return RunRow(*[*said, tuple(map(Remark.of, row[13])), row[14]])
+    in_turns = tuple(opened.get("platforms_in_turns") or ())
+    return RunRow(*[*said, tuple(map(Remark.of, row[13])), row[14], in_turns])
 
 
 def latest(db: Database, experiments: Sequence[str] | None = None) -> list[RunRow]:

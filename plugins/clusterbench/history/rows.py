@@ -161,12 +161,13 @@ OUTCOME = 9
 def _trials(archive: RunArchive, run: Gathered, sides: Mapping[str, Side]) -> tuple[list[Row], list[datetime]]:
     """A row for every planned trial, and when the trials began and ended."""
     rows, times = [], []
+    in_turns = {turn: index for index, turn in enumerate(run.plan.turns)} if run.plan else {}
     for platform, planned in run.plan.trials.items() if run.plan else ():
         roles = sides[platform].roles
         for index, trial, record in _records(archive, planned):
             if not trial.makes_result:
                 continue
-            rows.append(_trial(index, trial, record, roles))
+            rows.append(_trial(in_turns.get((platform, trial.id), index), trial, record, roles))
             times += _times(record)
     return rows, times
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -72,12 +72,33 @@ def holder_of(fleet: Fleet, platform: Platform) -> Held | None:
     return None
 
 
-def release(fleet: Fleet, platform: Platform, holder: str) -> bool:
+def release(fleet: Fleet, platform: Platform, holder: str, keep: Collection[str] = ()) -> bool:
     """Give the cluster back, if ``holder`` has it; whoever has it, where that is empty. Returns whether any had.
+
+    ``keep``: names of notes that stay, as another platform of the run needs them, too.
 
     Raises HostError where a note belongs to another login, which must remove it.
     """
-    return bool(_remove(fleet, _notes(fleet, platform), holder))
+    notes = {host: [n for n in names if n not in keep] for host, names in _notes(fleet, platform).items()}
+    return bool(_remove(fleet, {host: names for host, names in notes.items() if names}, holder))
+
+
+def notes_of(fleet: Fleet, platform: Platform) -> set[str]:
+    """Names of all notes of a cluster. Two platforms that share a host that drives load share its note."""
+    return {name for names in _notes(fleet, platform).values() for name in names}
+
+
+def same_server(fleet: Fleet, platform: Platform, beside: Fleet, other: Platform) -> tuple[str, str] | None:
+    """A host of each platform that are one by their key, and that runs an engine of either."""
+    known: dict[str, list[str]] = {}
+    for name in other.every_host:
+        known.setdefault(_identity(beside.addresses[name]), []).append(name)
+    engines, others = set(platform.engine_hosts), set(other.engine_hosts)
+    for name in platform.every_host:
+        for twin in known.get(_identity(fleet.addresses[name]), ()):
+            if name in engines or twin in others:
+                return name, twin
+    return None
 
 
 def leave_changed(fleet: Fleet, platform: Platform, holder: str, why: str) -> None:

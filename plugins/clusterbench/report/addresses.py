@@ -71,5 +71,6 @@ def task(name: str, dag_run_id: str, task_id: str, map_index: int) -> str:
 
 
 def task_log(of: RunRow, trial: FailedTrial) -> str:
-    """The log of a trial's task."""
-    return task(of.experiment, of.dag_run_id, f"{trial.platform}.trials", trial.map_index)
+    """The log of a trial's task; platforms that are measured in turns have one mapped task together."""
+    group = "in_turns" if trial.platform in of.in_turns else trial.platform
+    return task(of.experiment, of.dag_run_id, f"{group}.trials", trial.map_index)

@@ -23,6 +23,9 @@ PLANS_MAX = 20
 WITHOUT_SHOWN = 8
 """Values of a paper without a cell of ours that are named; of more, the number is said."""
 
+IN_TURNS = "Measured in turns: trials of a cell on both are neighbours in time, so a slow change affects both alike."
+ONE_AFTER_THE_OTHER = "Measured one after the other: what changed in between is in the ratios, too."
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -50,6 +53,8 @@ def show(found: Comparison, console: Console, shown: Shown) -> None:
     _differences(found.run_differences, "The runs", console)
     for pair in found.pairs:
         console.print(f"\n{_name(found, pair)}", style="bold", highlight=False, markup=False)
+        if found.is_of_one_run:
+            _print_plain(console, IN_TURNS if pair.in_turns else ONE_AFTER_THE_OTHER)
         sides = _sides(pair)
         _facts(pair, console, sides)
         _differences(pair.declared, "Declared settings", console, sides)

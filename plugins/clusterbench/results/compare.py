@@ -59,6 +59,11 @@ class OneRun:
         return self.opened.get("choices") or {}
 
     @property
+    def in_turns(self) -> list[str]:
+        """Platforms whose trials were measured in turns."""
+        return list(self.opened.get("platforms_in_turns") or ())
+
+    @property
     def platforms(self) -> list[str]:
         """In the order in which they were chosen: the first is the reference."""
         chosen = [name for name in self.choices.get("platforms") or [] if name in self.sides]
@@ -92,6 +97,8 @@ class Pair:
     made_of: Mapping[str, str] = field(default_factory=dict)
     """By label of a cell of several statements: which of them the difference is made of, in words."""
     plans: Sequence[PlanDifference] = ()
+    in_turns: bool = False
+    """Whether these are platforms of one run whose trials alternated."""
 
     @property
     def deciding(self) -> str:
@@ -104,6 +111,7 @@ class Pair:
             "differences": [asdict(one) for one in self.differences],
             "declared": [asdict(one) for one in self.declared],
             "made_of": dict(self.made_of),
+            "in_turns": self.in_turns,
             "plans": [asdict(one) for one in self.plans],
             "cells": [cell.as_json() for cell in self.cells],
         }
@@ -250,6 +258,7 @@ def _pair(
         names,
         made_of(cells),
         _plans(a, b, name_a, name_b),
+        a is b and {name_a, name_b} <= set(a.in_turns),
     )
 
 

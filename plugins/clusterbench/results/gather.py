@@ -85,6 +85,12 @@ class Gathered:
         return list(self.plan.trials) if self.plan else list(chosen)
 
     @property
+    def in_turns(self) -> list[str]:
+        """Platforms whose trials alternated; none where one was chosen alone."""
+        found = self.plan.in_turns if self.plan else []
+        return found if len(found) > 1 else []
+
+    @property
     def state(self) -> RunState:
         """May its numbers be used? Of a run that was judged and is not sealed yet what it will be."""
         has_warnings = bool(self.errors) or not all(verdict.passed for verdict in self.verdicts)

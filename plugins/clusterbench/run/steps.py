@@ -41,7 +41,7 @@ from clusterbench.results import durability, firmness, rounds
 from clusterbench.results.hypervisor_views import gathered as views_of
 from clusterbench.results.statistics import Result, results
 from clusterbench.results.verdicts import Verdict
-from clusterbench.run import host_speeds, machines, validation
+from clusterbench.run import host_speeds, in_turns, machines, validation
 from clusterbench.run.known_answers import note_expected_answers, remember_answers, with_expected_checksum
 from clusterbench.run.run import Run
 from clusterbench.spec import Platform, host_settings
@@ -74,6 +74,7 @@ def open_run(run: Run, chosen: Mapping[str, Any], started_by: Mapping[str, str])
         "started_by": dict(started_by),
         "choices": choices.model_dump(),
         "clusterbench": __version__,
+        **({"platforms_in_turns": plan.in_turns} if plan.turns else {}),
     }
     if not run.archive.put_json("run.json", opened) and (found := run.archive.need_json("run.json")) != opened:
         raise ArchiveError(
@@ -106,6 +107,7 @@ def _note_texts(run: Run, plan: Plan) -> None:
 def take_cluster(run: Run, platform: str) -> None:
     """Reserve the cluster for this run. No other run can use it, of this Airflow or of another."""
     with run.testbed(platform) as testbed:
+        in_turns.check_hosts(run, testbed)
         lease.acquire(testbed.fleet, testbed.platform, run.holder)
 
 
@@ -347,16 +349,22 @@ def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) ->
         return run.archive.put_trial(_not_measured(trial, reason), None)
     if done is None:
         machines.collect_views(run, declared, before=trial_id)
-    return _with_patience(run, trial)
+    return _with_patience(run, trial, [name for name in plan.together_with(platform) if name != platform])
 
 
-def _with_patience(run: Run, trial: Trial) -> TrialRecord:
-    """The trial, entered again when who was away is back; failed when patience has ended, with who it was."""
+def _with_patience(run: Run, trial: Trial, together: Sequence[str] = ()) -> TrialRecord:
+    """The trial, entered again when who was away is back; failed when patience has ended, with who it was.
+
+    ``together``: the platforms that its own is measured in turns with, on which nothing may run meanwhile.
+    """
 
     def enter(*, gives_up: bool = False) -> TrialRecord:
         with run.testbed(trial.platform) as testbed, _full_disk_is_waited_for():
             lease.hold(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
             _finish_those_left_open(run, trial, testbed, gives_up=gives_up)
+            for name in together:
+                with in_turns.of_one_that_may_be_away(name), run.testbed(name) as beside:
+                    _finish_those_left_open(run, trial, beside, gives_up=gives_up)
             return run_trial(trial, testbed, run.patience.ended, gives_up=gives_up)
 
     try:
@@ -375,12 +383,14 @@ def _finish_those_left_open(run: Run, trial: Trial, testbed: Testbed, *, gives_u
     cluster then would look as if it had happened to the first.
     """
     left = _left_open(run, testbed)
-    if trial.id in {one.id for one, _ in left}:
+    if trial in [one for one, _ in left]:
         return
     for other, attempt in left:
-        log.warning("%s was started, and its worker was lost; it comes to its record first", other.label)
-        with run.testbed(trial.platform) as own:
-            if run.archive.trial(trial.platform, other.id):  # it was given up while its host was away
+        log.warning(
+            "%s on %s was started, and its worker was lost; it comes to its record first", other.label, other.platform
+        )
+        with run.testbed(other.platform) as own:
+            if run.archive.trial(other.platform, other.id):  # it was given up while its host was away
                 job_of(other, own, attempt).kill()
                 job_of(other, own, attempt).note_recorded()
             else:
@@ -487,7 +497,7 @@ def release_cluster(run: Run, platform: str) -> None:
         except ClusterbenchError as error:
             lease.leave_changed(testbed.fleet, testbed.platform, run.holder, str(error).splitlines()[0])
             raise
-        lease.release(testbed.fleet, testbed.platform, run.holder)
+        lease.release(testbed.fleet, testbed.platform, run.holder, in_turns.notes_still_needed(run, platform))
     if not run.archive.sealed:
         rounds.release(run.archive, platform)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clusterbench.base.errors import ClusterbenchError, SpecError, suggest
 from clusterbench.base.paths import built_in_root, project_root
-from clusterbench.spec import deprecated
+from clusterbench.spec import deprecated, in_turns
 from clusterbench.spec.by_name import engine_names, workload_folder_problems
 from clusterbench.spec.checks import check_experiment, check_platform, check_published
 from clusterbench.spec.experiment import Experiment
@@ -71,7 +71,11 @@ class Catalog:
         engines = self.engines_of(experiment)
         known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
         offered = offered or [platform.platform for platform in known]
-        return experiment.model_copy(update={"platforms": offered}) if offered else experiment
+        if not offered:
+            return experiment
+        together = [name for name in experiment.platforms_in_turns if name in offered]
+        changes = {"platforms": offered, "platforms_in_turns": together if len(together) > 1 else []}
+        return experiment.model_copy(update=changes)
 
     def experiments(self, name: str | None = None) -> list[tuple[Experiment, list[Platform]]]:
         """Every experiment with ``platforms_for`` it, if all their files are in order. Others show up in ``lint``.
@@ -115,9 +119,18 @@ class Catalog:
     def platforms_for(self, experiment: Experiment) -> list[Platform]:
         """Every platform that could be measured: those the experiment names, and others for it of its engines."""
         named = [self.platform(name) for name in experiment.platforms]
+        self.platforms_in_turns(experiment)
         engines = self.engines_of(experiment)
         known = [p for p in self.platforms() if p.engine in engines and p.is_for(experiment.experiment)]
         return [*named, *(p for p in known if p.platform not in experiment.platforms)]
+
+    def platforms_in_turns(self, experiment: Experiment) -> list[Platform]:
+        """In the order in which they are taken. Raises SpecError where they cannot be up at the same time."""
+        together = [self.platform(name) for name in experiment.platforms_in_turns]
+        if problems := in_turns.problems(together):
+            path = self._file(self.experiment_files, "experiment", experiment.experiment)
+            raise SpecError([located(path, problem) for problem in problems])
+        return in_turns.in_order_of_taking(together)
 
     def engines_of(self, experiment: Experiment) -> set[str]:
         """Those of its platforms, and those that it has settings for."""
@@ -163,7 +176,7 @@ class Catalog:
         problems += [problem for problem in workload_folder_problems() if not any(problem in each for each in problems)]
         checks = (
             *(self._lint_published, self._lint_experiments_of_platforms, self._lint_stands_for),
-            self._lint_layouts,
+            *(self._lint_layouts, self._lint_in_turns),
         )
         return problems or [problem for check in checks for problem in check()]
 
@@ -209,6 +222,15 @@ class Catalog:
                     f"{differs}; layouts of one cluster ({platform.cluster!r}) take turns, so they must have the same"
                 )
                 problems.append(located(path, f"{said}. Correct one of them, or give this platform another cluster"))
+        return problems
+
+    def _lint_in_turns(self) -> list[str]:
+        problems = []
+        for file in self.experiment_files:
+            try:
+                self.platforms_in_turns(self.read_experiment(file))
+            except SpecError as error:
+                problems += error.problems
         return problems
 
     def _lint_published(self) -> list[str]:

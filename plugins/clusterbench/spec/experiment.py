@@ -294,6 +294,9 @@ class Experiment(Strict):
     layouts: Literal["random", "declared"] = "random"
     """For docs/machines.md: the order in which layouts take turns. `random`: drawn by the seed. `declared`: that of
     `platforms`."""
+    platforms_in_turns: list[Name] = []
+    """Two or more of `platforms` that are up at the same time. Their trials alternate: see
+    docs/reference.md#platforms-in-turns. Without it, platforms are measured one after the other."""
     part: Part | None = None
     """What a weekly run of extent `part` measures. Without it, nothing of this experiment is in such a run."""
     regression: Regression = Regression()
@@ -307,6 +310,22 @@ class Experiment(Strict):
         if not sweeps:
             raise ValueError("is empty; name at least one sweep, or there is nothing to measure")
         return sweeps
+
+    @model_validator(mode="after")
+    def _turns_are_of_several(self) -> Experiment:
+        named = self.platforms_in_turns
+        if len(named) == 1:
+            raise ValueError(
+                f"platforms_in_turns: names {named[0]!r} alone, and it takes two to take turns; name another one of "
+                "'platforms', or leave the key out"
+            )
+        if twice := [name for name in named if named.count(name) > 1]:
+            raise ValueError(f"platforms_in_turns: {twice[0]!r} stands twice; name it once")
+        if unknown := [name for name in named if name not in self.platforms]:
+            raise ValueError(
+                f"platforms_in_turns: {unknown[0]!r} is none of 'platforms'{suggest(unknown[0], self.platforms)}"
+            )
+        return self
 
     def regression_of(self, sweep: str) -> Regression:
         """The experiment's, but for what the sweep says itself. A sweep that is no more has the experiment's."""

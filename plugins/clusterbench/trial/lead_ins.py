@@ -24,10 +24,13 @@ def in_one_go(blocks: Sequence[list[Trial]]) -> list[list[Trial]]:
     """
     found: dict[object, list[Trial]] = {}
     for number, block in enumerate(blocks):
-        is_as_left = block[0].levels.get("cache") == AS_LEFT
-        key: object = (block[0].sweep, _table(block[0])) if is_as_left else number
-        found.setdefault(key, []).extend(block)
+        found.setdefault(go_of(block[0]) or number, []).extend(block)
     return [[lead_in(block), *block] if block[0].levels.get("cache") == AS_LEFT else block for block in found.values()]
+
+
+def go_of(trial: Trial) -> tuple[str, str] | None:
+    """What trials share that are measured in one go: sweep and table; None where caches are not as left."""
+    return (trial.sweep, _table(trial)) if trial.levels.get("cache") == AS_LEFT else None
 
 
 def lead_in(block: Sequence[Trial]) -> Trial:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from clusterbench.spec.loading import Strict, say
 from clusterbench.spec.platform import Platform
 from clusterbench.trial import lead_ins, profiles, ramp, rehearsal, server_settings, warmth
 from clusterbench.trial.rehearsal import REHEARSE_MAX
+from clusterbench.trial.turns import Turn, in_turns
 from clusterbench.workloads import load_workload, why_not
 
 ServerFactor = Annotated[str, Field(pattern=r"^server\.[a-z][a-z0-9_.]*$")]
@@ -66,7 +67,20 @@ class Plan:
     choices: Choices
     trials: dict[str, list[Trial]]
     order: list[str] = field(default_factory=list)
-    """Platforms as they take turns. Layouts of machines that are made come last, in random order unless declared."""
+    """Platforms as they are taken. Those in turns come first. Layouts of machines that are made come last, in random
+    order unless declared."""
+    turns: list[Turn] = field(default_factory=list)
+    """The trials of platforms that are measured in turns, in the order of all of them."""
+
+    @property
+    def in_turns(self) -> list[str]:
+        """Platforms that are measured in turns, in the order in which they are taken."""
+        found = {platform for platform, _ in self.turns}
+        return [name for name in self.order if name in found]
+
+    def together_with(self, platform: str) -> list[str]:
+        """All that are measured in turns with it, in the order in which they are taken; itself where there are none."""
+        return self.in_turns if platform in self.in_turns else [platform]
 
     def before(self, platform: str) -> list[str]:
         """Platforms whose turn is earlier."""
@@ -114,6 +128,7 @@ class Plan:
             "experiment": self.experiment,
             "choices": self.choices.model_dump(),
             "order": self.order,
+            "turns": self.turns,
             "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
         }
 
@@ -128,7 +143,8 @@ class Plan:
         order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
         found = {name: data["trials"][name] for name in order if name in data["trials"]}
         trials = {name: [Trial.from_json(trial) for trial in listed] for name, listed in found.items()}
-        return cls(data["experiment"], choices, trials, list(data.get("order") or ()))
+        turns = [(platform, trial) for platform, trial in data.get("turns") or ()]
+        return cls(data["experiment"], choices, trials, list(data.get("order") or ()), turns)
 
 
 def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
@@ -164,7 +180,8 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
     _check_concurrency(experiment, choices)
     _check_held(experiment, choices)
     rehearsal.check(experiment, choices.scale, choices.sweeps, choices.rehearse)
-    trials, engines = {}, catalog.engines_of(experiment)
+    chosen, engines = {}, catalog.engines_of(experiment)
+    together = [one.platform for one in catalog.platforms_in_turns(experiment) if one.platform in choices.platforms]
     cells: dict[str, None] = {}
     for name in dict.fromkeys(choices.platforms):
         platform = catalog.platform(name)
@@ -174,15 +191,21 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
             profiles.check(platform)
         planned = list(_trials(experiment, choices, platform))
         cells |= dict.fromkeys(name for cell, _ in planned for name in _names(cell))
-        trials[name] = _in_random_order(_chosen(planned, choices.cells), choices.seed)
+        chosen[name] = _chosen(planned, choices.cells)
     _check_cells(choices.cells, cells)
-    return Plan(experiment.experiment, choices, trials, _turns(experiment, choices, catalog))
+    of_all = [trial for name in together for trial in chosen[name]]
+    trials = {
+        name: _in_random_order(found, choices.seed, of_all if name in together else ())
+        for name, found in chosen.items()
+    }
+    turns = in_turns({name: trials[name] for name in together}, choices.seed)
+    return Plan(experiment.experiment, choices, trials, _order(experiment, choices, catalog, together), turns)
 
 
-def _turns(experiment: Experiment, choices: Choices, catalog: Catalog) -> list[str]:
+def _order(experiment: Experiment, choices: Choices, catalog: Catalog, together: Sequence[str]) -> list[str]:
     """Layouts that exclude each other are measured one after the other, so that what drifts meanwhile lies on them by
     chance; unless the experiment declares that their order stays."""
-    chosen = list(dict.fromkeys(choices.platforms))
+    chosen = list(dict.fromkeys([*together, *choices.platforms]))
     made = [name for name in chosen if catalog.platform(name).machines]
     if experiment.layouts == "random":
         random.Random(choices.seed).shuffle(made)  # noqa: S311  an order, no secret
@@ -361,20 +384,24 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
     )
 
 
-def _in_random_order(trials: list[Trial], seed: int) -> list[Trial]:
+def _in_random_order(trials: list[Trial], seed: int, of_all: Sequence[Trial] = ()) -> list[Trial]:
     """Shuffled, so that drift of the machine does not fall on one level; the same on every platform.
+
+    ``of_all``: the trials of all platforms in turns, whose order is then one also where some have cells of their own.
 
     A ramp stays whole, and rises. So do trials whose caches are as the ones before left them, behind their lead-in.
     Where cells are measured until they are firm, all repetitions are in rounds. Profiled trials are last, so that the
     others are as they are without them; those of caches ``as_left`` are the last of their dataset.
     """
     digest = hashlib.sha256(f"order:{seed}".encode()).digest()
+    own = {trial.id: trial for trial in trials}
+    known = {trial.id: trial for trial in of_all} | own
     shuffled = []
     for profiled in (False, True):
-        some = [trial for trial in trials if trial.profiled == profiled]
+        some = [trial for trial in known.values() if trial.profiled == profiled]
         blocks = ramp.blocks(sorted(some, key=lambda trial: trial.id))
         random.Random(digest).shuffle(blocks)  # noqa: S311  an order to repeat, not a secret
-        shuffled += blocks
+        shuffled += [kept for block in blocks if (kept := [trial for trial in block if trial.id in own])]
     ordered = [trial for block in lead_ins.in_one_go(shuffled) for trial in block]
     return server_settings.in_turns(_in_rounds(ordered))
 

@@ -50,6 +50,8 @@ def test_the_log_of_a_trial_is_where_airflow_has_it() -> None:
     found = addresses.task_log(RUN, trial)
     assert found.endswith("/tasks/vm4.trials/mapped/41")
     assert "+" not in found and "manual__2026-11-21T20:00:00+00:00" in unquote(found)
+    in_turns = replace(RUN, in_turns=("vm2", "vm4"))
+    assert addresses.task_log(in_turns, trial).endswith("/tasks/in_turns.trials/mapped/41")
 
 
 def test_what_others_wrote_is_text() -> None:

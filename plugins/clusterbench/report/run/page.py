@@ -128,6 +128,7 @@ def _head(run: Gathered) -> list[tuple[str, str]]:
         "scale": scale_of(choices),
         "seed": choices.get("seed"),
         "measured": _when(run),
+        "in turns": ", ".join(run.in_turns),
         "started by": words.said_by(run.opened.get("started_by") or {}),
         "note": choices.get("note"),
         "tags": ", ".join(choices.get("tags") or ()),
