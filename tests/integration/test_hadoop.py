@@ -302,7 +302,7 @@ def test_worker_whose_task_stands_still_for_a_while_is_named_as_the_slow_one(tes
 def small(name: str, workload: str, **levels: Any) -> Trial:
     factors = load_workload(workload).factors
     filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
-    return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 120, {})
+    return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 600, {})
 
 
 def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed) -> None:

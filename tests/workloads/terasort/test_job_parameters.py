@@ -65,5 +65,5 @@ def test_another_value_fails_the_trial_in_words(tmp_path: Path, ran: dict[str, s
     told(tmp_path, "teragen", **ran)
     reading = WORKLOAD.read(tmp_path, trial(), {})
     assert (reading.window_start_s, reading.window_end_s, reading.measurements) == (1000.0, 1020.0, {})
-    state = JobState("client", "ended", exit_status=1)
+    state = JobState("ended", exit_status=1)
     assert outcomes.of_driver(state, reading, {"caches": {"problem": ""}}, tmp_path) == ("failed", said)
