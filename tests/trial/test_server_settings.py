@@ -91,6 +91,8 @@ def test_of_a_hadoop_they_go_with_jobs_need_no_leave_and_are_neighbours() -> Non
     for one, other in zip(trials[::2], trials[1::2], strict=True):
         assert (one.levels["rows"], one.repetition) == (other.levels["rows"], other.repetition)
         assert {t.levels["server.mapreduce.task.io.sort.mb"] for t in (one, other)} == {100, 200}
+    said = say_level(load_workload("terasort"), "server.mapreduce.task.io.sort.mb", 100)
+    assert said == "mapreduce.task.io.sort.mb 100", "as reports and history have it"
     theirs = CATALOG.platform("lab_hadoop1").model_copy(update={"may": []})
     assert as_factors.why_not(trials[0].levels, theirs, load_workload("terasort")) == ""
 
