@@ -6,6 +6,9 @@
 # What every job is given: the trial's tag, by which it is found, and a client that sees its end within 0.2 s.
 # shellcheck disable=SC2034  # of whoever sources this
 of_each=("-Dmapreduce.job.tags=$tag" "-Dmapreduce.client.progressmonitor.pollinterval=200")
+# Parameters that are factors, as NAME=VALUE of letters, digits and "._-".
+declare -a asked # may be none
+of_each+=(${asked[@]+"${asked[@]/#/-D}"})
 
 # Whatever ends this early also ends what it started on the cluster.
 end_application() {
@@ -74,6 +77,20 @@ history() {
   done
   ask --max-time 60 "$history_url/$id/counters" >"$1.counters.json"
   ask --max-time 600 "$history_url/$id/tasks" | gzip >"$1.tasks.json.gz"
+  ran_as_asked "$1" "$id"
+}
+
+# With which parameters a job has run. If one is another than was asked for, the next job would be measured in vain.
+ran_as_asked() {
+  local one
+  [ -n "${asked[*]-}" ] || return 0
+  ask --max-time 60 "$history_url/$2/conf" >"$1.conf.json"
+  for one in "${asked[@]}"; do
+    grep -qF "\"name\":\"${one%%=*}\",\"value\":\"${one#*=}\"" "$1.conf.json" || {
+      echo "$1 has not run with $one" >&2
+      return 1
+    }
+  done
 }
 
 # The papers' authors slept between the jobs, so that figures show them apart; the disks come to rest meanwhile.

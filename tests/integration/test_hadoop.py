@@ -39,6 +39,7 @@ from tests.integration.helpers import generated_run, measured_while, new_run, wa
 pytestmark = pytest.mark.lab
 PLATFORM = "lab_hadoop1"
 ROWS = 200_000
+SORT_MB = "mapreduce.task.io.sort.mb"
 
 
 @pytest.fixture(scope="module")
@@ -301,13 +302,18 @@ def test_worker_whose_task_stands_still_for_a_while_is_named_as_the_slow_one(tes
 def small(name: str, workload: str, **levels: Any) -> Trial:
     factors = load_workload(workload).factors
     filled: dict[str, Any] = {factor: declared.default for factor, declared in factors.items()}
-    return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 120, {})
+    return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 600, {})
 
 
 def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed) -> None:
-    planned = small("dfsio", "dfsio", files=3, file_mib=8, replicas=2, pause_s=0)
+    sizes: dict[str, Any] = {"files": 3, "file_mib": 8, "replicas": 2, "pause_s": 0}
+    planned = small("dfsio", "dfsio", **sizes, **{f"server.{SORT_MB}": 64, "server.mapreduce.task.oi.sort.mb": 64})
     record = run_trial(planned, testbed)
     assert record.outcome == "completed", record.reason
+    asked = {SORT_MB: "64", "mapreduce.task.oi.sort.mb": "64"}
+    assert record.evidence["driver"]["server_settings"] == {"write": asked, "read": asked}
+    (warning,) = record.evidence["driver"]["warnings"]
+    assert warning.startswith("mapreduce.task.oi.sort.mb is in no configuration and no default")
     found = record.measurements
     assert found["write_mib_per_s"] == pytest.approx(24 / found["write_s"])
     assert 0 < found["read_mib_per_s"] < found["read_mib_per_s_of_a_task"] * 3, "starting tasks takes time, too"
@@ -316,6 +322,27 @@ def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed
     (seen, *_) = record.telemetry.values()
     assert seen["phases"]["write"]["loopback_bytes"] > 2 * 24e6
     assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
+
+
+def test_a_parameter_that_the_cluster_declares_final_fails_the_trial_after_its_first_job(testbed: Testbed) -> None:
+    directories = cluster_of(testbed).configuration.directories
+    workers = testbed.platform.hosts_with("worker")
+    final = f"<property><name>{SORT_MB}</name><value>100</value><final>true</final></property>"
+    for host in workers:
+        conf = quote(f"{directories[host]}/conf/mapred-site.xml")
+        testbed.fleet.run_on(host, f"cp {conf} {conf}.kept && sed -i 's#</configuration>#{final}&#' {conf}")
+    try:
+        record = run_trial(
+            small("final", "dfsio", files=1, file_mib=1, pause_s=0, **{f"server.{SORT_MB}": 64}), testbed
+        )
+    finally:
+        for host in workers:
+            conf = quote(f"{directories[host]}/conf/mapred-site.xml")
+            testbed.fleet.run_on(host, f"mv {conf}.kept {conf}")
+    assert record.outcome == "failed" and not record.measurements
+    assert record.reason.startswith(f"write ran with {SORT_MB} '100', asked for was '64': ")
+    assert "<final>true</final>" in record.reason
+    assert list(record.evidence["driver"]["jobs"]) == ["write"], "what would not count was not begun"
 
 
 @pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed here")

@@ -58,16 +58,67 @@ def test_values_that_are_compared_are_measured_one_after_the_other() -> None:
 def test_without_leave_they_are_not_applicable_and_say_what_to_write() -> None:
     levels = {"server.shared_buffers": "1GB"}
     platform = CATALOG.platform("lab_db1")
-    assert as_factors.why_not(levels, platform) == ""
+    workload = load_workload("key_value")
+    assert as_factors.why_not(levels, platform, workload) == ""
     guest = platform.model_copy(update={"may": ["evict"]})
-    said = as_factors.why_not(levels, guest)
+    said = as_factors.why_not(levels, guest, workload)
     assert "write 'settings' into the servers' configuration files" in said
     assert "write 'may: [evict, engine_settings, restart]' into include/platforms/lab_db1.yaml" in said
-    assert as_factors.why_not({"clients": 4}, guest) == ""
+    assert as_factors.why_not({"clients": 4}, guest, workload) == ""
     hadoop = CATALOG.platform("lab_hadoop1")
-    assert as_factors.why_not(levels, hadoop) == (
-        "shared_buffers: settings of servers are factors of databases, and the platform names none"
+    assert as_factors.why_not(levels, hadoop, load_workload("network_stream")) == (
+        "shared_buffers: settings of servers are factors of databases and of Hadoop's jobs; the platform names no "
+        "database, and Network from host to host submits no job"
     )
+
+
+def of_hadoop(**factors: Any) -> list[Trial]:
+    declared = CATALOG.experiment("terasort")
+    sweep = declared.sweeps["dataset_size"].model_dump()
+    made = Sweep.model_validate({**sweep, "factors": {"rows": [1000, 2000], **factors}})
+    assert _check_sweep(made) == []
+    experiment = declared.model_copy(update={"sweeps": {"sizes": made}})
+    chosen = {"platforms": ["lab_hadoop1"], "repetitions": 3}
+    (trials,) = make_plan(experiment, read_choices(experiment, chosen), CATALOG).trials.values()
+    return trials
+
+
+def test_of_a_hadoop_they_go_with_jobs_need_no_leave_and_are_neighbours() -> None:
+    trials = of_hadoop(**{"server.mapreduce.task.io.sort.mb": [100, 200]})
+    assert not any(trial.not_applicable for trial in trials)
+    assert "sizes.rows_1000.mapreduce.task.io.sort.mb_100.r1" in {trial.id for trial in trials}
+    assert len(trials) == 12
+    for one, other in zip(trials[::2], trials[1::2], strict=True):
+        assert (one.levels["rows"], one.repetition) == (other.levels["rows"], other.repetition)
+        assert {t.levels["server.mapreduce.task.io.sort.mb"] for t in (one, other)} == {100, 200}
+    said = say_level(load_workload("terasort"), "server.mapreduce.task.io.sort.mb", 100)
+    assert said == "mapreduce.task.io.sort.mb 100", "as reports and history have it"
+    theirs = CATALOG.platform("lab_hadoop1").model_copy(update={"may": []})
+    assert as_factors.why_not(trials[0].levels, theirs, load_workload("terasort")) == ""
+
+
+def test_in_turns_of_the_command_line_serves_hadoop_too() -> None:
+    experiment = CATALOG.experiment("dfsio")
+    chosen = {"in_turns": {"server.dfs.blocksize": ["67108864", "134217728"]}, "platforms": ["lab_hadoop1"]}
+    (trials,) = make_plan(experiment, read_choices(experiment, chosen), CATALOG).trials.values()
+    assert {trial.levels["server.dfs.blocksize"] for trial in trials} == {"67108864", "134217728"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("yarn.nodemanager.resource.memory-mb", "does not go with a job: Hadoop's daemons read it when they start"),
+        ("dfs.datanode.readahead.bytes", "measure two platforms in one run whose files differ in 'settings'"),
+        ("mapreduce.shuffle.max.threads", "does not go with a job"),
+        ("shared_buffers", "does not go with a job"),
+        ("dfs.replication", "dfs.replication is the factor 'replicas'; vary that"),
+        ("mapreduce.job.reduces", "mapreduce.job.reduces follows from 'slots' of the platform's file"),
+        ("mapreduce.job.queuename", "mapreduce.job.queuename is 'hadoop.managed.queue' of the platform's file"),
+    ],
+)
+def test_what_jobs_cannot_be_given_is_not_applicable_and_says_what_to_do(name: str, said: str) -> None:
+    trials = of_hadoop(**{f"server.{name}": ["1", "2"]})
+    assert all(said in trial.not_applicable for trial in trials)
 
 
 @pytest.mark.parametrize("level", ["a/b", "1 GB", "", "..", True])

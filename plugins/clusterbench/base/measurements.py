@@ -65,6 +65,8 @@ class Reading:
     """Statements that passed a limit of their own and were ended by the server: the trial has timed out."""
     invalid: tuple[str, ...] = ()
     """Reasons why the numbers must not be believed: wrong answers, lost log lines."""
+    failed: tuple[str, ...] = ()
+    """Why there are ``errors``, where that is better said than by the driver: jobs ran with other parameters."""
     phases: tuple[Phase, ...] = ()
     """Where the window has parts that differ: telemetry is then summed over each."""
     details: dict[str, object] = field(default_factory=dict)

@@ -30,7 +30,7 @@ def of_driver(state: JobState, reading: Reading, before: Mapping[str, Any], outp
     said = (output / "stderr").read_text(errors="replace") if (output / "stderr").exists() else ""
     said = str(reading.details.get("driver_errors", "")) or said
     if state.exit_status or reading.errors:
-        return "failed", how_it_failed(state, reading.errors, said)
+        return "failed", "; ".join(reading.failed) or how_it_failed(state, reading.errors, said)
     if abs(state.clock_set_s) >= CLOCK_SET_S:
         return "failed", f"the clock of host {state.host!r} was set by {state.clock_set_s:+d} s while its driver ran"
     problem = before["caches"]["problem"]

@@ -379,7 +379,7 @@ def _trial(  # noqa: PLR0917  private, and each argument is a part of the trial
         settings=experiment.settings.get(platform.engine, {}),
         ramp=".".join([name, *steady, f"r{repetition}"]) if sweep.order == "ramp" else "",
         give_up_after=sweep.give_up_after,
-        not_applicable=server_settings.why_not(levels, platform)
+        not_applicable=server_settings.why_not(levels, platform, load_workload(sweep.workload))
         or warmth.too_large(load_workload(sweep.workload), levels, seed, platform),
     )
 

@@ -1,5 +1,7 @@
 """Settings of the servers as factors (``server.shared_buffers``): set for a trial, read back, and put back after it.
 
+Those of a Hadoop go with the trial's jobs. What these have run with is read with the rest of their output.
+
 Trials of the values that are compared are neighbours in time, so that drift of the machine lies on all of them.
 """
 
@@ -12,14 +14,20 @@ from clusterbench.base.factors import SERVER, Level, server_settings
 from clusterbench.base.records import Trial
 from clusterbench.engines import Engine, as_database
 from clusterbench.spec import Platform, leave
+from clusterbench.workloads import SubmitsJobs, Workload, load_workload
 
 
-def why_not(levels: Mapping[str, Level], platform: Platform) -> str:
+def why_not(levels: Mapping[str, Level], platform: Platform, workload: Workload) -> str:
     """Why a platform's file does not let them be set; empty where it does, or where there are none."""
     if not (wanted := server_settings(levels)):
         return ""
+    if isinstance(workload, SubmitsJobs):
+        return "; ".join(filter(None, map(workload.why_not_given, wanted)))
     if not platform.database:
-        return f"{', '.join(wanted)}: settings of servers are factors of databases, and the platform names none"
+        return (
+            f"{', '.join(wanted)}: settings of servers are factors of databases and of Hadoop's jobs; the platform "
+            f"names no database, and {workload.title} submits no job"
+        )
     if not platform.database_hosts:
         return f"{', '.join(wanted)}: are written into the server's files, and the platform names no host of a database"
     return leave.why_not(platform, "engine_settings", "restart")
@@ -28,10 +36,11 @@ def why_not(levels: Mapping[str, Level], platform: Platform) -> str:
 def have(trial: Trial, engine: Engine) -> dict[str, str]:
     """The servers with the trial's settings, restarted where one is read at start only. Returns them as read back.
 
+    Nothing where they go with jobs, which do not run yet.
     Raises EngineError where a server says another value than was asked for.
     """
     wanted = server_settings(trial.levels)
-    if not wanted:
+    if not wanted or isinstance(load_workload(trial.workload), SubmitsJobs):
         return {}
     database = as_database(engine)
     database.configure(wanted)
@@ -47,7 +56,7 @@ def have(trial: Trial, engine: Engine) -> dict[str, str]:
 
 def put_back(trial: Trial, engine: Engine) -> None:
     """As the platform's file has them; nothing where the trial asked for none."""
-    if server_settings(trial.levels):
+    if server_settings(trial.levels) and not isinstance(load_workload(trial.workload), SubmitsJobs):
         as_database(engine).configure({})
 
 

@@ -207,6 +207,14 @@ class Planned(Protocol):
         name is that in ``MeasurementKind.statement``."""
 
 
+@runtime_checkable
+class SubmitsJobs(Protocol):
+    """A workload whose jobs are given the settings that are factors (``server.mapreduce.task.io.sort.mb``)."""
+
+    def why_not_given(self, setting: str) -> str:
+        """Why its jobs cannot be given it. Empty: they can."""
+
+
 @dataclass(frozen=True)
 class Share:
     """The part of a load that one of several drivers does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import hdfs, yarn
@@ -30,6 +30,10 @@ class HadoopEngine(HadoopClient):
     @abstractmethod
     def reboot(self) -> dict[str, float]:
         """As ``restart``, with all machines booted again in between. Returns host -> seconds until it answered."""
+
+    @abstractmethod
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """In force, as the daemons tell them; one that none of them tells is not in it."""
 
     @abstractmethod
     def free_bytes(self) -> int:

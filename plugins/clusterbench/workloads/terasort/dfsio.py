@@ -16,7 +16,7 @@ from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import DRIVER_HOST, KERNELS, About, MeasurementKind, Phase, Reading
-from clusterbench.engines.hadoop import mapreduce_jobs
+from clusterbench.engines.hadoop import job_parameters, mapreduce_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.workloads.made_by_trials import MadeByTrials
 from clusterbench.workloads.needs import Needs
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 JOBS = ("write", "read")
 PROGRAMS = ("dfsio.sh", "jobs.sh")
+DECIDED = {
+    "dfs.replication": "is the factor 'replicas'; vary that",
+    "mapreduce.job.maps": "follows from the factor 'files'; vary that",
+    "mapreduce.job.reduces": "is 1 in TestDFSIO, which sums up what its tasks tell",
+}
+"""Parameters that cannot be factors, as something else decides them."""
 BYTES_PER_MIB = 2**20
 PRINTED = {
     "mib_per_s_of_a_task": re.compile(r"Throughput mb/sec:\s*([0-9.]+)"),
@@ -59,6 +65,7 @@ class Dfsio(MadeByTrials):
         "*.err",
         "*.job.json",
         "*.counters.json",
+        "*.conf.json",
         "*.tasks.json.gz",
         "write.txt",
         "read.txt",
@@ -188,6 +195,9 @@ class Dfsio(MadeByTrials):
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return unavailable.get("workers") or unavailable.get(f"replicas_{levels['replicas']}")
 
+    def why_not_given(self, setting: str) -> str:
+        return job_parameters.why_not(setting, DECIDED)
+
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """As if all files were written at once, each by a task."""
         return 2 * (START_S + MAP_TASK_S + int(levels["file_mib"]) / GUESSED_MIB_PER_S) + int(levels["pause_s"])
@@ -216,7 +226,7 @@ class Dfsio(MadeByTrials):
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:  # noqa: ARG002  as every one
         ran = jobs.ran(output)
         begun_s, ended_s = jobs.window(ran)
-        if broken_off := jobs.broken_off(output, ran, JOBS):
+        if broken_off := jobs.not_as_asked(output, trial, JOBS) or jobs.broken_off(output, ran, JOBS):
             return broken_off
         asked_mib = int(trial.levels["files"]) * int(trial.levels["file_mib"])
         times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
@@ -240,6 +250,8 @@ class Dfsio(MadeByTrials):
             phases=phases,
             details={
                 "jobs": jobs.told(output, JOBS),
+                "server_settings": jobs.ran_with(output, trial, JOBS),
+                "warnings": jobs.warnings(json_of(output / "before.json").get("workload") or {}),
                 "counters": counters,
                 "expected_bytes": expected_bytes(trial.levels),
             },

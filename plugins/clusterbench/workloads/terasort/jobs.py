@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import EngineError
+from clusterbench.base.factors import server_settings
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import Value, assignments
-from clusterbench.engines.hadoop import daemons
+from clusterbench.engines.hadoop import daemons, job_parameters
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 
 if TYPE_CHECKING:
@@ -67,11 +68,31 @@ def prepare(trial: Trial, cluster: HadoopEngine, dataset: Dataset) -> dict[str, 
         "chores": chores,
         "free_bytes": free,
         "page_cache": cluster.empty_page_cache(),
+        **_unknown(trial, cluster),
         "cluster_slots": cluster.slots,
         "workers": len(cluster.places),
         "machines": {address: place.machine for address, place in cluster.places.items()},
         "names": {address: place.name for address, place in cluster.places.items()},
     }
+
+
+def _unknown(trial: Trial, cluster: HadoopEngine) -> dict[str, list[str]]:
+    """Of the parameters that are factors, those that no daemon tells, be it as a default; nothing where there are none.
+
+    A job's configuration has whatever it was given, so that it does not show whether anything reads that.
+    """
+    wanted = server_settings(trial.levels)
+    unknown = sorted(wanted.keys() - cluster.settings(wanted).keys()) if wanted else []
+    return {"parameters_unknown": unknown} if unknown else {}
+
+
+def warnings(before: Mapping[str, Any]) -> list[str]:
+    """``before``: as ``prepare`` has returned it."""
+    return [
+        f"{name} is in no configuration and no default that this Hadoop's daemons tell; if it is misspelled, nothing "
+        "reads it, and its values differ by chance alone"
+        for name in before.get("parameters_unknown", ())
+    ]
 
 
 def hadoop(engine: Engine) -> HadoopEngine:
@@ -85,7 +106,11 @@ def job(
     own: Mapping[str, object],
     options: Mapping[str, Mapping[str, object]],
 ) -> Job:
-    """The first of ``programs``. In ``choices.sh`` are the choices of every workload, its own, and options of jobs."""
+    """The first of ``programs``. In ``choices.sh`` are the choices of every workload, its own, and options of jobs.
+
+    Parameters that are factors are given to every job, instead of what the experiment's ``settings`` have of them.
+    """
+    asked = server_settings(trial.levels)
     said = {
         "tag": tag_of(trial),
         "path": path_of(trial, cluster),
@@ -94,8 +119,10 @@ def job(
         **own,
     }
     lists: dict[str, Value] = {
-        name: [f"-D{key}={value}" for key, value in settings.items()] for name, settings in options.items()
+        name: [f"-D{key}={value}" for key, value in settings.items() if key not in asked]
+        for name, settings in options.items()
     }
+    lists["asked"] = [f"{key}={value}" for key, value in asked.items()]
     choices = assignments({**{name: str(value) for name, value in said.items()}, **lists})
     texts = {name: own_or_built_in(f"include/hadoop/{name}").read_text() for name in programs}
     return Job({"environment.sh": cluster.environment(), "choices.sh": choices, **texts}, {}, f". ./{programs[0]}\n")
@@ -118,6 +145,24 @@ def ran(output: Path) -> dict[str, tuple[float, float, int, float]]:
         name, begun, ended, status, *cpu = line.split()
         found[name] = (float(begun), float(ended), int(status), sum(map(float, cpu)))
     return found
+
+
+def ran_with(output: Path, trial: Trial, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Job -> parameter that is a factor -> value, as the job has run, of the jobs of which it was told."""
+    wanted = server_settings(trial.levels)
+    found = {name: job_parameters.of_job(json_of(output / f"{name}.conf.json")) for name in names}
+    return {job: {name: has[name] for name in wanted if name in has} for job, has in found.items() if has and wanted}
+
+
+def not_as_asked(output: Path, trial: Trial, names: Sequence[str]) -> Reading | None:
+    """What is read where a job has not run with the parameters that are factors; None where all have."""
+    wanted, found = server_settings(trial.levels), ran_with(output, trial, names)
+    problems = [words for job, has in found.items() for words in job_parameters.not_taken(job, has, wanted)]
+    if not problems:
+        return None
+    begun_s, ended_s = window(ran(output))
+    details: dict[str, object] = {"server_settings": found, "jobs": told(output, names)}
+    return Reading({}, 1, len(found), begun_s, ended_s, failed=tuple(problems), details=details)
 
 
 def broken_off(

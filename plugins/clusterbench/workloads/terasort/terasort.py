@@ -13,6 +13,7 @@ from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import KERNELS, NO_CLOCK, About, MeasurementKind, Phase, Reading
+from clusterbench.engines.hadoop import job_parameters
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 
 JOBS = ("teragen", "terasort", "teravalidate")
 PROGRAMS = ("suite.sh", "jobs.sh", "attempts.awk")
+DECIDED = {
+    "dfs.replication": "is the factor 'replicas'; vary that",
+    "mapreduce.terasort.output.replication": "is the factor 'output_replicas'; vary that",
+    "mapreduce.map.output.compress": "is the factor 'map_output'; vary that",
+    "mapreduce.map.output.compress.codec": "is the factor 'map_output'; vary that",
+    "mapreduce.job.maps": "follows from 'slots' of the platform's file",
+    "mapreduce.job.reduces": "follows from 'slots' of the platform's file",
+    "mapreduce.input.fileinputformat.split.minsize": "is set by TeraValidate itself, which reads whole files",
+}
+"""Parameters that cannot be factors, as something else decides them."""
 AS_INPUT = "as_input"
 """The level of ``output_replicas`` that means: as many as ``replicas``."""
 KEPT, RESTARTED, REBOOTED = "kept", "restarted", "rebooted"
@@ -69,6 +80,7 @@ class TeraSort(MadeByTrials):
         "*.err",
         "*.job.json",
         "*.counters.json",
+        "*.conf.json",
         "*.tasks.json.gz",
         "attempts.txt.gz",
         "attempts.failed",
@@ -236,6 +248,9 @@ class TeraSort(MadeByTrials):
         replicas = unavailable.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
         return unavailable.get("workers") or restart or replicas
 
+    def why_not_given(self, setting: str) -> str:
+        return job_parameters.why_not(setting, DECIDED)
+
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
         rows = int(levels["rows"])
@@ -290,7 +305,7 @@ class TeraSort(MadeByTrials):
         ran = jobs.ran(output)
         times = {name: ended - begun for name, (begun, ended, _, _) in ran.items()}
         begun_s, ended_s = jobs.window(ran)
-        if broken_off := jobs.broken_off(output, ran, JOBS):
+        if broken_off := jobs.not_as_asked(output, trial, JOBS) or jobs.broken_off(output, ran, JOBS):
             return broken_off
         told = {name: hadoop_jobs.counters(json_of(output / f"{name}.counters.json")) for name in JOBS}
         tasks = json.loads(gzip.decompress((output / "terasort.tasks.json.gz").read_bytes()))
@@ -329,7 +344,8 @@ class TeraSort(MadeByTrials):
             details={
                 **({} if wrong else {"answer": answer}),
                 "jobs": jobs.told(output, JOBS),
-                "warnings": [*_warnings(told), *_said_of_attempts(output)],
+                "server_settings": jobs.ran_with(output, trial, JOBS),
+                "warnings": [*_warnings(told), *jobs.warnings(before), *_said_of_attempts(output)],
                 "counters": told,
                 "expected_bytes": expected_bytes(trial.levels, told["terasort"], int(before.get("workers") or 1)),
                 "work_by_worker": [stage.as_json() for stage in worked],
