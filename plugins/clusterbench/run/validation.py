@@ -12,7 +12,7 @@ from typing import Any
 from clusterbench.base.answers import CHANGED, REMEDY, TEXTS, how_digests_differ, statement_of
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.records import FINDINGS, TrialRecord
-from clusterbench.base.words import some_of
+from clusterbench.base.words import plural, some_of
 from clusterbench.hosts import conformance
 from clusterbench.hosts.resource_use import SWAP
 from clusterbench.results import windows
@@ -30,6 +30,8 @@ ANSWERS_SHOWN = 5
 BESIDE_SQL = "sql/"
 """So begins the name of a suite that is kept beside a declared workload."""
 STRAGGLERS_SHOWN = 5
+LONGER = "'window_s' where the workload has it, or more data or rounds"
+"""What makes a window longer, of clients and of streams."""
 SHORT_SHOWN = 5
 """Cells with short windows that are named."""
 
@@ -108,6 +110,8 @@ def _found(result: Mapping[str, Any]) -> str:
         unit = _unit(str((result["expectation_config"].get("kwargs") or {}).get("column") or ""))
         unexpected = dict.fromkeys(f"{value}{unit}" for value in seen.get("partial_unexpected_list") or [])
         examples = ", ".join(list(unexpected)[:EXAMPLES])
+        if count and (result["expectation_config"].get("kwargs") or {}).get("column") == "outcome":
+            return f"{count} of {plural(total, 'trial')} {'is' if count == 1 else 'are'} {examples}"
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"
 
@@ -267,6 +271,7 @@ def about_windows(records: Sequence[TrialRecord], *, is_full_scale: bool) -> lis
     found += f"; not {', '.join([*cells][:SHORT_SHOWN])}{', …' if len(cells) > SHORT_SHOWN else ''}" if cells else ""
     if (share := windows.measured_share(measured)) is not None:
         found += f"; of the time from the first trial's begin to the last one's end {share:.0%} was measured"
+    found += f"; to lengthen them: {LONGER}" if cells else ""
     says = "Windows lasted as long as declared, or else a second"
     return [Verdict("measurements", 4, says, not short, bool(moments) and is_full_scale, found)]
 
