@@ -77,6 +77,15 @@ def test_waiting_and_failures_are_said_once_with_the_place_of_their_log(monkeypa
     ]
 
 
+def test_trials_that_ended_between_two_looks_are_counted_one_by_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr(watch, "POLL_S", 0)
+    out = io.StringIO()
+    ended = [{**task("db1.trials", "success", n, f"trial {n}"), "end_date": f"10:00:0{9 - n}"} for n in (0, 1, 2)]
+    watch.follow(cast(AirflowApi, Told([task("db1.trials", "running", 0)], ended)), "smoke", "r1", out)
+    said = [line.split("] ")[-1].strip() for line in out.getvalue().splitlines()]
+    assert said == ["1/3 db1: trial 2: done", "2/3 db1: trial 1: done", "3/3 db1: trial 0: done"]
+
+
 def test_only_who_takes_a_cluster_waits_for_another_run(monkeypatch: Any) -> None:
     """As where Airflow's workers cannot read the DAGs, and try again, or where a host is away."""
     monkeypatch.setattr(watch, "POLL_S", 0)

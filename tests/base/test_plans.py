@@ -75,4 +75,9 @@ def test_only_statements_of_both_sides_change() -> None:
     (found,) = changes(before, after, texts)
     assert found == PlanChange("query 1", "Index Scan using t_key on t", "Gather")
     assert str(found) == "the plan of query 1 changed: Index Scan using t_key on t -> Gather"
-    assert str(PlanChange("query 1", "", "JIT:")) == "the plan of query 1 changed: its end -> JIT:"
+    assert str(PlanChange("query 1", "", "JIT:")) == (
+        "the plan of query 1 changed: it has new lines at its end, the first is 'JIT:'"
+    )
+    assert str(PlanChange("query 1", "JIT:", "")) == (
+        "the plan of query 1 changed: it has no longer its last lines, the first was 'JIT:'"
+    )

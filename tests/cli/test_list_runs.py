@@ -160,3 +160,17 @@ def test_a_rehearsal_has_a_scale_of_its_own(tmp_path: Path, store: Counting) -> 
     put(tmp_path, run, {**(said := opened("db1", scale="full")), "choices": {**said["choices"], "rehearse": 4000}})
     (line,) = (one for one in newest_runs(runs_in(store, "retail"), 20) if one.run == run)
     assert line.scale == "rehearsal_4000"
+
+
+def test_a_week_in_which_something_got_worse_is_not_called_not_valid(tmp_path: Path, store: Counting) -> None:
+    """Its runs are valid. If one of them is not, so is the week."""
+
+    def said(*words: str, state: str = "success") -> str:
+        week = {"runs": [{"experiment": "retail", "state": state, "validity": word} for word in words]}
+        put(tmp_path, "weekly/20261129T000000Z-888888", opened(), manifest=sealed(False), week=week, changes={})
+        return newest_runs(runs_in(store, "weekly"), 1)[0].validity
+
+    assert said("valid", "valid with warnings") == "valid, something got worse"
+    assert said("valid", "not valid") == "not valid"
+    assert said("valid", state="failed") == "not valid"
+    assert said("") == "not valid", "a week of before runs said it"

@@ -216,6 +216,32 @@ def test_tables_that_are_there_are_measured_and_stay_as_they_were(
 
 
 @pytest.mark.usefixtures("sales")
+def test_a_statement_that_was_changed_on_purpose_begins_anew_and_the_others_do_not(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answers are others; only those of the statement that stayed are compared with the run before."""
+    ours = {**FILES, "workload.yaml": SALES.replace("my_sales", "sales_changed")}
+    experiment = EXPERIMENT.replace("my_sales", "sales_changed")
+    root = project_with(tmp_path, monkeypatch, "sales_changed", ours, experiment)
+    run, _ = whole(connections, "sales_changed")
+    steps.seal(run)
+    text = OF_CUSTOMER.replace("sum(total)", "sum(total) + 1")
+    (root / "include/sql/sales_changed/of_customer.sql").write_text(text)
+    run, records = whole(connections, "sales_changed")
+    assert {record.outcome for record in records} == {"completed"}, records
+    (said,) = [
+        verdict
+        for verdict in run.archive.need_json("verdicts.json")["verdicts"]
+        if verdict["says"] == "The answers were compared with somebody else's"
+    ]
+    assert "changed since earlier runs answered: of_customer; its answers begin anew with this run" in said["found"]
+    assert "with those of earlier valid runs only" in said["found"], "of_region"
+    steps.seal(run)
+    run, _ = whole(connections, "sales_changed")
+    assert "anew" not in json.dumps(run.archive.need_json("verdicts.json"))
+
+
+@pytest.mark.usefixtures("sales")
 def test_statements_that_change_tables_which_are_there_need_leave_and_are_refused_by_the_server_without(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

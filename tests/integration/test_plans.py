@@ -110,7 +110,7 @@ def test_a_setting_that_somebody_changed_is_the_first_line_of_why(connections: C
             testbed.engine.execute("ALTER SYSTEM RESET random_page_cost")
             testbed.engine.execute("SELECT pg_reload_conf()")
         line = first_line(testbed.platform, ({"hosts": hosts, "engine": before}, {"hosts": hosts, "engine": after}))
-    assert line == "Facts that changed there: random_page_cost (engine): \u2013 \u2192 40."
+    assert line == "Facts that changed there: random_page_cost (engine): server's default \u2192 40."
 
 
 def test_a_plan_by_stale_statistics_is_the_first_line_of_why(connections: Connections) -> None:

@@ -94,6 +94,7 @@ def masked(text: str) -> list[str]:
     text = RUN_ID.sub("RUN", text)
     text = text.replace(": valid with warnings", ": valid")  # a busy machine is a warning; few repetitions are
     text = re.sub(r"[^\w\s…!-~]", " ", text)
+    text = re.sub(r"(?<=\d)\u202f(?=\d{3})", "", text)  # thousands apart
     text = re.sub(r"(?<![A-Za-z_])\d[\d.,]*(e[-+]\d+)?", "#", text)
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 

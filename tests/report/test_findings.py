@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -341,3 +343,15 @@ def test_numbers_that_are_all_zero_are_no_ratio() -> None:
     assert text.endswith("; no difference is shown: all values are 0.")
     (text,) = told(run_of(caches(**SAID), cached(0, 5)))
     assert "; it is not comparable: a ratio needs values above 0" in text
+
+
+def test_where_nobody_declares_which_statement_is_told_the_others_are_named() -> None:
+    declared = experiment(all={"workload": "tpch", "factors": {"streams": [1]}, "plots": ["q01_s", "q06_s"]})
+    made = cell("all", around(10.0), measurement="q01_s", streams=1)
+    more = cell("all", around(20.0), measurement="q06_s", streams=1).measurements
+    both = replace(made, measurements={**made.measurements, **more})
+    (said,) = told(run_of(declared, [both]), "tpch")
+    assert "is 10.0\u202fs" in said
+    assert re.search(r" The other statements there: \D*6\D* 20\.0\u202fs\.$", said), said
+    (alone,) = told(run_of(declared, [made]), "tpch")
+    assert "other statements" not in alone

@@ -16,6 +16,7 @@ from clusterbench.history.confirmation import Confirmation
 from clusterbench.history.series_changes import SeriesChange
 from clusterbench.report.week.page import gather_week, render_week, text_of_week
 from clusterbench.report.week.week import SHOWN_MAX, Week
+from clusterbench.run import weekly_mail
 from tests import weeks
 from tests.report.test_report import CAPTURED, CATALOG, Folder, text_of
 
@@ -325,3 +326,36 @@ def test_a_paper_number_of_another_cell_is_shown_and_not_compared(archive: RunAr
 def test_a_week_that_was_not_compared_is_told_all_the_same(archive: RunArchive) -> None:
     (cast(Folder, archive.store).root / "weekly" / archive.run_id / "changes.json").unlink()
     assert "No result was compared with earlier weeks" in seen(gather_week(None, CATALOG, archive))
+
+
+def test_a_week_says_if_it_is_valid_with_warnings_only_and_if_nothing_was_measured() -> None:
+    warned = weeks.ran("retail", "Retail", has_warnings=True)
+    said = text_of_week(weeks.week(ran=[warned]))
+    assert "The experiment is valid with warnings." in said
+    said = text_of_week(weeks.week(ran=[warned, weeks.ran("smoke", "Smoke")]))
+    assert "All 2 experiments are valid, 1 of them with warnings." in said and "nothing was measured" not in said
+    said = text_of_week(weeks.week(ran=[warned], measured_nothing=True, is_part=True))
+    assert "laptop scale, nothing was measured: these are the newest runs there were: " in said
+
+
+def test_the_mail_has_the_commands_for_what_got_worse() -> None:
+    said = text_of_week(weeks.week(judged=[weeks.judged()]))
+    at, before = weeks.run_id(2), weeks.run_id(3)
+    assert f"  Compare: clusterbench compare key_value/{before} key_value/{at}\n" in said
+    assert (
+        "  Measure again: clusterbench run key_value --scale laptop --platform lab_db1 "
+        "--cell 'concurrency: 50 clients, warm'\n"
+    ) in said
+    better = text_of_week(weeks.week(judged=[weeks.judged(state="improvement", step=0.08)]))
+    assert "Got faster" in better and "Measure again" not in better
+
+
+def test_subjects_say_what_was_measured_and_how_it_went() -> None:
+    runs = [{**ran("retail", "r1", "success", ""), "validity": "valid with warnings"}]
+    told = {"started_at": "2026-11-21T20:00:00", "runs": runs}
+
+    def subject(**more: object) -> str:
+        return weekly_mail.of_week({**told, **more}, [], text=None, report=None, url="u").subject.split(": ", 1)[1]
+
+    assert subject() == "no regression, 1 experiment valid, 1 of them with warnings"
+    assert subject(measured_nothing=True).startswith("nothing was measured, no regression")

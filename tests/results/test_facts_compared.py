@@ -9,7 +9,15 @@ import pytest
 
 from clusterbench.hosts.facts_read import read
 from clusterbench.report.run.host_facts import host_facts
-from clusterbench.results.facts_compared import Difference, Side, comparable, count_of_facts, differences, named
+from clusterbench.results.facts_compared import (
+    Difference,
+    Side,
+    comparable,
+    count_of_facts,
+    differences,
+    named,
+    of_texts,
+)
 from tests import FIXTURES
 
 CAPTURED = FIXTURES / "facts"
@@ -169,3 +177,11 @@ def test_each_fact_is_there_with_its_hosts_where_they_differ() -> None:
     details = dict(host_facts(side(cpus=32)).details)
     assert details["cpus"] == "sdw1–sdw3: 64; mdw: 2; sdw4: 32"
     assert details["cpu_limit"] == "sdw1–sdw4: 12.5; mdw: none"
+
+
+def test_a_setting_that_only_one_side_sets_is_the_servers_default_on_the_other() -> None:
+    name = "engine.settings.jit_above_cost"
+    (found,) = of_texts({}, {name: "0"}, "engine")
+    assert (found.a, found.b) == ("server's default", "0")
+    (found,) = of_texts({"engine.version": "16"}, {}, "engine")
+    assert (found.a, found.b) == ("16", "\u2013")

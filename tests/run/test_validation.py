@@ -203,7 +203,7 @@ def test_verdict_says_what_was_found() -> None:
     verdicts = {verdict.says: verdict for verdict in validate("measurements", measurement_rows(outcome="invalid"))}
     outcome = next(verdict for says, verdict in verdicts.items() if says.startswith("No trial is invalid"))
     assert (outcome.suite, outcome.check) == ("measurements", 7)
-    assert outcome.found == "19 of 20 as expected; not so: invalid"
+    assert outcome.found == "1 of 20 trials is invalid"
 
 
 def test_verdict_can_be_written_and_read() -> None:
@@ -346,6 +346,7 @@ def test_windows_are_as_long_as_declared_or_a_second() -> None:
     (verdict,) = validation.about_windows(short, is_full_scale=True)
     assert (verdict.passed, verdict.critical) == (False, False)
     assert verdict.found.startswith("3 of 6 were; not c: 0.2 s, b: 1.5 s; of the time")
+    assert verdict.found.endswith("to lengthen them: 'window_s' where the workload has it, or more data or rounds")
 
 
 def test_after_a_cache_was_emptied_a_declared_window_is_none() -> None:

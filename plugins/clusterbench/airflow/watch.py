@@ -87,7 +87,7 @@ class _Follower:
         return state
 
     def _say_steps(self, name: str, run_id: str, found: Tasks) -> None:
-        for task in sorted(found, key=lambda task: task["end_date"] or ""):
+        for task in sorted(found, key=_end):
             key = (name, task["task_id"], task["map_index"], task["state"])
             if task["state"] in (*ENDED, *WAITING) and key not in self.seen and not _was_not_chosen(task):
                 self.seen.add(key)
@@ -155,7 +155,11 @@ def _was_not_chosen(task: Mapping[str, Any]) -> bool:
     return task["state"] == "skipped" and task["map_index"] < 0 and "." in str(task["task_id"])
 
 
-def _line(task: Mapping[str, Any], tasks: Tasks, prefix: str) -> str:
+def _end(task: Mapping[str, Any]) -> str:
+    return str(task["end_date"] or "")
+
+
+def _line(task: dict[str, Any], tasks: Tasks, prefix: str) -> str:
     name = str(task["task_id"])
     word = WORDS.get(task["state"], task["state"])
     if task["state"] == "up_for_reschedule":
@@ -164,7 +168,8 @@ def _line(task: Mapping[str, Any], tasks: Tasks, prefix: str) -> str:
     count = ""
     if task["map_index"] >= 0:
         siblings = [other for other in tasks if other["task_id"] == name]
-        ended = sum(1 for other in siblings if other["state"] in ENDED)
-        count = f" {ended}/{len(siblings)}"
+        ended = sorted((other for other in siblings if other["state"] in ENDED), key=_end)
+        place = ended.index(task) + 1 if task in ended else len(ended)  # several may have ended between two looks
+        count = f" {place}/{len(siblings)}"
         name = f"{name.rsplit('.', 1)[0]}: {task.get('rendered_map_index') or task['map_index']}"
     return f"{count} {prefix}{name}: {word}"

@@ -44,7 +44,12 @@ class PlanChange:
     after: str
 
     def __str__(self) -> str:
-        return f"the plan of {self.statement} changed: {self.before or 'its end'} -> {self.after or 'its end'}"
+        said = f"the plan of {self.statement} changed"
+        if self.before and self.after:
+            return f"{said}: {self.before} -> {self.after}"
+        if self.after:
+            return f"{said}: it has new lines at its end, the first is '{self.after}'"
+        return f"{said}: it has no longer its last lines, the first was '{self.before}'" if self.before else said
 
 
 def normalised(plan: str) -> list[str]:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from clusterbench.base.archive import RunArchive
+from clusterbench.base.words import number, shortened
 from clusterbench.cli.common import OK, SHOWN, add_run, archive_of, wide_console
 from clusterbench.report.run.findings import findings_in
 from clusterbench.results.durability import Durability, archived
 from clusterbench.results.statistics import Result
 from clusterbench.spec.catalog import project_catalog
 
+CUT = "\u2026"
 REASON_LENGTH = 60
 """Of a cell without numbers, in the table; below it stands all of it."""
 
@@ -51,7 +53,10 @@ def print_results(archive: RunArchive) -> None:
 
 def _print_findings(archive: RunArchive) -> None:
     """The first lines of the run's report."""
-    for line in findings_in(archive, project_catalog()).lines:
+    lines = findings_in(archive, project_catalog()).lines
+    if any(CUT in line for line in lines):
+        lines.append(f"Whole reasons: in its report, or clusterbench results {archive.name} --json")
+    for line in lines:
         wide_console().print(line, markup=False, highlight=False)
 
 
@@ -76,16 +81,16 @@ def _print_table(results: Sequence[Result], kept: Durability) -> None:
             reason = (result.reasons or ["not run"])[0]
             if len(reason) > REASON_LENGTH or "\n" in reason:
                 cut.setdefault(reason, f"{platform}, {result.label}")
-            table.add_row(platform, result.label, result.n_of_n, reason[:REASON_LENGTH], "", "", "", "")
-        for number, name in enumerate(shown):
+            table.add_row(platform, result.label, result.n_of_n, shortened(reason, REASON_LENGTH), "", "", "", "")
+        for place, name in enumerate(shown):
             summary = result.measurements[name]
             low_high = summary.interval_95
             table.add_row(
-                *((platform, result.label, result.n_of_n) if number == 0 else ("", "", "")),
+                *((platform, result.label, result.n_of_n) if place == 0 else ("", "", "")),
                 name,
-                f"{summary.median:.4g}",
-                f"{low_high[0]:.4g} to {low_high[1]:.4g}" if low_high else "fewer than 3",
-                f"{summary.best:.4g}",
+                number(summary.median),
+                f"{number(low_high[0])} to {number(low_high[1])}" if low_high else "fewer than 3",
+                number(summary.best),
                 summary.unit,
             )
     wide_console().print(table)

@@ -49,6 +49,7 @@ CLOCK_STEPS_MS = (10.0, 100.0, 1000.0)
 CARRYING_NICS = re.compile(r"(bond|team|vlan|eth|en|em|ib)\d*[^:]*")
 """Of the virtual ones: bonds, VLANs, and what a container has for a network. Bridges and veths come and go."""
 ID_OF_A_DISK = re.compile(r"\b(root|resume|BOOT_IMAGE|rd\.[a-z.]+)=\S+ ?")
+DEFAULT = "server's default"
 AS_COMPARED = "as_compared"
 """In place of facts, of a host or of an engine: the texts that were made of them. The history database keeps those."""
 HOSTS: TypeAdapter[dict[str, Host]] = TypeAdapter(Hosts)
@@ -120,10 +121,15 @@ def count_of_facts(*sides: Side) -> int:
 def of_texts(a: Mapping[str, str], b: Mapping[str, str], where: str) -> list[Difference]:
     """Of what there is once: an engine, a run."""
     return [
-        Difference(name, where, a.get(name, ABSENT), b.get(name, ABSENT), _decides(name))
+        Difference(name, where, a.get(name, _absent(name)), b.get(name, _absent(name)), _decides(name))
         for name in dict.fromkeys([*a, *b])
         if a.get(name) != b.get(name)
     ]
+
+
+def _absent(name: str) -> str:
+    """Of an engine's settings only those are read that the platform's file sets: another is as the server has it."""
+    return DEFAULT if name.startswith("engine.settings.") else ABSENT
 
 
 # Hosts.

@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterbench.base import remark_store, remarks
 from clusterbench.base.archive import AT_ONCE, RunArchive, in_parallel
+from clusterbench.base.run_ids import WEEKLY
 from clusterbench.base.words import said_by
 from clusterbench.results.run_state import RunState, archived_state
 from clusterbench.trial.rehearsal import scale_of
@@ -16,6 +17,9 @@ WITHDRAWN = "withdrawn"
 """In place of the run's state where a person withdrew the run."""
 NOT_YET = f"{RunState.INCOMPLETE} (yet)"
 """Of a run without a manifest: it is still going on, or it ended before its archive was sealed. A list cannot tell."""
+
+GOT_WORSE = "valid, something got worse"
+"""Of a weekly run whose runs may all be used, and in which a result got worse or is no longer there."""
 
 
 @dataclass(frozen=True)
@@ -80,4 +84,18 @@ def read_line(run: RunArchive, platform: str | None = None, tag: str | None = No
 
 def _validity(run: RunArchive) -> str:
     state = archived_state(run)
+    if run.experiment == WEEKLY and state is RunState.NOT_VALID and _only_got_worse(run):
+        return GOT_WORSE
     return NOT_YET if state is RunState.INCOMPLETE else state.value
+
+
+def _only_got_worse(week: RunArchive) -> bool:
+    """A week is sealed as not valid also for what got worse, and each of its runs says for itself what it is.
+
+    Of weeks of versions that did not note the word: False.
+    """
+    runs = (week.get_json("week.json") or {}).get("runs") or []
+    usable = {state.value for state in RunState if state.is_usable}
+    if not runs or week.get_json("changes.json") is None:
+        return False
+    return all(run.get("state") == "success" and run.get("validity") in usable for run in runs)

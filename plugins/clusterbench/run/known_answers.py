@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from clusterbench.base.answers import CHANGED, TEXTS, statement_of
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.records import Trial
 from clusterbench.engines import Engine
 from clusterbench.run.run import Run
-from clusterbench.run.validation import EARLIER_RUNS
-from clusterbench.workloads import load_workload
+from clusterbench.run.validation import EARLIER_RUNS, NOBODY
+from clusterbench.workloads import Rewritable, load_workload
 
 
 def with_expected_checksum(run: Run, workload: str, dataset: Dataset, row: dict[str, object]) -> dict[str, object]:
@@ -43,10 +44,33 @@ def note_expected_answers(run: Run, workload: str, dataset: Dataset, engine: Eng
     if run.archive.answers(workload, dataset.table):
         return
     expected = load_workload(workload).answers(dataset, _trials_on(run, workload, dataset), engine)
-    if expected is None and (known := run.archive.store.get(_known_answer_key(workload, dataset))):
-        expected = {**json.loads(known), "source": EARLIER_RUNS}
+    if expected is None:
+        expected = _of_earlier_runs(run, workload, dataset)
     if expected:
         run.archive.put_answers(workload, dataset.table, expected)
+
+
+def _of_earlier_runs(run: Run, workload: str, dataset: Dataset) -> dict[str, Any] | None:
+    """Of a statement whose text is another one now, none: it is named as changed, and its answers begin anew.
+
+    Answers that were kept before texts were kept beside them stand for any text, until a valid run has kept the text.
+    """
+    store, key, of = run.archive.store, _known_answer_key(workload, dataset), load_workload(workload)
+    whole = json.loads(store.get(key) or b"{}")
+    if not isinstance(of, Rewritable):
+        return {**whole, "source": EARLIER_RUNS} if whole else None
+    known: dict[str, Any] = {}
+    changed: list[str] = []
+    for name, text in of.fingerprints().items():
+        if found := store.get(f"{key}/{name}/{text}"):
+            known |= json.loads(found)
+        elif any(store.keys(f"{key}/{name}/")):
+            changed.append(name)
+        else:
+            known |= {part: value for part, value in whole.items() if statement_of(part) == name}
+    if not known and not changed:
+        return None
+    return {**known, "source": EARLIER_RUNS if known else NOBODY, CHANGED: changed}
 
 
 def _trials_on(run: Run, workload: str, dataset: Dataset) -> list[Trial]:
@@ -66,6 +90,8 @@ def remember_answers(run: Run) -> None:
         answer = (record.evidence.get("driver") or {}).get("answer")
         if answer and record.outcome == "completed":
             dataset = load_workload(record.trial.workload).dataset(record.trial.levels, record.trial.seed)
-            known.setdefault(_known_answer_key(record.trial.workload, dataset), {}).update(answer)
+            key, texts = _known_answer_key(record.trial.workload, dataset), record.evidence["driver"].get(TEXTS) or {}
+            for part, value in answer.items():
+                known.setdefault(f"{key}/{texts[part]}" if part in texts else key, {})[part] = value
     for key, answer in known.items():
         run.archive.store.put_new(key, json.dumps(answer, sort_keys=True).encode(), "application/json")

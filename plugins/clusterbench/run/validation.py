@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clusterbench.base.answers import CHANGED, REMEDY, TEXTS, how_digests_differ, statement_of
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.records import FINDINGS, TrialRecord
-from clusterbench.base.words import some_of
+from clusterbench.base.words import plural, some_of
 from clusterbench.hosts import conformance
 from clusterbench.hosts.resource_use import SWAP
 from clusterbench.results import windows
@@ -23,9 +24,14 @@ from clusterbench.workloads import load_workload
 
 EARLIER_RUNS, NOBODY = "earlier valid runs", "nobody"
 """Whose answers are compared with where no independent engine's are."""
+DIFFERENT = "different answers"
+ANSWERS_SHOWN = 5
+"""Statements that did not answer alike."""
 BESIDE_SQL = "sql/"
 """So begins the name of a suite that is kept beside a declared workload."""
 STRAGGLERS_SHOWN = 5
+LONGER = "'window_s' where the workload has it, or more data or rounds"
+"""What makes a window longer, of clients and of streams."""
 SHORT_SHOWN = 5
 """Cells with short windows that are named."""
 
@@ -104,6 +110,8 @@ def _found(result: Mapping[str, Any]) -> str:
         unit = _unit(str((result["expectation_config"].get("kwargs") or {}).get("column") or ""))
         unexpected = dict.fromkeys(f"{value}{unit}" for value in seen.get("partial_unexpected_list") or [])
         examples = ", ".join(list(unexpected)[:EXAMPLES])
+        if count and (result["expectation_config"].get("kwargs") or {}).get("column") == "outcome":
+            return f"{count} of {plural(total, 'trial')} {'is' if count == 1 else 'are'} {examples}"
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"
 
@@ -141,24 +149,44 @@ def about_answers(records: Sequence[TrialRecord]) -> list[Verdict]:
 
     An answer has parts, such as one for each query; a trial may have some of them only.
     """
-    answers: dict[tuple[object, ...], dict[str, set[str]]] = {}
+    answers: dict[tuple[str, str, int], dict[str, list[tuple[str, str]]]] = {}
     for record in records:
-        answer = (record.evidence.get("driver") or {}).get("answer")
-        if answer:
+        driver = record.evidence.get("driver") or {}
+        if answer := driver.get("answer"):
             workload = load_workload(record.trial.workload)
             dataset = workload.dataset(record.trial.levels, record.trial.seed)
-            key = (record.trial.workload, dataset.name, dataset.rows)  # however and wherever it is kept
+            parts = answers.setdefault((record.trial.workload, dataset.name, dataset.rows), {})  # wherever it is kept
             for part, value in answer.items():
-                answers.setdefault(key, {}).setdefault(part, set()).add(json.dumps(value, sort_keys=True))
+                text = (driver.get(TEXTS) or {}).get(part, "")
+                parts.setdefault(part, []).append((text, json.dumps(value, sort_keys=True)))
     if not answers:
         return []
-    differing = [
-        f"{key[0]} on {key[2]:,} rows: {max(map(len, parts.values()))} answers, differing in {', '.join(names[:5])}"
-        for key, parts in answers.items()
-        if (names := [part for part, values in sorted(parts.items()) if len(values) > 1])
-    ]
-    found = "; ".join(differing) or f"one answer to each of {len(answers)} statements"
+    differing = [said for (workload, _, rows), parts in answers.items() if (said := _differing(workload, rows, parts))]
+    found = "; ".join(differing) or "one answer to every statement"
+    found += f"; {REMEDY}" if any(DIFFERENT in one for one in differing) else ""
     return [Verdict("results", 2, "All trials of a statement gave the same answer", not differing, True, found)]
+
+
+def _differing(workload: str, rows: int, parts: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """``parts``: part of the answer -> (whose text, value) of each trial. Empty where all answered alike.
+
+    ``rows`` is 0 where tables are somebody else's: nobody counted them.
+    """
+    texts = {part: {text for text, _ in seen if text} for part, seen in parts.items()}
+    changed = sorted({statement_of(part) for part, found in texts.items() if len(found) > 1})
+    several = {
+        part: values
+        for part, seen in sorted(parts.items())
+        if statement_of(part) not in changed and len(values := {value for _, value in seen}) > 1
+    }
+    said = [f"the text of {', '.join(changed)} was changed during the run; start a new run"] if changed else []
+    if several:
+        most = max(several, key=lambda part: len(several[part]))
+        how = how_digests_differ({str(json.loads(value)) for value in several[most]})
+        trials = f"{len(parts[most])} trials gave {len(several[most])} {DIFFERENT}"
+        said.append(f"{trials} to {', '.join([*several][:ANSWERS_SHOWN])}{f' ({how})' if how else ''}")
+    where = f"{workload} on {rows:,} rows" if rows else workload
+    return f"{where}: {'; '.join(said)}" if said else ""
 
 
 def about_sources(records: Sequence[TrialRecord], answers: Callable[[str, str], Mapping[str, Any]]) -> list[Verdict]:
@@ -167,16 +195,23 @@ def about_sources(records: Sequence[TrialRecord], answers: Callable[[str, str], 
     ``answers``: workload and table -> what was expected there.
     """
     sources: dict[str, str] = {}
+    changed: dict[str, list[str]] = {}
     for record in records:
         if "answer" in (record.evidence.get("driver") or {}):
             workload = load_workload(record.trial.workload)
             table = workload.dataset(record.trial.levels, record.trial.seed).table
-            source = answers(record.trial.workload, table).get("source", NOBODY)
-            sources[f"{record.trial.workload} on {table}"] = str(source)
+            expected = answers(record.trial.workload, table)
+            what = f"{record.trial.workload} on {table}"
+            sources[what] = str(expected.get("source", NOBODY))
+            changed |= {what: names} if (names := expected.get(CHANGED)) else {}
     if not sources:
         return []
     found = "; ".join(f"{what}: {_in_words(source)}" for what, source in sorted(sources.items()))
-    known = NOBODY not in sources.values()
+    found += "".join(
+        f"; {what}: changed since earlier runs answered: {', '.join(names)}; its answers begin anew with this run"
+        for what, names in sorted(changed.items())
+    )
+    known = NOBODY not in sources.values() and not changed
     return [Verdict("results", 2, "The answers were compared with somebody else's", known, False, found)]
 
 
@@ -236,6 +271,7 @@ def about_windows(records: Sequence[TrialRecord], *, is_full_scale: bool) -> lis
     found += f"; not {', '.join([*cells][:SHORT_SHOWN])}{', …' if len(cells) > SHORT_SHOWN else ''}" if cells else ""
     if (share := windows.measured_share(measured)) is not None:
         found += f"; of the time from the first trial's begin to the last one's end {share:.0%} was measured"
+    found += f"; to lengthen them: {LONGER}" if cells else ""
     says = "Windows lasted as long as declared, or else a second"
     return [Verdict("measurements", 4, says, not short, bool(moments) and is_full_scale, found)]
 

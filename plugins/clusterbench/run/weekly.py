@@ -157,6 +157,7 @@ def note_week(run: Run, outcomes: Sequence[WeekRun], left_out: Mapping[str, str]
         "runs": [asdict(one) for one in outcomes],
         "left_out": dict(left_out),
         "airflow_url": airflow_url,
+        **({"measured_nothing": True} if opened["choices"].get("experiments") == [] else {}),
         **({"without_history": no_history} if no_history else {}),
     }
     run.archive.put_json("week.json", week)

@@ -9,6 +9,8 @@ from typing import Any
 
 from clusterbench.base.words import plural
 from clusterbench.history.changes import QUESTION_DAYS, ReportedChange, broken, counted, regressions
+from clusterbench.history.model import WeekRun
+from clusterbench.results.run_state import RunState
 from clusterbench.run.weekly import problems, runs_of
 
 REGRESSIONS_TOLD = 50
@@ -58,6 +60,7 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
     if week is None:
         return "the weekly run could not be archived"
     ran = runs_of(week)
+    nothing = "nothing was measured, " if week.get("measured_nothing") else ""
     failed = sum(one.failed for one in ran)
     if found is None:
         said = [] if week.get("without_history") else ["results not compared"]
@@ -66,7 +69,13 @@ def _summary(week: Mapping[str, Any] | None, found: Sequence[ReportedChange] | N
     if failed:
         said.append(f"{failed} of {plural(len(ran), 'experiment')} not valid or not complete")
     well = "nothing is followed over time" if found is None else "no regression"
-    return ", ".join(said) or f"{well}, {plural(len(ran), 'experiment')} valid"
+    return nothing + (", ".join(said) or f"{well}, {_valid(ran)}")
+
+
+def _valid(ran: Sequence[WeekRun]) -> str:
+    """ "6 experiments valid, 2 of them with warnings"; weeks of before validity was noted do not have the second."""
+    warned = sum(one.validity == RunState.WARNINGS.value for one in ran)
+    return f"{plural(len(ran), 'experiment')} valid{f', {warned} of them with warnings' if warned else ''}"
 
 
 def _all_well(found: Sequence[ReportedChange] | None) -> str:

@@ -215,6 +215,14 @@ class SubmitsJobs(Protocol):
         """Why its jobs cannot be given it. Empty: they can."""
 
 
+@runtime_checkable
+class Rewritable(Protocol):
+    """A workload whose statements people may change: its answers belong to the text that a statement had."""
+
+    def fingerprints(self) -> Mapping[str, str]:
+        """Statement -> a digest of all on which its answers depend, besides the data and the levels."""
+
+
 @dataclass(frozen=True)
 class Share:
     """The part of a load that one of several drivers does."""

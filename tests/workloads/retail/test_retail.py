@@ -18,6 +18,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from clusterbench.base import database_work, scripts
+from clusterbench.base.answers import REMEDY
 from clusterbench.base.connections import Connection
 from clusterbench.base.measurements import Reading
 from clusterbench.base.paths import project_root
@@ -907,23 +908,22 @@ def test_same_answers_pass() -> None:
     (verdict,) = validation.about_answers([record(n, {"rows": 22, "sha256": "ab"}) for n in (1, 2, 3)])
     assert (verdict.suite, verdict.check, verdict.says) == ("results", 2, SAYS)
     assert (verdict.passed, verdict.critical) == (True, True)
-    assert verdict.found == "one answer to each of 1 statements"
+    assert verdict.found == "one answer to every statement"
 
 
 def test_different_answers_fail() -> None:
     records = [record(1, {"rows": 22, "sha256": "ab"}), record(2, {"rows": 22, "sha256": "cd"})]
     (verdict,) = validation.about_answers(records)
     assert (verdict.check, verdict.passed, verdict.critical) == (2, False, True)
-    assert verdict.found == "full_scan on 5,000 rows: 2 answers, differing in sha256"
-    assert validation.failures("the run", [verdict]) == (
-        f"the run is not valid:\n  {SAYS}: full_scan on 5,000 rows: 2 answers, differing in sha256"
-    )
+    said = f"full_scan on 5,000 rows: 2 trials gave 2 different answers to sha256; {REMEDY}"
+    assert verdict.found == said
+    assert validation.failures("the run", [verdict]) == f"the run is not valid:\n  {SAYS}: {said}"
 
 
 def test_answer_must_be_the_same_however_the_table_is_kept_and_however_many_ask() -> None:
     records = [record(1, {"rows": 1}), record(2, {"rows": 2}, storage="append_column", streams=8, cache="cold")]
     (verdict,) = validation.about_answers(records)
-    assert verdict.found == "full_scan on 5,000 rows: 2 answers, differing in rows"
+    assert verdict.found == f"full_scan on 5,000 rows: 2 trials gave 2 different answers to rows; {REMEDY}"
 
 
 def test_other_statements_and_other_rows_have_other_answers() -> None:
@@ -934,7 +934,7 @@ def test_other_statements_and_other_rows_have_other_answers() -> None:
         record(1, {"rows": 4}, rows=6000),
     ]
     (verdict,) = validation.about_answers(records)
-    assert (verdict.passed, verdict.found) == (True, "one answer to each of 4 statements")
+    assert (verdict.passed, verdict.found) == (True, "one answer to every statement")
 
 
 def test_trials_without_an_answer_are_not_judged() -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import MeasurementKind
-from clusterbench.base.words import listed, number, plural, quantity
+from clusterbench.base.words import listed, number, plural, quantity, some_of
 from clusterbench.report.run.finding_cells import Cells, factor_in
 from clusterbench.report.run.finding_papers import PaperRatio, papers_difference, papers_ratio
 from clusterbench.report.run.sweeps import SweepView
@@ -35,6 +35,22 @@ def sentence(cells: Cells, doubted: Mapping[str, int] = MappingProxyType({})) ->
     said += f" {paper}" if (paper := _paper(cells, first)) else ""
     rest = [_also(cells, other, doubted) for other in more]
     return " ".join([said, *rest])
+
+
+def other_statements(cells: Cells) -> str:
+    """Where nobody declared which statement is told: those that are not, of the same cell and kind of number."""
+    view = cells.view
+    ours = view.kind(cells.measurement)
+    if cells.asked.measurement or not ours.statement:
+        return ""
+    result = (cells.others or (cells.base,))[0]
+    kinds = {name: view.kind(name) for name in result.measurements if name != cells.measurement}
+    alike = [
+        f"{kind.statement} {quantity(result.measurements[name].median, kind.unit)}"
+        for name, kind in kinds.items()
+        if kind.statement and kind.unit == ours.unit and kind.statement != ours.statement
+    ]
+    return f"The other statements there: {some_of(alike)}." if alike else ""
 
 
 def key(result: Result) -> str:

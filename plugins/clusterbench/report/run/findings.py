@@ -14,7 +14,7 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.words import plural, shortened
 from clusterbench.report.run.finding_cells import Cells, asked_of, cells_of, is_declared
 from clusterbench.report.run.finding_loads import breakdowns, peak
-from clusterbench.report.run.finding_words import key, sentence
+from clusterbench.report.run.finding_words import key, other_statements, sentence
 from clusterbench.report.run.labels import labelled
 from clusterbench.report.run.sweeps import SweepView
 from clusterbench.report.run.trust import is_one_machine
@@ -110,7 +110,7 @@ def _place(of_sweep: Sequence[Cells]) -> int:
 
 
 def _say(cells: Cells, doubted: Mapping[str, int]) -> str:
-    return peak(cells) or sentence(cells, doubted)
+    return peak(cells) or " ".join(filter(None, [sentence(cells, doubted), other_statements(cells)]))
 
 
 def _doubted(looked_at: Sequence[Cells]) -> dict[str, int]:

@@ -66,6 +66,7 @@ def gather_week(db: Database | None, catalog: Catalog, archive: RunArchive, away
         without_time=int(suspicions.get("left_out") or 0),
         unmeasured=list(suspicions.get("unmeasured") or []),
         is_part=told.get("extent") == "part",
+        measured_nothing=bool(told.get("measured_nothing")),
         without_history="" if db else away or "It was not asked.",
         is_followed=not told.get("without_history"),
     )

@@ -10,9 +10,11 @@ from typing import TypeVar
 from clusterbench.base.run_ids import asked_at
 from clusterbench.base.words import THIN_SPACE, number, percent, plural, quantity
 from clusterbench.history.change_test import State
+from clusterbench.history.changes import WORSE
 from clusterbench.history.confirmation import Word
 from clusterbench.report.week.week import ExperimentRun, SeriesVerdict, Week, day
 from clusterbench.report.week.why import why
+from clusterbench.results.run_state import RunState
 
 T = TypeVar("T")
 
@@ -37,8 +39,9 @@ WORDS: dict[State, tuple[str, str]] = {"regression": ("slower", "worse"), "impro
 
 
 def title(week: Week) -> str:
-    part = ", a part of each experiment" if week.is_part else ""
-    return f"Week of {day(week.started_at)}, {week.scale} scale{part}"
+    part = ", a part of each experiment" if week.is_part and not week.measured_nothing else ""
+    nothing = ", nothing was measured: these are the newest runs there were" if week.measured_nothing else ""
+    return f"Week of {day(week.started_at)}, {week.scale} scale{part}{nothing}"
 
 
 def headline(week: Week) -> str:
@@ -85,7 +88,11 @@ def _experiments(ran: Sequence[ExperimentRun]) -> str:
     said += [f"{invalid} {_be(invalid)} not valid"] if invalid else []
     if said:
         return f"O{of_all[1:]}, {' and '.join(said)}"
-    return f"All {plural(len(ran), 'experiment')} are valid" if len(ran) > 1 else "The experiment is valid"
+    warned = sum(one.has_warnings for one in ran)
+    all_of = f"All {plural(len(ran), 'experiment')} are" if len(ran) > 1 else "The experiment is"
+    if warned == len(ran):
+        return f"{all_of} {RunState.WARNINGS.value}"
+    return f"{all_of} valid{f', {warned} of them with warnings' if warned else ''}"
 
 
 def verb(found: Sequence[SeriesVerdict], state: State) -> str:
@@ -320,7 +327,21 @@ def _listed(head: str, found: Sequence[T], say: Callable[[T], list[str]], most: 
 def _lines(one: SeriesVerdict) -> list[str]:
     changed = ", ".join(filter(None, [f"{amount(one)} ({interval(one)})", levels(one)]))
     lines = [place(one), changed, since(one), _evidence(one)]
-    return [*(cut(line, CHANGE_LINE_MAX) for line in lines), f"Why: {cut(why(one)[0], WHY_MAX)}"]
+    commands = [f"Measure again: {repeat(one)}", f"Compare: {compare(one)}" if compare(one) else ""]
+    return [
+        *(cut(line, CHANGE_LINE_MAX) for line in lines),
+        f"Why: {cut(why(one)[0], WHY_MAX)}",
+        *(line for line in commands if line and one.change.state in WORSE and len(line) <= LINE_MAX),  # never cut
+    ]
+
+
+def compare(one: SeriesVerdict) -> str:
+    """The command that shows the run before beside the first one of the new level; empty if they are not known."""
+    runs = [point.run_id for point in one.points if point.median is not None]
+    if one.change.at_run_id not in runs[1:]:
+        return ""
+    at = runs.index(one.change.at_run_id)
+    return shlex.join(["clusterbench", "compare", *(f"{one.series.experiment}/{run}" for run in runs[at - 1 : at + 1])])
 
 
 def repeat(one: SeriesVerdict) -> str:

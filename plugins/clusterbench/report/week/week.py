@@ -118,6 +118,8 @@ class Week:
     airflow_url: str = ""
     is_part: bool = False
     """Of every experiment only what it declares as its part was measured."""
+    measured_nothing: bool = False
+    """No experiment was chosen: ``ran`` are the newest runs from before."""
     without_history: str = ""
     """Why there are no charts and no earlier runs; empty where the history database answered."""
     without_time: int = 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clusterbench.base.answers import REMEDY, digest_of, how_digests_differ, statement_of
 from clusterbench.base.datasets import Dataset
 from clusterbench.workloads.declared import answer_files, clients, data, streams
 from clusterbench.workloads.declared.folder import Folder
@@ -84,19 +86,43 @@ def judge(
         name = f"{_levels(folder, trial)}{key}"
         digests[name] = digest(given[0])
         if any(digest(one) != digests[name] for one in given):
-            wrong.append(f"{key}: streams or rounds gave different answers to it")
+            other = next(one for one in given if digest(one) != digests[name])
+            how = difference(rows(other), rows(given[0])) or "other values"
+            wrong.append(f"{key}: streams or rounds gave different answers to it: {how}; {REMEDY}")
         elif name in known:
             if problem := difference(rows(given[0]), known[name]):
                 wrong.append(f"{key}: {problem} ({expected['source']})")
         elif name in expected and expected[name] != digests[name]:
-            wrong.append(f"{key}: its answer is not that of {expected.get('source', 'earlier runs')}")
+            how = how_digests_differ({str(expected[name]), digests[name]})
+            source = expected.get("source", "earlier runs")
+            wrong.append(f"{key}: its answer is not that of {source}{f' ({how})' if how else ''}; {REMEDY}")
     return _shortened(wrong), {} if wrong else digests
 
 
 def digest(copied: str) -> str:
     """Of its rows as a multiset."""
     lines = "\n".join(sorted(copied.splitlines()))
-    return f"{len(copied.splitlines())} rows, {hashlib.sha256(lines.encode()).hexdigest()[:16]}"
+    return digest_of(len(copied.splitlines()), hashlib.sha256(lines.encode()).hexdigest()[:16])
+
+
+def fingerprints(folder: Folder) -> dict[str, str]:
+    """Statement -> what its answers belong to: its text in every dialect, and what its parameters are drawn from."""
+    return {name: _fingerprint(folder, name) for name in folder.said.statements}
+
+
+def of_texts(folder: Folder, keys: Iterable[str]) -> dict[str, str]:
+    """Key of an answer, as ``judge`` has it -> ``statement/fingerprint``."""
+    known = fingerprints(folder)
+    return {key: f"{statement_of(key)}/{known[statement_of(key)]}" for key in keys}
+
+
+def _fingerprint(folder: Folder, name: str) -> str:
+    files = [f"{name}.sql", *sorted(each.name for each in folder.path.glob(f"{name}.*.sql"))]
+    parameters = folder.parameters_of(name)
+    files += [each for one in parameters.values() for each in (one.file, one.query) if each]
+    texts = {file: folder.text(file) for file in files if (folder.path / file).is_file()}
+    said = {key: one.model_dump(mode="json", exclude_defaults=True) for key, one in parameters.items()}
+    return hashlib.sha256(json.dumps([texts, said], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _shortened(found: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from clusterbench.base import database_work
+from clusterbench.base.answers import TEXTS
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import Factor, Level
@@ -101,6 +102,9 @@ class DeclaredWorkload:
         """By DuckDB, where the folder says so and rows can be made again, or of files beside the statements."""
         listed = self._of_files()
         return answers.of_duckdb(self.folder, dataset, trials, listed) or answers.of_files(self.folder, trials, listed)
+
+    def fingerprints(self) -> dict[str, str]:
+        return answers.fingerprints(self.folder)
 
     def relations(self, trial: Trial) -> list[str]:
         if self.owner:
@@ -216,7 +220,7 @@ class DeclaredWorkload:
         before = json_of(output / "before.json").get("workload") or {}
         numbers, problems = asked.read(self.folder, output, before.get("asked") or {})
         wrong, digests = answers.judge(self.folder, trial, answered, expected)
-        details = dict(reading.details) | {"answer": digests}
+        details = dict(reading.details) | {"answer": digests, TEXTS: answers.of_texts(self.folder, digests)}
         if fell := before.get("planned_by_planner"):
             warnings = cast(list[str], details.get("warnings") or [])
             details["warnings"] = [*warnings, f"ORCA did not plan {', '.join(fell)}; the planner did"]
