@@ -11,6 +11,9 @@ import pytest
 from clusterbench.base.archive import RunArchive, Store
 from clusterbench.cli import results
 from clusterbench.cli.main import main
+from clusterbench.report.run.findings import Findings
+from clusterbench.results.durability import Durability
+from clusterbench.results.statistics import Result
 from tests import order_entry_run
 from tests.report.test_report import Folder
 
@@ -35,3 +38,23 @@ def test_json_has_it_too(archive: RunArchive, capsys: pytest.CaptureFixture[str]
     found = json.loads(capsys.readouterr().out)
     assert set(found) == {"findings", "results", "durability"}
     assert found["findings"]["found"][0]["sweep"] == "utilisation"
+
+
+def test_numbers_are_those_of_the_report(archive: RunArchive, capsys: pytest.CaptureFixture[str]) -> None:
+    first = next(one for one in archive.need_json("results.json")["results"] if one["measurements"])
+    name = next(one for one in results.SHOWN if one in first["measurements"])
+    first["measurements"][name] |= {"median": 15_020.0, "best": 0.12345}
+    results._print_table([Result.from_json(first)], Durability())
+    printed = capsys.readouterr().out
+    assert "15\u202f000" in printed and "0.123" in printed and "e+0" not in printed
+
+
+def test_a_reason_that_was_cut_says_where_all_of_it_stands(
+    archive: RunArchive, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = Findings("", (), ("1 cell has no number (a: it bro…).",), "")
+    monkeypatch.setattr(results, "findings_in", lambda *_: cut)
+    results._print_findings(archive)
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "Whole reasons: in its report, or clusterbench results order_entry/o1 --json"
+    )
