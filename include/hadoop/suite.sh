@@ -8,7 +8,7 @@
 # shellcheck source=/dev/null  # beside this one
 . ./jobs.sh
 : "${rows?}" "${path?}" "${history_dir?}"
-: "${teragen_options[@]?}" "${terasort_options[@]?}" "${of_each[@]?}"
+: "${teragen_options[@]?}" "${terasort_options[@]?}" "${teravalidate_options[@]?}" "${of_each[@]?}"
 
 # Which worker ran each task: the history server tells it for one task at a time only, the jobs' files on HDFS for all.
 # Fetched when nothing is measured any more. Without it the suite is as good, so a failure is only told.
@@ -44,7 +44,7 @@ example terasort "${terasort_options[@]}" "$path/input" "$path/output"
 history terasort
 rest
 
-example teravalidate "$path/output" "$path/report"
+example teravalidate "${teravalidate_options[@]}" "$path/output" "$path/report"
 history teravalidate
 run org.apache.hadoop.fs.FsShell -cat "$path/report/part-r-00000" >report.txt 2>report.err
 echo "reading which worker ran each task" >doing

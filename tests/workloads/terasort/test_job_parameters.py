@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial
 from clusterbench.hosts.detached_job import JobState
 from clusterbench.trial import outcomes
@@ -67,3 +69,19 @@ def test_another_value_fails_the_trial_in_words(tmp_path: Path, ran: dict[str, s
     assert (reading.window_start_s, reading.window_end_s, reading.measurements) == (1000.0, 1020.0, {})
     state = JobState("ended", exit_status=1)
     assert outcomes.of_driver(state, reading, {"caches": {"problem": ""}}, tmp_path) == ("failed", said)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_job_goes_to_the_queue_and_has_the_experiment_s_settings(job: str) -> None:
+    """On somebody's cluster the default queue is not ours."""
+    queue = {"mapreduce.job.queuename": "root.bench"}
+    cluster = SimpleNamespace(
+        slots=4, job_settings=queue, history_dir="/h", base_path="/b", url=str, environment=lambda: ""
+    )
+    levels = {name: factor.default for name, factor in WORKLOAD.factors.items()}
+    planned = Trial("t.r1", "t", "p", "t", "terasort", levels, 1, 7, 600, {"mapreduce.map.memory.mb": "512"})
+    choices = str(WORKLOAD.job(planned, cast("Any", cluster)).files["choices.sh"])
+    (options,) = [line for line in choices.splitlines() if line.startswith(f"{job}_options=")]
+    assert "-Dmapreduce.job.queuename=root.bench" in options and "-Dmapreduce.map.memory.mb=512" in options
+    suite = (project_root() / "include" / "hadoop" / "suite.sh").read_text()
+    assert f'example {job} "${{{job}_options[@]}}"' in suite

@@ -299,7 +299,8 @@ class TeraSort(MadeByTrials):
             "mapreduce.map.output.compress.codec": SNAPPY,
         }
         own = {"rows": trial.levels["rows"], "history_dir": cluster.history_dir}
-        return jobs.job(trial, cluster, PROGRAMS, own, {"teragen_options": gen, "terasort_options": sort})
+        options = {"teragen_options": gen, "terasort_options": sort, "teravalidate_options": common}
+        return jobs.job(trial, cluster, PROGRAMS, own, options)
 
     def read(self, output: Path, trial: Trial, expected: Mapping[str, Any]) -> Reading:
         ran = jobs.ran(output)
