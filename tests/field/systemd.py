@@ -45,8 +45,9 @@ WANTED = {
 LOGIND = "[Login]\nRemoveIPC=no\n"
 """As PostgreSQL's manual says for a server whose user logs in: else its shared memory goes with the last session."""
 
-AGAIN = 'while "$@"; [ $? = 129 ]; do :; done'
-"""A kernel ends the first process of a namespace that reboots by SIGHUP; a machine would boot again."""
+AGAIN = 'while setpriv --pdeathsig KILL "$@"; [ $? = 129 ]; do :; done'
+"""A kernel ends the first process of a namespace that reboots by SIGHUP; a machine would boot again. What boots here
+ends with this shell, and that with the tests."""
 ENTER = 'for group in {groups}; do echo $$ >"$group/cgroup.procs"; done; exec "$@"'
 """What is started after it is in these groups, and a new namespace of groups begins at them."""
 BOOT = """\
