@@ -168,9 +168,14 @@ def now(testbed: Testbed, *names: str) -> list[str]:
     return [found[name] for name in names]
 
 
+def take_out(testbed: Testbed) -> None:
+    """What tests of another module have applied of the platform's file: some of it takes a restart."""
+    testbed.engine.tear_down()
+
+
 def test_settings_are_applied_by_a_reload_or_a_restart_and_put_back(connections: Connections, testbed: Testbed) -> None:
     names = ("work_mem", "max_connections", "search_path")
-    testbed.engine.set_up()  # what the tests of another module have left may take a restart
+    take_out(testbed)
     before, started = now(testbed, *names), testbed.engine.state()[0]["started_at_s"]
     with applied(connections, work_mem="5MB", search_path='"it\'s", public') as reloaded:
         reloaded.engine.set_up()
@@ -189,6 +194,7 @@ def test_settings_are_applied_by_a_reload_or_a_restart_and_put_back(connections:
 def test_settings_that_a_lost_run_left_are_put_back_by_the_next_set_up(
     connections: Connections, testbed: Testbed
 ) -> None:
+    take_out(testbed)
     before = now(testbed, "work_mem")
     with applied(connections, work_mem="6MB") as lost:
         lost.engine.set_up()
