@@ -86,4 +86,3 @@ def _print_reasons(archive: RunArchive, verdicts: dict[str, Any] | None) -> None
     for verdict in (verdicts or {}).get("verdicts", []):
         if verdict["critical"] and not verdict["passed"]:
             print(f"  check failed: {verdict['says']} ({verdict['found']})", file=sys.stderr)
-    print(f"  where a text is cut (…): clusterbench results {archive.name} --json has all reasons", file=sys.stderr)
