@@ -31,6 +31,7 @@ from tests.integration.secure_hadoop import OURS, PRINCIPAL, THEIRS, SecureHadoo
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 ROWS = 100_000
+SORT_MB = "mapreduce.task.io.sort.mb"
 EXAMPLES = "org.apache.hadoop.examples.ExampleDriver"
 
 
@@ -133,8 +134,10 @@ def test_facts_are_the_daemons_own_and_nothing_was_set_or_started(run: Run) -> N
 
 def test_a_trial_is_measured_and_leaves_nothing_in_hdfs(testbed: Testbed) -> None:
     before = files_in_hdfs(client_of(testbed))
-    record = run_trial(trial("guest"), testbed)
+    record = run_trial(trial("guest", **{f"server.{SORT_MB}": 64}), testbed)
     assert record.outcome == "completed", record.reason
+    asked = {job: {SORT_MB: "64"} for job in ("teragen", "terasort", "teravalidate")}
+    assert record.evidence["driver"]["server_settings"] == asked, "with nobody's leave"
     found = record.measurements
     assert found["map_shuffle_s"] + found["reduce_merge_s"] == pytest.approx(found["terasort_s"])
     assert found["others_memory_share"] == 0
