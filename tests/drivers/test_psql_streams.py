@@ -316,8 +316,8 @@ def test_streams_go_on_until_the_window_is_full_after_two_rounds_that_do_not_cou
     made = Streams([["SELECT short", COPY], ["SELECT short", COPY]], window_s=1)
     assert Ran(tmp_path, made).status == 0
     reading, timed = psql_streams.read(tmp_path, 4)
-    rounds = int(1200 / (100.25 + 12.345)) + 1
-    assert reading.details["rounds"] == rounds == 11
+    rounds = int(1500 / (100.25 + 12.345)) + 1
+    assert reading.details["rounds"] == rounds == 14
     assert (tmp_path / "told.txt").read_text() == f"1 {2 + rounds}\n", "also those that do not count"
     assert (reading.samples, reading.errors) == (4 * rounds, 0)
     assert [one.number for one in timed] == [*range(1, 2 * rounds + 1)] * 2
