@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Drives streams of statements: so many sessions of psql at once, in the job's folder; stream n runs stream.n.sql.
-# After programs.sh and statements_told.sh. The files before.sh and after.sh are bash of the workload's, at the begin and at the end, also after
-# a failure.
+# After programs.sh and statements_told.sh. The files before.sh and after.sh are bash of the workload's, at the begin
+# and at the end, also after a failure.
 # Given: where, options of psql; streams, how many; stop, 1 where a failed statement ends its stream and all others;
 # keeps_answers, 1 where all answers are kept as they came; kept_bytes_max, of the first answer where they are not;
 # window_s, how long streams repeat the statements of round.n.sql, in the orders of orders.n.txt, at most rounds_max times,

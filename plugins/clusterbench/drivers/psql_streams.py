@@ -14,7 +14,8 @@ from __future__ import annotations
 import gzip
 import re
 import tarfile
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,8 +167,20 @@ def job(load: Streams, endpoint: Endpoint) -> Job:
     return Job(files, endpoint.secrets, command)
 
 
-def orders_of(rounds: Sequence[Sequence[Hashable]]) -> list[list[int]]:
-    """For ``Streams.orders``: a stream's statements by their places in the first round. ``rounds`` has their names."""
+def orders(streams: Iterable[int], order: Callable[[int, int], Sequence[Hashable]]) -> list[list[list[int]]]:
+    """For ``Streams.orders``. ``order``: a stream, and how many rounds were before -> the names of its statements.
+
+    A round that does not do the same work as the stream's first is left out.
+    """
+    found = []
+    for stream in streams:
+        rounds = [order(stream, before) for before in range(ORDERS_MAX)]
+        found.append(_places([names for names in rounds if Counter(names) == Counter(rounds[0])]))
+    return found
+
+
+def _places(rounds: Sequence[Sequence[Hashable]]) -> list[list[int]]:
+    """A stream's statements by their places in the first round. ``rounds`` has their names."""
     found = []
     for names in rounds:
         places: dict[Hashable, list[int]] = {}

@@ -63,6 +63,13 @@ def window_s(levels: Mapping[str, Level]) -> int:
     return int(levels.get("window_s", 0)) if levels.get("cache", WARM[0]) in WARM else 0
 
 
+def with_window_s(once_s: float, levels: Mapping[str, Level]) -> float:
+    """How long streams take, roughly, whose statements take ``once_s``: with a window they do them once or twice before
+    it, and as often as fill it."""
+    window = window_s(levels)
+    return 2 * max(once_s, window) if window else once_s
+
+
 def settings_chosen(factors: Mapping[str, Factor], levels: Mapping[str, Level]) -> dict[str, str]:
     """Setting -> value, of the factors that are settings and whose level is not to leave it as it is."""
     return {f.setting: str(levels[name]) for name, f in factors.items() if f.setting and levels[name] != AS_SET}

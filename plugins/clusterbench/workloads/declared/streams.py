@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.drivers import pgbench, psql_streams, psql_until, stream_readings
-from clusterbench.workloads import CACHE, window_s
+from clusterbench.workloads import CACHE, window_s, with_window_s
 from clusterbench.workloads.declared import asked, parameters, sql_text
 from clusterbench.workloads.declared.clients import placeholders
 from clusterbench.workloads.declared.folder import Folder
@@ -66,8 +67,7 @@ def measurements(folder: Folder) -> dict[str, MeasurementKind]:
 
 
 def estimate_s(folder: Folder, levels: Mapping[str, Level]) -> float:
-    once = int(levels["streams"]) * folder.said.seconds_per_stream
-    return 10 + (2 * max(once, window_s(levels)) if window_s(levels) else once)
+    return 10 + with_window_s(int(levels["streams"]) * folder.said.seconds_per_stream, levels)
 
 
 def chosen(folder: Folder, levels: Mapping[str, Level]) -> list[str]:
@@ -95,14 +95,7 @@ def orders(folder: Folder, trial: Trial) -> list[list[list[int]]]:
 
     Parameters are the stream's own in all rounds. How many there will be is not known before, and all answers are.
     """
-    if not window_s(trial.levels):
-        return []
-    found = []
-    for stream in streams(trial):
-        rounds = [order(folder, trial, stream, before) for before in range(psql_streams.ORDERS_MAX)]
-        whole = [names for names in rounds if sorted(names) == sorted(rounds[0])]  # the same work in each
-        found.append(psql_streams.orders_of(whole))
-    return found
+    return psql_streams.orders(streams(trial), partial(order, folder, trial)) if window_s(trial.levels) else []
 
 
 def key(name: str, stream: int, folder: Folder) -> str:

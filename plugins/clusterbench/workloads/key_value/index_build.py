@@ -20,7 +20,15 @@ from clusterbench.base.job import Job
 from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import psql_streams
-from clusterbench.workloads import CACHE, COMPRESSION, STORAGE, cache_not_applicable, storage_not_applicable, window_s
+from clusterbench.workloads import (
+    CACHE,
+    COMPRESSION,
+    STORAGE,
+    cache_not_applicable,
+    storage_not_applicable,
+    window_s,
+    with_window_s,
+)
 from clusterbench.workloads.key_value.key_value import KeyValueData
 from clusterbench.workloads.needs import Needs
 
@@ -79,8 +87,7 @@ class IndexBuild(KeyValueData):
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper built 1000 M rows in 133 s on four hosts; the lab builds 1 M a second."""
-        once = int(levels["rows"]) / 1e6
-        return 5 + (2 * max(once, window_s(levels)) if window_s(levels) else once)
+        return 5 + with_window_s(int(levels["rows"]) / 1e6, levels)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         table_bytes, index_bytes = self.dataset(levels, seed).bytes_expected, int(levels["rows"]) * ENTRY_BYTES

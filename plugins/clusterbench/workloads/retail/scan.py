@@ -35,6 +35,7 @@ from clusterbench.workloads import (
     settings_not_applicable,
     storage_not_applicable,
     window_s,
+    with_window_s,
 )
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.retail import order_lineitems
@@ -147,7 +148,7 @@ class RetailScan:
             return 60 + streams * read / PAPER_SCAN_BYTES_PER_S
         cold = 10 + read / SCAN_BYTES_PER_S if levels["cache"] == "cold" else 0
         once = streams * read / (10 * SCAN_BYTES_PER_S)
-        return 6 + cold + (2 * max(once, window_s(levels)) if window_s(levels) else once)
+        return 6 + cold + with_window_s(once, levels)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         dataset = self.dataset(levels, seed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -31,6 +32,7 @@ from clusterbench.workloads import (
     optimizer_setting,
     storage_not_applicable,
     window_s,
+    with_window_s,
 )
 from clusterbench.workloads.from_duckdb import answers
 from clusterbench.workloads.from_duckdb.reference import answer
@@ -189,8 +191,7 @@ class Tpcds:
         if scale_factor >= PAPER_SCALE_FACTOR_MIN:
             begin, each = PAPER_S[test]
             return 60 + begin + count * each
-        once = count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor
-        return 10 + (2 * max(once, window_s(levels)) if window_s(levels) else once)
+        return 10 + with_window_s(count * LAB_S_PER_SCALE_FACTOR[test] * scale_factor, levels)
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         """Every query reads each table that it names once, whole."""
@@ -294,10 +295,7 @@ def _orders(trial: Trial) -> list[list[list[int]]]:
 
     Parameters are the stream's own in all rounds. How many there will be is not known before, and all answers are.
     """
-    if not window_s(trial.levels):
-        return []
-    rounds = range(psql_streams.ORDERS_MAX)
-    return [psql_streams.orders_of([order(trial, stream, before) for before in rounds]) for stream in _streams(trial)]
+    return psql_streams.orders(_streams(trial), partial(order, trial)) if window_s(trial.levels) else []
 
 
 def _parameter_set(trial: Trial, query: int, stream: int) -> int:
