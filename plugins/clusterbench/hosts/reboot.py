@@ -113,8 +113,9 @@ def _wait(fleet: Fleet, before: Mapping[str, Boot], begun: float) -> dict[str, f
             raise_all(
                 HostAwayError(
                     f"host {fleet.addresses[host]}: it did not come back within {BACK_S / 60:g} minutes of the reboot "
-                    f"before the trial ({why}). Look at its console"
+                    f"before the trial ({away.get(host, 'its boot could not be read')}). Look at its console"
                 )
-                for host, why in away.items()
+                for host in before
+                if host not in took
             )
     return took
