@@ -14,7 +14,7 @@ from airflow.sdk import DAG, TaskGroup, chain, get_parsing_context
 from clusterbench.airflow import tasks
 from clusterbench.spec import Experiment, Platform
 from clusterbench.spec.catalog import project_catalog
-from clusterbench.spec.in_turns import in_turns
+from clusterbench.spec.in_turns import GROUP, in_turns
 from clusterbench.spec.platform import pool_of
 from clusterbench.spec.project import dag_id, name_of_dag
 
@@ -42,7 +42,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         for turn in in_turns(experiment, platforms):  # the platforms that are up at the same time: mostly one
             validates, releases = [], []
             pool = pool_of(turn[0])  # for all of them: one trial at a time
-            together = turn[0].platform if len(turn) == 1 else "in_turns"
+            together = turn[0].platform if len(turn) == 1 else GROUP
             with TaskGroup(together, tooltip=", ".join(platform.title for platform in turn)) as group:
                 take = tasks.take(turn)
 

@@ -22,6 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from clusterbench.airflow.api import PASSWORDS_FILE
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import myself, write_private
@@ -32,8 +33,6 @@ from clusterbench_lab.processes import Record
 from clusterbench_lab.server import RecordedServer, ServerStatus, fingerprint, tail, template
 
 ADDRESS = "127.0.0.1"
-PASSWORDS = "simple_auth_manager_passwords.json.generated"
-"""Of all users, in the folder of Airflow."""
 _MIGRATION_LIMIT_SECONDS = 300
 KEEP_RUNNING = TEMPLATES_DIR / "keep_running.sh"
 
@@ -94,7 +93,7 @@ class Airflow:
             "plugins_dir": PROJECT_DIR / "plugins",
             "airflow_dir": self.dir,
             "users": ",".join(f"{user}:{user}" for user in AIRFLOW_USERS),
-            "passwords": PASSWORDS,
+            "passwords": PASSWORDS_FILE,
             "connections_file": self.layout.connections_file,
             "port": self.layout.port(API_SERVER),
             "fernet_key": own.airflow_fernet_key,
@@ -113,7 +112,7 @@ class Airflow:
             api_server.clear_remains()
             self.layout.claim_port(API_SERVER, "airflow", ADDRESS)
         write_private(self.dir / "airflow.cfg", self.configuration())
-        write_private(self.dir / PASSWORDS, json.dumps(self.credentials.airflow_passwords) + "\n")
+        write_private(self.dir / PASSWORDS_FILE, json.dumps(self.credentials.airflow_passwords) + "\n")
         self._migrate()
 
     def health(self) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import sys
 import time
 from dataclasses import asdict
 
+from clusterbench.airflow.api import PASSWORDS_FILE
 from clusterbench.base.errors import LabError
 from clusterbench.base.paths import lab_dir
 from clusterbench.cli.about import About, tell
-from clusterbench_lab.airflow_servers import PASSWORDS
 from clusterbench_lab.credentials import ADMIN, AIRFLOW_USERS
 from clusterbench_lab.lab import Lab
 from clusterbench_lab.server import ServerStatus
@@ -59,7 +59,7 @@ def _up(choices: argparse.Namespace) -> int:
     _say(f"The lab is up after {time.monotonic() - started:.1f} s, in {lab.lab_dir}")
     if choices.airflow:
         others = ", ".join(user for user in AIRFLOW_USERS if user != ADMIN)
-        passwords = lab.layout.airflow_dir / PASSWORDS
+        passwords = lab.layout.airflow_dir / PASSWORDS_FILE
         _say(f"Airflow: {lab.airflow_url()} (user {ADMIN}, or with fewer rights {others}; passwords in {passwords})")
     return 0
 

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from clusterbench.airflow.api import PASSWORDS_FILE
 from clusterbench.base.archive import Store
 from clusterbench.base.connections import from_file
 from clusterbench_lab import Lab
@@ -106,7 +107,7 @@ class User:
 
     @property
     def passwords(self) -> dict[str, str]:
-        file = self.folder / "airflow" / "simple_auth_manager_passwords.json.generated"
+        file = self.folder / "airflow" / PASSWORDS_FILE
         return dict(json.loads(file.read_text())) if file.exists() else {}
 
     def environment(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ import json
 from urllib.parse import quote, urlencode
 
 from clusterbench.history.model import FailedTrial, RunRow, Series
+from clusterbench.spec import in_turns
 from clusterbench.spec.project import dag_id
 
 KEY_LENGTH = 10
@@ -72,5 +73,5 @@ def task(name: str, dag_run_id: str, task_id: str, map_index: int) -> str:
 
 def task_log(of: RunRow, trial: FailedTrial) -> str:
     """The log of a trial's task; platforms that are measured in turns have one mapped task together."""
-    group = "in_turns" if trial.platform in of.in_turns else trial.platform
+    group = in_turns.GROUP if trial.platform in of.in_turns else trial.platform
     return task(of.experiment, of.dag_run_id, f"{group}.trials", trial.map_index)

@@ -107,10 +107,10 @@ def _found(result: Mapping[str, Any]) -> str:
         return ""
     if "unexpected_count" in seen:
         count, total = seen["unexpected_count"], _looked_at(seen)
-        unit = _unit(str((result["expectation_config"].get("kwargs") or {}).get("column") or ""))
-        unexpected = dict.fromkeys(f"{value}{unit}" for value in seen.get("partial_unexpected_list") or [])
+        column = str((result["expectation_config"].get("kwargs") or {}).get("column") or "")
+        unexpected = dict.fromkeys(f"{value}{_unit(column)}" for value in seen.get("partial_unexpected_list") or [])
         examples = ", ".join(list(unexpected)[:EXAMPLES])
-        if count and (result["expectation_config"].get("kwargs") or {}).get("column") == "outcome":
+        if count and column == "outcome":
             return f"{count} of {plural(total, 'trial')} {'is' if count == 1 else 'are'} {examples}"
         return f"{total - count} of {total} as expected" + (f"; not so: {examples}" if count else "")
     return f"found {seen.get('observed_value')}"

@@ -9,6 +9,8 @@ from clusterbench.spec.experiment import Experiment
 from clusterbench.spec.platform import Platform
 from clusterbench.spec.roles import DRIVERS
 
+GROUP = "in_turns"
+"""The task group of an experiment's DAG in which they are taken and measured."""
 TAKE_OUT = "take one of them out of this key: platforms that it does not name are measured one after the other"
 
 

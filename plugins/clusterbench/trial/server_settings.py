@@ -39,8 +39,7 @@ def have(trial: Trial, engine: Engine) -> dict[str, str]:
     Nothing where they go with jobs, which do not run yet.
     Raises EngineError where a server says another value than was asked for.
     """
-    wanted = server_settings(trial.levels)
-    if not wanted or isinstance(load_workload(trial.workload), SubmitsJobs):
+    if not (wanted := _of_servers(trial)):
         return {}
     database = as_database(engine)
     database.configure(wanted)
@@ -54,9 +53,15 @@ def have(trial: Trial, engine: Engine) -> dict[str, str]:
     return found
 
 
+def _of_servers(trial: Trial) -> dict[str, str]:
+    """Without those that go with the trial's jobs."""
+    wanted = server_settings(trial.levels)
+    return {} if wanted and isinstance(load_workload(trial.workload), SubmitsJobs) else wanted
+
+
 def put_back(trial: Trial, engine: Engine) -> None:
     """As the platform's file has them; nothing where the trial asked for none."""
-    if server_settings(trial.levels) and not isinstance(load_workload(trial.workload), SubmitsJobs):
+    if _of_servers(trial):
         as_database(engine).configure({})
 
 
