@@ -295,7 +295,8 @@ def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it
     monkeypatch.setenv("CLUSTERBENCH_CONNECTIONS", str(lab.layout.connections_file))
     capsys.readouterr()
     assert main(["profile", run.run_id, "--output", str(tmp_path)]) == 0
-    assert "postgres: " in capsys.readouterr().out
+    busiest = next(iter(found.profile.own_shares()))  # of any process: other tests may run on this machine
+    assert f"{busiest.partition(': ')[0]}: " in capsys.readouterr().out
     assert "PostgresMain" in (tmp_path / "lab_db1.lookups.svg").read_text()
     assert main(["profile", run.run_id, run.run_id, "--output", str(tmp_path)]) == 0, "beside itself nothing differs"
     assert (tmp_path / "lab_db1.lookups.difference.svg").exists()
