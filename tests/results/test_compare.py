@@ -459,6 +459,18 @@ def test_of_many_results_some_differ_by_chance(runs: tuple[Path, Path]) -> None:
     assert at_once([doubtful])[0].judgement.word == "slower"
 
 
+def test_trials_of_two_runs_are_no_neighbours(runs: tuple[Path, Path]) -> None:
+    """Though those of both runs were measured in turns, and are trials of the same platform."""
+    cell = next(one for one in compared(runs, "lab_db1").pairs[0].cells if one.measurement == "response_time_s")
+    keys = ["a", "b", "c"]
+    of_a, of_b = (summarise(values, "s", "lower", paired_by=keys) for values in ([1.0, 2.0, 3.0], [1.1, 2.2, 3.3]))
+    runs_cell = replace(cell, of_a=(of_a,), of_b=(of_b,))
+    assert runs_cell.ratio == ratio(of_b.values, of_a.values) and not runs_cell.is_paired
+    platforms = replace(runs_cell, is_of_runs=False)
+    assert platforms.ratio and platforms.ratio[0] == pytest.approx(1.1) and platforms.as_json()["paired"]
+    assert platforms.ratio[1] == pytest.approx((1.1, 1.1))
+
+
 # Platforms of one run.
 
 
@@ -482,7 +494,10 @@ def test_platforms_of_a_run_stand_beside_its_first(
 @pytest.mark.parametrize(
     ("in_turns", "said"),
     [
-        (["lab_db1", "lab_db2"], "Measured in turns: trials of a cell on both are neighbours in time"),
+        (
+            ["lab_db1", "lab_db2"],
+            "Measured in turns: a ratio is the median of those of trials that are neighbours",
+        ),
         (["lab_db2"], "Measured one after the other: what changed in between is in the ratios, too."),
     ],
 )

@@ -14,7 +14,18 @@ import numpy as np
 import pytest
 
 from clusterbench.base.records import Trial, TrialRecord
-from clusterbench.results.statistics import interval_95, ratio, ratio_to_number, results, summarise
+from clusterbench.results.statistics import (
+    Summary,
+    in_pairs,
+    interval_95,
+    p_value,
+    p_value_of_two,
+    ratio,
+    ratio_of_two,
+    ratio_to_number,
+    results,
+    summarise,
+)
 from clusterbench.workloads import load_workload
 from clusterbench_lab.bench import intervals
 
@@ -210,6 +221,64 @@ def test_result_can_be_written_as_json() -> None:
     said = json.loads(json.dumps(results({"lab_db1": THREE}, records)[0].as_json()))
     assert said["measurements"]["throughput_per_s"]["interval_95"] == list(interval_95([1.0, 2.0, 3.0]) or ())
     assert said["levels"]["clients"] == 4
+
+
+# Trials that were measured in turns.
+
+
+BOTH = ("lab_db1", "lab_db2")
+
+
+def of_platforms(*, in_turns: tuple[str, ...] = BOTH, without: int = 0) -> tuple[Summary, Summary]:
+    """Five repetitions on two platforms, of which the second is 5 % slower, while both get slower by 10 % a trial."""
+    planned = {name: [replace(trial(number, clients=4), platform=name) for number in range(1, 6)] for name in BOTH}
+    records = [
+        completed(of, response_time_s=times * slower * (1.10**of.repetition))
+        for name, times in zip(BOTH, (1.0, 1.05), strict=True)
+        for of, slower in zip(planned[name], (1.0, 1.003, 0.997, 1.001, 0.999), strict=True)
+        if (name, of.repetition) != (BOTH[1], without)
+    ]
+    first, second = (one.measurements["response_time_s"] for one in results(planned, records, in_turns))
+    return second, first
+
+
+def test_what_is_slow_and_common_to_neighbours_is_not_in_their_ratio() -> None:
+    slower, first = of_platforms()
+    value, bounds = ratio_of_two(slower, first)
+    assert value == pytest.approx(1.05) and bounds == pytest.approx((1.05, 1.05))
+    assert (p_value_of_two(slower, first) or 0) < 1e-6
+    by_medians = ratio(slower.values, first.values)
+    assert by_medians[1] and by_medians[1][0] < 1 < by_medians[1][1], "the drift hides it"
+
+
+@pytest.mark.parametrize("how", [{"in_turns": ()}, {"in_turns": BOTH[:1]}, {"without": 2}], ids=str)
+def test_what_was_not_in_turns_or_lacks_a_neighbour_is_compared_by_medians(how: dict[str, Any]) -> None:
+    """None is left out for the sake of pairs."""
+    slower, first = of_platforms(**how)
+    assert in_pairs(slower, first) == []
+    assert ratio_of_two(slower, first) == ratio(slower.values, first.values)
+    assert p_value_of_two(slower, first) == p_value(slower.values, first.values)
+
+
+def test_two_pairs_or_a_value_of_zero_make_no_pairs() -> None:
+    keys = ["a", "b", "c"]
+    some = summarise([1.0, 2.0, 3.0], "s", "lower", paired_by=keys)
+    assert in_pairs(some, summarise([2.0, 4.0, 3.0], "s", "lower", paired_by=keys)) == [0.5, 0.5, 1.0]
+    assert in_pairs(some, summarise([0.0, 4.0, 3.0], "s", "lower", paired_by=keys)) == []
+    two = [summarise([1.0, 2.0], "s", "lower", paired_by=keys[:2]) for _ in range(2)]
+    assert in_pairs(*two) == []
+
+
+def test_results_of_an_archive_of_before_have_no_pairs() -> None:
+    slower, first = of_platforms()
+    old = Summary.from_json({name: value for name, value in vars(first).items() if name != "paired_by"})
+    assert old.paired_by == [] and in_pairs(slower, old) == []
+
+
+@pytest.mark.parametrize("drift", intervals.DRIFTS)
+@pytest.mark.parametrize("repetitions", intervals.IN_TURNS)
+def test_of_equals_in_turns_as_few_are_called_different_whatever_drifts(repetitions: int, drift: float) -> None:
+    assert intervals.in_turns_percent(drift, repetitions, paired=True) <= intervals.DIFFERENT_MAX
 
 
 # Ratios.

@@ -12,7 +12,7 @@ from clusterbench.spec import Experiment
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.experiment import Sweep
 from clusterbench.trial.plan import Plan, make_plan, read_choices
-from clusterbench.trial.turns import in_turns
+from clusterbench.trial.turns import in_turns, pair_key
 
 CATALOG = Catalog(project_root())
 BOTH = ["lab_db1", "lab_db2"]
@@ -107,3 +107,26 @@ def test_only_those_that_were_chosen_take_turns() -> None:
     assert plan.together_with("lab_retail_native") == ["lab_retail_native"]
     assert planned(retail, platforms=["lab_retail_native"], scale="smoke").turns == []
     assert list(planned(retail, platforms=BOTH[::-1], scale="smoke").trials) == BOTH[::-1], "the first is the reference"
+
+
+def test_trials_are_paired_that_are_the_same_on_platforms_in_turns() -> None:
+    plan = planned(CATALOG.experiment("retail"))
+    keys = [{pair_key(trial, plan.in_turns): trial.id for trial in plan.trials[name]} for name in BOTH]
+    assert keys[0] == keys[1] and len(keys[0]) == len(plan.trials[BOTH[0]]), "each has one of its own"
+    assert {pair_key(trial, []) for trial in plan.trials[BOTH[0]]} == {""}
+
+
+def test_values_of_a_setting_are_paired_on_their_own_platform() -> None:
+    sweep = {"factors": {"server.shared_buffers": ["16MB", "64MB"], "clients": [1, 4]}}
+    plan = planned(lookups(**sweep).model_copy(update={"platforms_in_turns": []}), platforms=BOTH, repetitions=3)
+    found: dict[str, list[Trial]] = {}
+    for trial in (trial for name in BOTH for trial in plan.trials[name] if trial.makes_result):
+        found.setdefault(pair_key(trial, []), []).append(trial)
+    assert "" not in found and len(found) == 2 * 2 * 3
+    for one, other in found.values():
+        assert (one.platform, one.repetition, one.levels["clients"]) == (
+            other.platform,
+            other.repetition,
+            other.levels["clients"],
+        )
+        assert one.levels["server.shared_buffers"] != other.levels["server.shared_buffers"]

@@ -23,7 +23,10 @@ PLANS_MAX = 20
 WITHOUT_SHOWN = 8
 """Values of a paper without a cell of ours that are named; of more, the number is said."""
 
-IN_TURNS = "Measured in turns: trials of a cell on both are neighbours in time, so a slow change affects both alike."
+IN_TURNS = (
+    "Measured in turns: a ratio is the median of those of trials that are neighbours in time, so a slow change is not "
+    "in it. If the two have different repetitions of a cell, it is the ratio of the medians."
+)
 ONE_AFTER_THE_OTHER = "Measured one after the other: what changed in between is in the ratios, too."
 
 

@@ -13,7 +13,7 @@ from clusterbench.results import between_runs
 from clusterbench.results.between_runs import Between, Spread
 from clusterbench.results.judgement import NOTHING_SHOWN, Judgement, Ratio, chance, compare_runs, compare_two
 from clusterbench.results.statements import explanation, is_statement, parts
-from clusterbench.results.statistics import Result, Summary, p_value, summarise
+from clusterbench.results.statistics import Result, Summary, in_pairs, p_value, p_value_of_two, summarise
 from clusterbench.results.utilisation import refusal
 from clusterbench.workloads import measurement_kinds
 
@@ -85,11 +85,18 @@ class ComparedCell:
         """How often equals would lie as far apart; None where nothing tells."""
         if self.refused or not (self.of_a and self.of_b):
             return None
+        if not self.is_of_runs:
+            return p_value_of_two(self.of_b[0], self.of_a[0])
         alone = len(self.of_a) == len(self.of_b) == 1
         within = p_value(self.of_b[0].values, self.of_a[0].values) if alone else None
         if self._between is None:
             return within
         return max(filter(None, (within, self._between.p_value)), default=0.0)
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether the ratio is that of pairs of trials, each measured right after the other."""
+        return bool(not self.is_of_runs and self.of_a and self.of_b and in_pairs(self.of_b[0], self.of_a[0]))
 
     @cached_property
     def _between(self) -> Between | None:
@@ -109,9 +116,10 @@ class ComparedCell:
     def as_json(self) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in ("label", "measurement", "unit", "better", "said_a", "said_b")}
         sides = {name: vars(side) if side else None for name, side in (("a", self.a), ("b", self.b))}
-        judged = {"ratio": self.ratio, "verdict": self.judgement.word, "says": self.judgement.says}
+        judged: dict[str, Any] = {"ratio": self.ratio, "verdict": self.judgement.word, "says": self.judgement.says}
         spread = {"history": asdict(self.history) if self.history else None} if self.is_of_runs else {}
-        return {**said, **sides, **judged, "p_value": self.p_value, "among": self.among, **spread}
+        judged |= {"p_value": self.p_value, "among": self.among, "paired": self.is_paired}
+        return {**said, **sides, **judged, **spread}
 
 
 def at_once(cells: Sequence[ComparedCell]) -> list[ComparedCell]:

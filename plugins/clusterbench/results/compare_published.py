@@ -17,7 +17,7 @@ from clusterbench.results.beside_paper import median_beside, other_size, ratio_b
 from clusterbench.results.compare import OneRun, compare_platforms
 from clusterbench.results.facts_compared import comparable
 from clusterbench.results.judgement import Judgement, Ratio, describe_ratio
-from clusterbench.results.statistics import Result, ratio, ratio_to_number
+from clusterbench.results.statistics import Result, ratio_of_two, ratio_to_number
 from clusterbench.spec import Published, PublishedValue
 from clusterbench.spec.published import published_text
 from clusterbench.workloads import measurement_kinds
@@ -138,7 +138,7 @@ def _of_other_levels(run: OneRun, value: PublishedValue, asked: Sequence[str]) -
         under = reference_of(value, result, first, run.results) if stands_beside(value, result) else None
         sides = [each.measurements.get(value.measurement) if each else None for each in (result, under)]
         if sides[0] and sides[1]:
-            ours = ratio(sides[0].values, sides[1].values)
+            ours = ratio_of_two(sides[0], sides[1])
             yield _cell(result, f"{result.platform} / {first}", value, ours, ratio_beside(value, ours))
 
 

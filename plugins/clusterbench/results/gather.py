@@ -233,7 +233,7 @@ def _published(experiment: Experiment | None, catalog: Catalog, opened: Mapping[
 def _results(found: Mapping[str, Any] | None, plan: Plan | None, trials: list[TrialRecord]) -> list[Result]:
     if found is not None:
         return [Result.from_json(entry) for entry in found.get("results", [])]
-    return results(plan.trials, trials) if plan else []
+    return results(plan.trials, trials, plan.in_turns) if plan else []
 
 
 # What of a run is compared with another.

@@ -13,8 +13,7 @@ from typing import Any, Literal
 from clusterbench.base.measurements import Better
 from clusterbench.base.words import percent_digits
 from clusterbench.results.between_runs import HISTORY_MIN, Between
-from clusterbench.results.statistics import REPETITIONS_MIN, Summary
-from clusterbench.results.statistics import ratio as ratio_of
+from clusterbench.results.statistics import REPETITIONS_MIN, Summary, ratio_of_two
 
 Word = Literal[
     "faster",
@@ -93,7 +92,7 @@ def compare_two(
         return None, Judgement("no difference shown", "no difference shown: all values are 0", say_deciding(deciding))
     if reference.median <= 0 or ours.median <= 0:
         return None, describe_ratio(None, None, better, unit, refused=NOT_POSITIVE, deciding=deciding)
-    value, interval = ratio_of(ours.values, reference.values)
+    value, interval = ratio_of_two(ours, reference)
     why = _no_interval((ours, reference), names) if interval is None else ""
     return (value, interval), describe_ratio(value, interval, better, unit, refused=why, deciding=deciding)
 
@@ -115,7 +114,8 @@ def compare_runs(
     """
     if not (ours and reference):
         return compare_two(next(iter(ours), None), next(iter(reference), None), better, names=names, refused=refused)
-    one, other, alone = ours[0], reference[0], len(ours) == len(reference) == 1
+    one, other = (replace(side[0], paired_by=[]) for side in (ours, reference))  # runs do not take turns
+    alone = len(ours) == len(reference) == 1
     ratio, judged = compare_two(one, other, better, names=names, refused=refused)
     if ratio is None:
         return ratio, judged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from clusterbench.base.factors import Level
 from clusterbench.base.measurements import Better
 from clusterbench.base.records import Trial, TrialRecord
+from clusterbench.trial.turns import pair_key
 from clusterbench.workloads import load_workload
 
 REPETITIONS_MIN = 3
@@ -43,6 +44,8 @@ class Summary:
     best: float
     interval_95: tuple[float, float] | None
     values: list[float]
+    paired_by: list[str] = field(default_factory=list)
+    """Of each value ``turns.pair_key`` of its trial; empty where trials were not measured in turns."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Summary:
@@ -87,10 +90,12 @@ class Result:
         return any(GIVEN_UP.match(reason) for reason in self.reasons)
 
 
-def results(planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecord]) -> list[Result]:
+def results(
+    planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecord], in_turns: Collection[str] = ()
+) -> list[Result]:
     """One result a cell, in the order of the cells' names. A planned trial without a record counts as "not_run".
 
-    Lead-ins and profiled trials are in none.
+    Lead-ins and profiled trials are in none. ``in_turns``: platforms whose trials alternated.
     """
     found = {(record.trial.platform, record.trial.id): record for record in records}
     cells: dict[tuple[str, str], list[Trial]] = {}
@@ -98,7 +103,7 @@ def results(planned: Mapping[str, Sequence[Trial]], records: Iterable[TrialRecor
         for trial in (trial for trial in trials if trial.makes_result):
             cells.setdefault((platform, trial.cell), []).append(trial)
     return [
-        _result(sorted(trials, key=lambda trial: trial.repetition), found)
+        _result(sorted(trials, key=lambda trial: trial.repetition), found, in_turns)
         for _, trials in sorted(cells.items(), key=lambda item: (item[0][0], _sort_key(item[1][0])))
     ]
 
@@ -108,7 +113,7 @@ def _sort_key(trial: Trial) -> tuple[Any, ...]:
     return (trial.sweep, *((isinstance(level, str), level) for level in trial.levels.values()))
 
 
-def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -> Result:
+def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord], in_turns: Collection[str]) -> Result:
     """Repetitions that were not needed are none that were planned.
 
     A measurement that only some repetitions have is that of those: a disk of which nothing was read in a window has no
@@ -120,7 +125,6 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
     completed = [record for record in records if record and record.outcome == "completed"]
     first = trials[0]
     kinds = load_workload(first.workload).measurements
-    names = [name for name in kinds if any(name in record.measurements for record in completed)]
     return Result(
         platform=first.platform,
         sweep=first.sweep,
@@ -133,24 +137,32 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord]) -
         reasons=list(dict.fromkeys(record.reason for record in records if record and record.reason)),
         measurements={
             name: summarise(
-                [record.measurements[name] for record in completed if name in record.measurements],
+                [record.measurements[name] for record in measured],
                 kinds[name].unit,
                 kinds[name].better,
                 stopped_from=first.until.at_least if first.until else None,
+                paired_by=[key for record in measured if (key := pair_key(record.trial, in_turns))],
             )
-            for name in names
+            for name in kinds
+            if (measured := [record for record in completed if name in record.measurements])
         },
         not_needed=next(iter(unneeded), ""),
         plans=next((dict(noted) for record in completed if (noted := record.evidence.get("plans"))), {}),
     )
 
 
-def summarise(values: Sequence[float], unit: str, better: Better, stopped_from: int | None = None) -> Summary:
+def summarise(
+    values: Sequence[float],
+    unit: str,
+    better: Better,
+    stopped_from: int | None = None,
+    paired_by: Sequence[str] = (),
+) -> Summary:
     """Median, best and interval of at least one value. ``stopped_from``: see ``interval_of_stopped``."""
     array = np.asarray(values, dtype=float)
     best = {"lower": array.min(), "higher": array.max(), "neither": np.median(array)}[better]
     interval = interval_95(values) if stopped_from is None else interval_of_stopped(values, stopped_from)
-    return Summary(unit, len(values), float(np.median(values)), float(best), interval, list(values))
+    return Summary(unit, len(values), float(np.median(values)), float(best), interval, list(values), [*paired_by])
 
 
 def interval_of_stopped(values: Sequence[float], at_least: int) -> tuple[float, float] | None:
@@ -201,6 +213,40 @@ def p_value(values: Sequence[float], reference: Sequence[float]) -> float | None
     if not error:
         return float(not difference)
     return student_p(difference / error, freedom)
+
+
+def ratio_of_two(ours: Summary, reference: Summary) -> tuple[float, tuple[float, float] | None]:
+    """As ``ratio``; of trials that were measured in turns the median of what each is to its neighbour.
+
+    What changes slowly is the same in both of a pair, so it is not in the interval of these (``interval_95``). Raises
+    ValueError where the reference's median is 0.
+    """
+    if pairs := in_pairs(ours, reference):
+        return median_of(pairs), interval_95(pairs)
+    return ratio(ours.values, reference.values)
+
+
+def p_value_of_two(ours: Summary, reference: Summary) -> float | None:
+    """As ``p_value``; of neighbours in time Student's t of the logarithms of their ratios."""
+    if not (pairs := in_pairs(ours, reference)):
+        return p_value(ours.values, reference.values)
+    logs = np.log(np.asarray(pairs, dtype=float))
+    error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    if not error:
+        return float(not logs.mean())
+    return student_p(float(logs.mean()) / error, len(logs) - 1)
+
+
+def in_pairs(ours: Summary, reference: Summary) -> list[float]:
+    """What each value is to its neighbour's; empty where not every trial of either has one, or they are too few.
+
+    So no repetition is left out. A value that is not above 0 has no ratio, and then none has.
+    """
+    if ours.paired_by != reference.paired_by or len(ours.paired_by) < REPETITIONS_MIN:
+        return []
+    if min(*ours.values, *reference.values) <= 0:
+        return []
+    return [a / b for a, b in zip(ours.values, reference.values, strict=True)]
 
 
 def ratio_to_number(values: Sequence[float], number: float) -> tuple[float, tuple[float, float] | None]:

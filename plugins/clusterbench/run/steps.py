@@ -548,7 +548,7 @@ def summarise(run: Run) -> None:
     _record_stopped(run, plan)
     records = run.archive.trials()
     kept = durability.of_run(_facts(run, plan), records)
-    found = [result.as_json() for result in results(plan.to_measure, records)]
+    found = [result.as_json() for result in results(plan.to_measure, records, plan.in_turns)]
     run.archive.put_json("results.json", {"results": found, "durability": kept.as_json()})
 
 

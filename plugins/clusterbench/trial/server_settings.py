@@ -69,10 +69,13 @@ def in_turns(trials: Sequence[Trial]) -> list[Trial]:
     """Trials that differ in such settings alone one after the other, where the first of them was; else as they are."""
     turns: dict[tuple[object, ...], list[Trial]] = {}
     for trial in trials:
-        others = tuple(
-            sorted((name, str(level)) for name, level in trial.levels.items() if not name.startswith(SERVER))
-        )
-        is_alone = not server_settings(trial.levels) or trial.ramp or not trial.makes_result
-        key = (trial.id,) if is_alone else (trial.sweep, trial.repetition, *others)
-        turns.setdefault(key, []).append(trial)
+        turns.setdefault(turn_of(trial) or (trial.id,), []).append(trial)
     return [trial for turn in turns.values() for trial in turn]
+
+
+def turn_of(trial: Trial) -> tuple[object, ...] | None:
+    """What trials have in common that differ in such settings alone; None where it has none, or is part of a ramp."""
+    if not server_settings(trial.levels) or trial.ramp or not trial.makes_result:
+        return None
+    others = sorted((name, str(level)) for name, level in trial.levels.items() if not name.startswith(SERVER))
+    return trial.sweep, trial.repetition, *others

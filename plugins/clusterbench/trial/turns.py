@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from zlib import crc32
 
 from clusterbench.base.records import Trial
-from clusterbench.trial import lead_ins
+from clusterbench.trial import lead_ins, server_settings
 
 Turn = tuple[str, str]
 """Platform and id of a trial."""
@@ -45,6 +46,20 @@ def in_turns(planned: Mapping[str, Sequence[Trial]], seed: int) -> list[Turn]:
             for other in turn:
                 measure_next(other)
     return found
+
+
+def pair_key(trial: Trial, in_turns: Collection[str]) -> str:
+    """The same for trials that are measured one after the other so as to be compared; empty where there are none.
+
+    They are of platforms ``in_turns``, or of values of a server's settings.
+    """
+    common = server_settings.turn_of(trial)
+    if common is None and trial.platform not in in_turns:
+        return ""
+    levels = sorted((name, str(level)) for name, level in trial.levels.items())
+    platform = "" if trial.platform in in_turns else trial.platform
+    key = platform, *(common or (trial.sweep, trial.repetition, *levels))
+    return f"{crc32(repr(key).encode()):08x}"
 
 
 def _goes(trials: Sequence[Trial]) -> list[tuple[object, list[Trial]]]:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from clusterbench.results.between_runs import difference, spread_of
 from clusterbench.results.firmness import half_width_percent
-from clusterbench.results.statistics import interval_95, interval_of_stopped, ratio
+from clusterbench.results.statistics import interval_95, interval_of_stopped, ratio, ratio_of_two, summarise
 
 Values = NDArray[np.floating[Any]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Values]
+STEADY = "normal, 2 %"
 NOISES: dict[str, Draw] = {
-    "normal, 2 %": lambda chance, shape: 1 + 0.02 * chance.standard_normal(shape),
+    STEADY: lambda chance, shape: 1 + 0.02 * chance.standard_normal(shape),
     "lognormal, 15 %": lambda chance, shape: np.exp(0.15 * chance.standard_normal(shape)),
     "a tail to the right": lambda chance, shape: 1 + 0.02 * (chance.gamma(1.5, 1, shape) - GAMMA_MEDIAN),
     "heavy tails": lambda chance, shape: np.exp(0.02 * chance.standard_t(3, shape)),
@@ -38,6 +39,8 @@ RUNS = ((1, 1, 5), (1, 1, 10), (1, 1, 20), (2, 2, 0), (3, 3, 0), (5, 5, 0), (3, 
 STOPPED = ((3, 2.0), (5, 1.0), (5, 1.5), (5, 2.0), (5, 3.0), (5, 5.0))
 """Repetitions from which on it is looked whether a cell is firm, and to how many percent. After 15 it ends."""
 AT_MOST = 15
+DRIFTS = (0.0, 0.01, 0.02, 0.05)
+IN_TURNS = (3, 5, 7, 10)
 COUNT = 2000
 RUNS_DIFFERENT_MAX = 10.0
 """Per cent, of five earlier runs that mostly hold none of the slow ones of one in seven; of ten and more it is 7."""
@@ -61,6 +64,20 @@ def different_percent(noise: str, repetitions: tuple[int, int], times: float = 1
     told = 0
     for a, b in zip(_rows(times * ours), _rows(reference), strict=True):
         low, high = _found(ratio(a, b)[1])
+        told += not low <= 1 <= high
+    return 100 * told / count
+
+
+def in_turns_percent(drift: float, repetitions: int, times: float = 1.0, count: int = COUNT, *, paired: bool) -> float:
+    """How often two that were measured in turns are called different, whose common noise is ``drift``, as a share."""
+    chance = np.random.default_rng([repetitions, int(1000 * drift)])
+    shape = count, repetitions
+    common = np.exp(drift * chance.standard_normal(shape))
+    a, b = (common * NOISES[STEADY](chance, shape) for _ in range(2))
+    told = 0
+    for one, other in zip(_rows(times * a), _rows(b), strict=True):
+        key = [str(number) for number in range(repetitions)] if paired else []
+        low, high = _found(ratio_of_two(*(summarise(side, "s", "lower", paired_by=key) for side in (one, other)))[1])
         told += not low <= 1 <= high
     return 100 * told / count
 
@@ -111,6 +128,7 @@ def measure(say: Callable[..., bool]) -> bool:
     covered = min(covered_percent(noise, each) for noise in NOISES for each in REPETITIONS)
     stopped = min(stopped_covered_percent(noise, each) for noise in NOISES for each in STOPPED)
     different = max(different_percent(noise, pair) for noise in NOISES for pair in PAIRS)
+    pairs = max(in_turns_percent(drift, each, paired=True) for drift in DRIFTS for each in IN_TURNS)
     runs = max(runs_different_percent(noise, each) for noise in NOISES for each in RUNS)
     held = [
         say(
@@ -130,6 +148,12 @@ def measure(say: Callable[..., bool]) -> bool:
             different,
             f"at most {DIFFERENT_MAX}",
             holds=different <= DIFFERENT_MAX,
+        ),
+        say(
+            "% of equals in turns that are called different, of the worst drift and number",
+            pairs,
+            f"at most {DIFFERENT_MAX}",
+            holds=pairs <= DIFFERENT_MAX,
         ),
         say(
             "% of equal runs that are called different, of the worst noise and numbers",
@@ -155,6 +179,18 @@ def _chance(noise: str, *seed: int) -> np.random.Generator:
     return np.random.default_rng([*seed, *map(ord, noise)])
 
 
+def _of_pairs() -> None:
+    """Each cell: equals called different, and 1.05 times found, by the medians; then the same two by pairs."""
+    print(f"\n| repetitions | {' | '.join(f'{100 * drift:g} %' for drift in DRIFTS)} |\n|---{'|---' * len(DRIFTS)}|")
+    for repetitions in IN_TURNS:
+        cells = []
+        for drift in DRIFTS:
+            of = partial(in_turns_percent, drift, repetitions)
+            medians, pairs = (f"{of(paired=way):.1f} and {of(1.05, paired=way):.0f}" for way in (False, True))
+            cells.append(f"{medians} / {pairs}")
+        print(f"| {repetitions} | {' | '.join(cells)} |", flush=True)
+
+
 def _table(head: str, rows: Sequence[Any], cell: Callable[[str, Any], float], unit: str = " %") -> None:
     print(f"\n| {head} | {' | '.join(NOISES)} |\n|---{'|---' * len(NOISES)}|")
     for row in rows:
@@ -169,6 +205,7 @@ if __name__ == "__main__":
     _table("repetitions: equals called different", PAIRS, different_percent)
     for slower in (1.05, 1.1):
         _table(f"repetitions: {slower} times as long found", PAIRS, partial(different_percent, times=slower))
+    _of_pairs()
     _table("runs of A, of B, and earlier: equals called different", RUNS, runs_different_percent)
     for slower in (1.05, 1.1):
         _table(

@@ -18,7 +18,7 @@ from clusterbench.results.durability import say_level
 from clusterbench.results.gather import Gathered
 from clusterbench.results.judgement import describe_ratio
 from clusterbench.results.refused import refusal
-from clusterbench.results.statistics import Result, ratio
+from clusterbench.results.statistics import Result, ratio_of_two
 from clusterbench.spec.scenarios import NOT_COMPLETED, PublishedScenarios, Scenario, ScenarioCell
 
 REFERENCE = "reference"
@@ -145,7 +145,7 @@ def _ours(results: dict[str, Result], column: Column, reference: str, paper: Pub
     summary, warnings = (result.measurements.get(name) for name in (paper.measurement, paper.warnings))
     under = first.measurements.get(paper.measurement) if first else None
     is_beside = first is not None and column.name != reference and not refusal(result, first)
-    value, bounds = ratio(summary.values, under.values) if summary and under and is_beside else (None, None)
+    value, bounds = ratio_of_two(summary, under) if summary and under and is_beside else (None, None)
     return DensityCell(
         time=duration(summary.median) if summary else _instead(result),
         note=_completed(result) if summary or _is_finding(result) else "",

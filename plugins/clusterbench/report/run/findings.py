@@ -21,7 +21,7 @@ from clusterbench.report.run.trust import is_one_machine
 from clusterbench.results.between_runs import by_chance
 from clusterbench.results.gather import Gathered, gather
 from clusterbench.results.run_state import RunState
-from clusterbench.results.statistics import REPETITIONS_MIN, Result, p_value
+from clusterbench.results.statistics import REPETITIONS_MIN, Result, p_value_of_two
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.experiment import PLATFORM
 from clusterbench.trial.rehearsal import notice, scale_of
@@ -118,8 +118,8 @@ def _doubted(looked_at: Sequence[Cells]) -> dict[str, int]:
     pairs = [(cells, other) for cells in looked_at for other in cells.others]
     p_values = {}
     for place, (cells, other) in enumerate(pairs):
-        sides = (each.measurements[cells.measurement].values for each in (other, cells.base))
-        if (p := p_value(*sides)) is not None:
+        sides = (each.measurements[cells.measurement] for each in (other, cells.base))
+        if (p := p_value_of_two(*sides)) is not None:
             p_values[place] = p
     return {key(pairs[place][1]): len(p_values) for place in by_chance(p_values)}
 

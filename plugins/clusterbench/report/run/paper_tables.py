@@ -16,7 +16,7 @@ from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.beside_paper import fits, without_sizes
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import refusal
-from clusterbench.results.statistics import Result, Summary, ratio
+from clusterbench.results.statistics import Result, Summary, ratio_of_two
 from clusterbench.spec.published import PublishedTable
 
 BEST_RUNS = "best runs"
@@ -157,7 +157,7 @@ def _ratios(table: PublishedTable, cells: Sequence[tuple[str, Result]], view: Sw
 def _of_medians(table: PublishedTable, titles: Mapping[str, str], result: Result, first: Result) -> list[Mark]:
     pairs = [(name, result.measurements.get(name), first.measurements.get(name)) for name in table.ratios_of]
     return [
-        Mark(float(row), titles[name], *ratio(ours.values, theirs.values))
+        Mark(float(row), titles[name], *ratio_of_two(ours, theirs))
         for row, (name, ours, theirs) in enumerate(pairs)
         if ours and theirs
     ]

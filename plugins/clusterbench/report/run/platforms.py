@@ -18,7 +18,7 @@ from clusterbench.report.run.sweeps import SweepView
 from clusterbench.results.beside_paper import belongs, other_size, ratio_beside, reference_of, stands_beside
 from clusterbench.results.gather import Gathered
 from clusterbench.results.refused import not_durable, refusal
-from clusterbench.results.statistics import Result, Summary, ratio
+from clusterbench.results.statistics import Result, Summary, ratio_of_two
 from clusterbench.spec import PublishedValue
 from clusterbench.spec.published import published_text
 from clusterbench.workloads import size_factors
@@ -172,7 +172,7 @@ def _over_paper(
     refused = not_durable if value.ratio_to_levels else refusal  # the paper says that those levels are alike
     if summary is None or first is None or under is None or refused(ours, first):
         return ""
-    over, judged = ratio_beside(value, ratio(summary.values, under.values))
+    over, judged = ratio_beside(value, ratio_of_two(summary, under))
     return f"ours {ratio_words(over)}, {judged.word}"
 
 
@@ -208,7 +208,7 @@ def _ratios(
         for row, cell in enumerate(cells):
             ours, first = (_summary(name, cell, each) for each in (platform, platforms[0]))
             if ours and first and not refusal(cell.results[platform], cell.results[platforms[0]]):
-                marks.append(Mark(float(row), cell.label, *ratio(ours.values, first.values)))
+                marks.append(Mark(float(row), cell.label, *ratio_of_two(ours, first)))
         series.append(Line(f"{platform} / {platforms[0]}", number, 0, marks))
     used = cells if any(one.marks for one in series) else []
     return _chart(f"{kind.title}, ratio", "1", used, series, papers, reference=1.0)
