@@ -21,6 +21,7 @@ from clusterbench.workloads.from_duckdb import answers, marks
 from clusterbench.workloads.from_duckdb.reference import answer
 from clusterbench.workloads.tpcds import (
     chunk_loading,
+    chunk_making,
     data,
     dsdgen,
     parameters,
@@ -95,13 +96,13 @@ def test_a_load_that_is_cut_off_goes_on_with_the_chunks_that_are_missing(
     assert not data.is_generated(DATASET, engine)
 
     made: list[dsdgen.Chunk] = []
-    make = chunk_loading._Making._make
+    make = chunk_making.Maker.make
 
-    def noting(self: Any, host: str, path: str, batch: list[dsdgen.Chunk]) -> Any:
+    def noting(self: chunk_making.Maker, batch: list[dsdgen.Chunk], scale_factor: float) -> Any:
         made.extend(batch)
-        return make(self, host, path, batch)
+        return make(self, batch, scale_factor)
 
-    monkeypatch.setattr(chunk_loading._Making, "_make", noting)
+    monkeypatch.setattr(chunk_making.Maker, "make", noting)
     data.generate(DATASET, engine)
     assert {(chunk.table, chunk.number) for chunk in made}.isdisjoint(before)
     assert len(made) + len(before) == len(dsdgen.chunks(SCALE_FACTOR))

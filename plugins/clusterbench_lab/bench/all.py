@@ -29,9 +29,12 @@ from clusterbench.workloads import load_workload
 from clusterbench_lab.bench import (
     confirmation,
     driver_logs,
+    generation,
     history,
     hosts,
     intervals,
+    many_files,
+    objects,
     regression,
     retail,
     telemetry,
@@ -59,6 +62,8 @@ def main(lab_dir: Path) -> int:
         hosts.measure(_say),
         telemetry.measure(_say),
         driver_logs.measure(_say),
+        many_files.measure(_say),
+        generation.measure(_say),
         intervals.measure(_say),
         regression.measure(_say),
         confirmation.measure(_say),
@@ -66,6 +71,7 @@ def main(lab_dir: Path) -> int:
     connections = local_connections(lab_dir)
     held += [
         history.measure(connections(HISTORY), _say),
+        objects.measure(lab_dir, _say),
         _throughput_against_hand(connections),
         terasort.measure(connections, _new_run_id(), _say),
         _own_time_per_trial(AirflowApi.from_environment(lab_dir), Store.of(connections(CONNECTION_ID))),

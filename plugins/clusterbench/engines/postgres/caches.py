@@ -98,9 +98,14 @@ def _in_file_system_cache(server: Server, files: Sequence[Mapping[str, Any]]) ->
         if instance.host is None or instance.role != "p":
             continue
         if paths := by_content.get(instance.content):
-            names = "\n".join(paths)
-            look = f"pages_in_memory {quote(instance.data_directory)} <<'NAMES'\n{names}\nNAMES\n"
-            scripts[instance.host] = scripts.get(instance.host, script("postgres/pages_in_memory")) + look
+            before = scripts.get(instance.host, script("postgres/pages_in_memory"))
+            scripts[instance.host] = before + look_at(instance.data_directory, paths)
     answers = server.on_each(scripts, "fincore (Debian package util-linux-extra) must be there")
     pairs = [line.split() for said in answers.values() for line in said.splitlines() if line.strip()]
     return sum(int(pair[0]) for pair in pairs), sum(int(pair[1]) for pair in pairs)
+
+
+def look_at(directory: str, paths: Sequence[str]) -> str:
+    """Bash after ``postgres/pages_in_memory``: bytes in memory, and in all, of these files and their parts."""
+    names = "\n".join(paths)
+    return f"pages_in_memory {quote(directory)} <<'NAMES'\n{names}\nNAMES\n"

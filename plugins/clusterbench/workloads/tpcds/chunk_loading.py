@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from shlex import quote
 from threading import Event, Lock
@@ -21,15 +21,14 @@ from psycopg.sql import Composable
 
 from clusterbench.base.datasets import OURS, Dataset, Storage
 from clusterbench.base.errors import DatasetError
-from clusterbench.base.job import Job
-from clusterbench.base.scripts import script
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.drivers import psql_streams
 from clusterbench.workloads import etl_files, tables
 from clusterbench.workloads.from_duckdb import marks
 from clusterbench.workloads.from_duckdb.loading import dealt, execute
 from clusterbench.workloads.from_duckdb.marks import Mark
-from clusterbench.workloads.tpcds import dsdgen, programs, schema
+from clusterbench.workloads.tpcds import chunk_making, dsdgen, programs, schema
+from clusterbench.workloads.tpcds.chunk_making import Counted, Maker
 from clusterbench.workloads.tpcds.dsdgen import Chunk
 
 if TYPE_CHECKING:
@@ -43,15 +42,6 @@ DISK_HEADROOM = 1.3
 
 PROCESSORS = 16
 """What a plan takes for granted of a host that makes chunks; the run asks the hosts."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a chunk's file has, by DuckDB on the host that made it."""
-
-    rows: int
-    checksum: int
-    bytes: int
 
 
 def load(names: Collection[str], scale_factor: float, dataset: Dataset, engine: Database) -> None:
@@ -163,19 +153,20 @@ class _Making:
         if not left:
             return
         self.programs = programs.put(self.fleet, self.hosts)
-        processors = {host: int(answer.output) for host, answer in self.fleet.run(self.hosts, "nproc").items()}
+        processors = chunk_making.processors(self.fleet, self.hosts)
         queue, self.done, self.of = deque(left), of - len(left), of
         at_once = self.engine.parallelism()
         sessions = {host: max(1, at_once // len(self.hosts)) for host in self.hosts}
 
         def work(host: str) -> DatasetError | None:
             try:
-                path = f"{self.fleet.work_dir(host)}/{self.folder}"
+                maker = self._maker(host)
+                path = maker.path
                 self.fleet.run_on(host, f"rm -rf {quote(path)}")
                 room = int(processors[host] * dsdgen.CHUNK_BYTES * DISK_HEADROOM)
                 etl_files.check_space(self.fleet, host, path, room, "give the work folder a larger disk")
-                while not self.failed.is_set() and (batch := _take(queue, processors[host])):
-                    counted = self._make(host, path, batch)
+                while not self.failed.is_set() and (batch := chunk_making.take(queue, processors[host])):
+                    counted = maker.make(batch, self.scale_factor)
                     self._load(host, path, counted, sessions[host])
                     self._tell(batch, host)
                 self.fleet.run_on(host, f"rm -rf {quote(path)}")
@@ -193,28 +184,16 @@ class _Making:
             said = "\n  ".join(str(error) for error in errors)
             raise DatasetError(f"{self.dataset.table}: {self.done} of {of} chunks are loaded, and stay; {said}")
 
+    def _maker(self, host: str) -> Maker:
+        path = f"{self.fleet.work_dir(host)}/{self.folder}"
+        return Maker(self.fleet, host, self._job("making", host), path, self.programs[host])
+
     def _tell(self, batch: Sequence[Chunk], host: str) -> None:
         of_table = Counter(chunk.table for chunk in batch)
         said = ", ".join(f"{table} ({count})" if count > 1 else table for table, count in of_table.items())
         with self.saying:
             self.done += len(batch)
             print(f"{self.dataset.table}: {self.done} of {self.of} chunks are loaded; {host}: {said}", flush=True)
-
-    def _make(self, host: str, path: str, batch: Sequence[Chunk]) -> dict[Chunk, Counted]:
-        """Their files, by one job."""
-        name = self._job("making", host)
-        making = script(
-            "tpcds/make_chunks",
-            generator=f"{self.programs[host]}/{programs.GENERATOR}",
-            duckdb=f"{self.programs[host]}/{programs.DUCKDB}",
-            scale_factor=f"{self.scale_factor:f}",
-            folder=path,
-        )
-        lines = "".join(f"{chunk.name} {chunk.table} {chunk.number} {chunk.of}\n" for chunk in batch)
-        counts = {f"{table}.sql": dsdgen.count_sql(table) + ";\n" for table in {chunk.table for chunk in batch}}
-        said = etl_files.run(self.fleet, host, name, Job({"chunks": lines, **counts}, {}, making), result="facts")
-        found = {words[0]: Counted(*map(int, words[1:])) for words in map(str.split, said.splitlines())}
-        return {chunk: found[chunk.name] for chunk in batch}
 
     def _load(self, host: str, path: str, counted: Mapping[Chunk, Counted], sessions: int) -> None:
         """By as many sessions as are this host's; then the files go."""
@@ -251,14 +230,3 @@ class _Making:
             checksum=raw(str(counted.checksum)),
         )
         return ["BEGIN", note, *(text for stream in load.streams for text in stream), "COMMIT"]
-
-
-def _take(queue: deque[Chunk], count: int) -> list[Chunk]:
-    """The next so many, or what is left."""
-    taken: list[Chunk] = []
-    while len(taken) < count:
-        try:
-            taken.append(queue.popleft())
-        except IndexError:
-            break
-    return taken
