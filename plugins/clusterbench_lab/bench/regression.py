@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clusterbench.history import drift
-from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, detect_change
+from clusterbench.history.change_test import CHANCES, CHANGED, FALSE_SHARE, Change, Policy, detect_change
 from clusterbench.history.model import Point
 
 YEAR = 52
@@ -25,6 +25,11 @@ FALSE_MAX = 0.05
 """Of years of pure noise, judged anew each week, those in which a regression was ever told."""
 FOUND_MIN = 0.7
 """Of 5 % slowdowns at 2 % noise after a year of weeks: found within three runs."""
+CORRECTED = (0.007, 0.002, 0.001, 0.0005, 0.00025)
+"""What p of a single result may be, so that it is told as new among some 15 to 400 others that did not change."""
+MANY = 50
+"""Times as many series of a single week: p so small are rare."""
+SLOWDOWNS = [(percent, sd) for percent in (3, 5, 10) for sd in (0.01, 0.02, 0.04)]
 LEVEL = 100.0
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 POLICY = Policy()
@@ -134,6 +139,21 @@ def found_within(found: Sequence[Sequence[Change]], at_once: int = 1) -> list[fl
     return [float(share) for share in np.mean(np.logical_or.accumulate(hits, axis=1), axis=0)]
 
 
+def corrected_p(noise: Noise, before: int, seed: int) -> float:
+    """Of pure noise in one week, with what Benjamini and Hochberg's procedure takes for p; 1 where nothing is told."""
+    made = detect_change(points(noise(np.random.default_rng([3, seed]), before + 1)), "lower", POLICY)
+    return min(1.0, CHANCES * (made.p_value or 0.0)) if made.state in CHANGED else 1.0
+
+
+def told_size(percent: float, sd: float, before: int, seed: int, runs: int = 3) -> tuple[float, bool] | None:
+    """How large a slowdown is when it is told for the first time, and whether its interval has the true size."""
+    for change in verdicts(percent, sd, before, seed, runs):
+        if change.state == "regression" and change.change_percent is not None and change.interval_95_percent:
+            low, high = change.interval_95_percent
+            return change.change_percent, low <= percent <= high
+    return None
+
+
 def measure(say: Callable[..., bool], series: int = 200) -> bool:
     """The two rates, for ``clusterbench bench``."""
     wrong = np.mean([false_alarms(lognormal, seed) > 0 for seed in range(series)])
@@ -147,21 +167,58 @@ def measure(say: Callable[..., bool], series: int = 200) -> bool:
 def main(series: int) -> None:
     """The tables, as Markdown."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        print("| noise | years with a false alarm | of all weeks |\n|---|---|---|")
-        for name, noise in (NOISES | WORSE_NOISES).items():
-            weeks = np.array(list(pool.map(partial(false_alarms, noise), range(series), chunksize=8)))
-            share = np.mean(weeks) / (YEAR - POLICY.runs_min + 1)
-            print(f"| {name} | {100 * np.mean(weeks > 0):.1f} % | {100 * share:.2f} % |", flush=True)
-        print("\n| slowdown | noise | 8 weeks before | 12 | 26 | 52 |\n|---|---|---|---|---|---|")
-        for percent in (3, 5, 10):
-            for sd in (0.01, 0.02, 0.04):
-                cells = [_cell(pool, percent, sd, before, series) for before in (8, 12, 26, 52)]
-                print(f"| {percent} % | {100 * sd:g} % | {' | '.join(cells)} |", flush=True)
-        print("\n| judged at once | within 3 runs | 4 | 5 | 8 |\n|---|---|---|---|---|")
-        told = list(pool.map(partial(verdicts, 5, 0.02, YEAR, runs=8), range(series), chunksize=8))
-        for at_once in (1, 10, 100, 800):
-            shares = found_within(told, at_once)
-            print(f"| {at_once} | {' | '.join(f'{100 * shares[runs - 1]:.0f} %' for runs in (3, 4, 5, 8))} |")
+        for table in (_false_alarms, _delays, _among_many, _corrected, _sizes):
+            table(pool, series)
+
+
+def _row(*words: object) -> None:
+    print(f"| {' | '.join(map(str, words))} |", flush=True)
+
+
+def _head(*words: str) -> None:
+    print()
+    _row(*words)
+    print("|" + "---|" * len(words))
+
+
+def _false_alarms(pool: ProcessPoolExecutor, series: int) -> None:
+    _head("noise", "years with a false alarm", "of all weeks")
+    for name, noise in (NOISES | WORSE_NOISES).items():
+        weeks = np.array(list(pool.map(partial(false_alarms, noise), range(series), chunksize=8)))
+        share = np.mean(weeks) / (YEAR - POLICY.runs_min + 1)
+        _row(name, f"{100 * np.mean(weeks > 0):.1f} %", f"{100 * share:.2f} %")
+
+
+def _delays(pool: ProcessPoolExecutor, series: int) -> None:
+    _head("slowdown", "noise", "8 weeks before", "12", "26", "52")
+    for percent, sd in SLOWDOWNS:
+        cells = [_cell(pool, percent, sd, before, series) for before in (8, 12, 26, 52)]
+        _row(f"{percent} %", f"{100 * sd:g} %", *cells)
+
+
+def _among_many(pool: ProcessPoolExecutor, series: int) -> None:
+    _head("judged at once", "within 3 runs", "4", "5", "8")
+    told = list(pool.map(partial(verdicts, 5, 0.02, YEAR, runs=8), range(series), chunksize=8))
+    for at_once in (1, 10, 100, 800):
+        shares = found_within(told, at_once)
+        _row(at_once, *(f"{100 * shares[runs - 1]:.0f} %" for runs in (3, 4, 5, 8)))
+
+
+def _corrected(pool: ProcessPoolExecutor, series: int) -> None:
+    _head("noise", *(f"p at most {p:g}" for p in CORRECTED))
+    for name, noise in NOISES.items():
+        found = np.array(list(pool.map(partial(corrected_p, noise, YEAR), range(MANY * series), chunksize=100)))
+        _row(name, *(f"{np.mean(found <= p):.5f}" for p in CORRECTED))
+
+
+def _sizes(pool: ProcessPoolExecutor, series: int) -> None:
+    _head("slowdown", "noise", "reported", "median of what is reported", "its interval has the true size")
+    for percent, sd in SLOWDOWNS:
+        every = pool.map(partial(told_size, percent, sd, YEAR // 2), range(series), chunksize=8)
+        if sizes := [one for one in every if one]:
+            median, held = np.median([size for size, _ in sizes]), np.mean([has for _, has in sizes])
+            share = 100 * len(sizes) / series
+            _row(f"{percent} %", f"{100 * sd:g} %", f"{share:.0f} %", f"{median:.1f} %", f"{100 * held:.0f} %")
 
 
 def _cell(pool: ProcessPoolExecutor, percent: float, sd: float, before: int, series: int) -> str:
