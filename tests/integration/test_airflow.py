@@ -406,9 +406,9 @@ THREE_TRIALS = {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [50
 """Of ``key_value``, of some seconds each."""
 
 
-def path_of(dag_run_id: str) -> str:
-    """Of a run of ``key_value``, for Airflow's API."""
-    return f"/dags/key_value/dagRuns/{quote(dag_run_id, safe='')}"
+def path_of(dag_run_id: str, dag_id: str = "key_value") -> str:
+    """Of a run, for Airflow's API."""
+    return f"/dags/{dag_id}/dagRuns/{quote(dag_run_id, safe='')}"
 
 
 def running_trial(api: AirflowApi, lab: Lab, dag_id: str, dag_run_id: str) -> dict[str, object]:
@@ -506,9 +506,17 @@ def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_ali
     assert out.getvalue().index("alive again") < out.getvalue().index("open_run: FAILED")
 
 
-def archive_in(api: AirflowApi, there: Connections, dag_run_id: str) -> RunArchive:
-    asked = datetime.fromisoformat(api.dag_run("key_value", dag_run_id)["run_after"])
-    return archive_of(there, "key_value", run_id_from(asked, dag_run_id))
+def archive_in(api: AirflowApi, there: Connections, dag_run_id: str, dag_id: str = "key_value") -> RunArchive:
+    asked = datetime.fromisoformat(api.dag_run(dag_id, dag_run_id)["run_after"])
+    return archive_of(there, dag_id, run_id_from(asked, dag_run_id))
+
+
+def wait_for_release(lab: Lab) -> None:
+    lease = lab.lab_dir / "hosts" / "client" / "work" / "lease.lab"
+    deadline = time.monotonic() + 120
+    while lease.exists():
+        assert time.monotonic() < deadline, "the cluster was not released"
+        time.sleep(0.5)
 
 
 @pytest.mark.long
@@ -542,11 +550,7 @@ def test_a_run_that_a_person_has_stopped_is_resumed_as_the_same_run(
     stopped = running_trial(api, lab_with_airflow, "key_value", dag_run_id)
     api.call("PATCH", path_of(dag_run_id), json={"state": "failed"})
     follow(api, "key_value", dag_run_id, io.StringIO())  # what Airflow makes of it: its teardown may end it well
-    lease = lab_with_airflow.lab_dir / "hosts" / "client" / "work" / "lease.lab"
-    deadline = time.monotonic() + 120
-    while lease.exists():
-        assert time.monotonic() < deadline, "the cluster was not released"
-        time.sleep(0.5)
+    wait_for_release(lab_with_airflow)
     archive = archive_in(api, there, dag_run_id)
     assert not archive.sealed and len(archive.trials()) < 3
     done = clusterbench(lab_with_airflow, "resume", archive.name)
@@ -558,9 +562,35 @@ def test_a_run_that_a_person_has_stopped_is_resumed_as_the_same_run(
     assert archive.need_json("manifest.json")["valid"] is True and archive.verify() == []
     report = (archive.store.get(f"{archive.prefix}report.html") or b"").decode()
     assert "This run was stopped, and resumed" in report and f"{again.trial.label} on lab_db1 was stopped on" in report
-    assert not lease.exists() and not list(Path(str(stopped["job"])).parent.glob("*")), "all is put back and removed"
+    wait_for_release(lab_with_airflow)
+    assert not list(Path(str(stopped["job"])).parent.glob("*")), "all is put back and removed"
     refused = clusterbench(lab_with_airflow, "resume", archive.name)
     assert refused.returncode == 1 and "this run is finished and sealed; start a new run instead" in refused.stderr
+
+
+@pytest.mark.long
+def test_a_stopped_run_of_platforms_in_turns_is_resumed_in_the_same_order(
+    api: AirflowApi, lab_with_airflow: Lab, there: Connections
+) -> None:
+    """Both are taken again, and what is left of the order is measured."""
+    choices = {"scale": "smoke", "sweeps": ["full_scan"], "concurrency": [2], "levels": ["window_s=4"]}
+    dag_run_id = api.trigger("retail", choices)
+    stopped = running_trial(api, lab_with_airflow, "retail", dag_run_id)
+    api.call("PATCH", path_of(dag_run_id, "retail"), json={"state": "failed"})
+    follow(api, "retail", dag_run_id, io.StringIO())
+    wait_for_release(lab_with_airflow)
+    archive = archive_in(api, there, dag_run_id, "retail")
+    turns = [tuple(turn) for turn in archive.need_json("plan.json")["turns"]]
+    assert len(turns) == 4 and not archive.sealed and len(archive.trials()) < 4
+    done = clusterbench(lab_with_airflow, "resume", archive.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = archive.trials()
+    assert [(one.trial.platform, one.trial.id) for one in records] == turns, "in the order of the plan"
+    assert {(one.outcome, one.driver_starts) for one in records} == {("completed", 1)}
+    (again,) = [one for one in records if "stopped" in one.evidence]
+    assert again.trial.id == Path(str(stopped["job"])).name
+    assert archive.need_json("manifest.json")["valid"] is True and archive.verify() == []
+    wait_for_release(lab_with_airflow)
 
 
 @pytest.mark.parametrize(
