@@ -66,6 +66,19 @@ def test_where_no_rate_stays_below_the_limit_it_says_what_was_nearest() -> None:
     assert "stays below 9 ms: the lowest was 9.3" in found.reason and "'probe_s'" in found.reason
 
 
+def test_a_server_that_stalls_now_and_then_is_said_to_do_so() -> None:
+    """Each rate is held in a short step, and in no longer one."""
+    steps: list[RateStep] = []
+    while isinstance(said := next_rate(steps, 50), NextRate):
+        rate = said.rate_per_s
+        steps.append(RateStep(rate, said.length, rate or 1000.0, 8.25 if said.length == 1 else 120.0))
+    assert isinstance(said, RateNotFound)
+    assert (
+        "to stay below 50 ms: at " in said.reason
+        and "was 8.25 ms and 120 ms. Look for what stalls now and then" in said.reason
+    )
+
+
 def test_a_server_that_does_not_keep_up_is_not_below_whatever_the_responses_are() -> None:
     assert not RateStep(1000, 1, 900, 1.0).is_below(20)
     assert RateStep(1000, 1, 990, 1.0).is_below(20)

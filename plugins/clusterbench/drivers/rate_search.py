@@ -88,11 +88,23 @@ def _between(below: float, above: float, fastest: float) -> float:
 
 def _not_found(steps: Sequence[RateStep], limit_ms: float) -> RateNotFound:
     held = [step for step in steps if step.rate_per_s]
+    if below := [step for step in held if step.is_below(limit_ms)]:
+        return _not_confirmed(held, max(below, key=lambda step: step.rate_per_s).rate_per_s, limit_ms)
     best = min(held, key=lambda step: step.response_ms)
     return RateNotFound(
         f"no rate was found in {len(steps)} steps at which the 99th percentile from the scheduled start stays below "
         f"{limit_ms:g} ms: the lowest was {best.response_ms:.3g} ms, at {best.rate_per_s:,.4g} transactions/s; a "
         "longer 'probe_s' makes steps steadier, more 'clients' let more wait less"
+    )
+
+
+def _not_confirmed(held: Sequence[RateStep], rate_per_s: float, limit_ms: float) -> RateNotFound:
+    """``rate_per_s``: the highest at which responses stayed below the limit in a step."""
+    seen = " and ".join(f"{step.response_ms:.3g} ms" for step in held if step.rate_per_s == rate_per_s)
+    return RateNotFound(
+        f"no rate was confirmed in {len(held)} steps to stay below {limit_ms:g} ms: at {rate_per_s:,.4g} "
+        f"transactions/s the 99th percentile from the scheduled start was {seen}. Look for what stalls now and then, "
+        "such as checkpoints or other load of the disk; a longer 'probe_s' makes steps steadier"
     )
 
 

@@ -47,6 +47,9 @@ def main(lab_dir: Path, searches: int) -> int:
 def _is_right(number: int, testbed: Testbed) -> bool:
     found = run_trial(_trial("search", number, response_ms_p99=LIMIT_MS, probe_s=PROBE_S), testbed)
     load = found.evidence.get("load") or {}
+    for step in load.get("steps", []):
+        said = "  {rate_per_s:g}/s, length {length}: {throughput_per_s:.4g}/s, {response_ms:.3g} ms"
+        print(said.format_map(step), flush=True)
     if "rate_per_s" not in load:
         print(f"search {number}: {found.outcome}: {found.reason}", flush=True)
         return False
