@@ -218,7 +218,7 @@ def control_false_discoveries(found: Sequence[Change]) -> list[Change]:
     What changed earlier stays as it was found, and does not count: many of its p are tiny, and would let chance pass.
     """
     judged = sum(change.state not in UNJUDGED for change in found)
-    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if _is_new(change))
+    told = sorted((CHANCES * (change.p_value or 0), at) for at, change in enumerate(found) if is_new(change))
     held = max((rank for rank, (p, _) in enumerate(told, 1) if p <= FALSE_SHARE * rank / judged), default=0)
     result = list(found)
     for _, at in told[held:]:
@@ -227,7 +227,7 @@ def control_false_discoveries(found: Sequence[Change]) -> list[Change]:
     return result
 
 
-def _is_new(change: Change) -> bool:
+def is_new(change: Change) -> bool:
     return change.state in CHANGED and change.runs_after <= max(P_MAX)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clusterbench.history import drift
-from clusterbench.history.change_test import CHANCES, CHANGED, FALSE_SHARE, Change, Policy, detect_change
+from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, detect_change, is_new
 from clusterbench.history.model import Point
 
 YEAR = 52
@@ -140,9 +140,9 @@ def found_within(found: Sequence[Sequence[Change]], at_once: int = 1) -> list[fl
 
 
 def corrected_p(noise: Noise, before: int, seed: int) -> float:
-    """Of pure noise in one week, with what Benjamini and Hochberg's procedure takes for p; 1 where nothing is told."""
+    """Of pure noise in one week, what Benjamini and Hochberg's procedure takes for p; 1 where nothing new is told."""
     made = detect_change(points(noise(np.random.default_rng([3, seed]), before + 1)), "lower", POLICY)
-    return min(1.0, CHANCES * (made.p_value or 0.0)) if made.state in CHANGED else 1.0
+    return min(1.0, CHANCES * (made.p_value or 0.0)) if is_new(made) else 1.0
 
 
 def told_size(percent: float, sd: float, before: int, seed: int, runs: int = 3) -> tuple[float, bool] | None:
