@@ -123,6 +123,7 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord], i
     unneeded = [record.reason for record in every if record and record.outcome == "not_needed"]
     records = [record for record in every if record is None or record.outcome != "not_needed"]
     completed = [record for record in records if record and record.outcome == "completed"]
+    keys = {record.trial.id: pair_key(record.trial, in_turns) for record in completed}
     first = trials[0]
     kinds = load_workload(first.workload).measurements
     return Result(
@@ -141,7 +142,7 @@ def _result(trials: list[Trial], found: Mapping[tuple[str, str], TrialRecord], i
                 kinds[name].unit,
                 kinds[name].better,
                 stopped_from=first.until.at_least if first.until else None,
-                paired_by=[key for record in measured if (key := pair_key(record.trial, in_turns))],
+                paired_by=[key for record in measured if (key := keys[record.trial.id])],
             )
             for name in kinds
             if (measured := [record for record in completed if name in record.measurements])

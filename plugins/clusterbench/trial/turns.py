@@ -56,9 +56,9 @@ def pair_key(trial: Trial, in_turns: Collection[str]) -> str:
     common = server_settings.turn_of(trial)
     if common is None and trial.platform not in in_turns:
         return ""
-    levels = sorted((name, str(level)) for name, level in trial.levels.items())
-    platform = "" if trial.platform in in_turns else trial.platform
-    key = platform, *(common or (trial.sweep, trial.repetition, *levels))
+    if common is None:
+        common = trial.sweep, trial.repetition, *sorted((name, str(level)) for name, level in trial.levels.items())
+    key = "" if trial.platform in in_turns else trial.platform, *common
     return f"{crc32(repr(key).encode()):08x}"
 
 
