@@ -86,6 +86,18 @@ def test_disks_of_a_host_are_dealt_out_to_its_machines() -> None:
     assert third.disks == tuple(Disk("raw", f"naa.1{disk:02}", None) for disk in range(8, 16))
 
 
+def test_every_machine_has_disks_of_each_enclosure() -> None:
+    """The best practice of paper 000; with two enclosures of eight disks."""
+    of = {f"machine{n}": [[f"naa.{n}{shelf}{disk}" for disk in range(8)] for shelf in "ab"] for n in (1, 2)}
+    first, _, third, _ = layout(platform(machines={"disks": {"kind": "raw", "of": of}}))
+    assert [disk.of for disk in first.disks[:4]] == ["naa.1a0", "naa.1b0", "naa.1a1", "naa.1b1"]
+    for machine in (first, third):
+        assert [disk.of[5] for disk in machine.disks].count("a") == 4
+    assert len({disk.of for machine in (first, third) for disk in machine.disks}) == 16
+    few = {"kind": "raw", "of": {f"machine{n}": [["naa.1"], ["naa.2", "naa.3"]] for n in (1, 2)}}
+    assert "has 3, and its machines need 16 (8 each)" in problem(machines={"disks": few})
+
+
 def test_virtual_disks_share_datastores_where_there_are_fewer() -> None:
     virtual = {"kind": "virtual", "size_gb": 500, "of": {"machine1": ["ds1", "ds2"], "machine2": ["ds3"]}}
     first, *_ = layout(platform(machines={"disks": virtual}))

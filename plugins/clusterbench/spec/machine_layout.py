@@ -161,7 +161,7 @@ def _disks_do_not_do(platform: Platform, machines: Machines) -> str | None:
     if not each:
         return "machines.disks: how many has each machine? Write 'data_disks' in placement (vm or machine)"
     for machine in sorted({host.machine for host in machine_hosts(platform).values() if host.machine}):
-        there = machines.disks.of.get(machine, [])
+        there = machines.disks.dealt(machine)
         needed = each * sum(host.machine == machine for host in machine_hosts(platform).values())
         if not there or (machines.disks.kind == "raw" and len(there) < needed):
             return (
@@ -229,7 +229,7 @@ def _processors(one: Placed, index: int) -> tuple[int, ...]:
 def _disks(one: Placed, machines: Machines, machine: str, index: int) -> tuple[Disk, ...]:
     if machines.disks is None or not one.size.data_disks:
         return ()
-    there, each = machines.disks.of[machine], one.size.data_disks
+    there, each = machines.disks.dealt(machine), one.size.data_disks
     return tuple(
         Disk(machines.disks.kind, there[number % len(there)], machines.disks.size_gb)
         for number in range(index * each, (index + 1) * each)

@@ -6,6 +6,7 @@ must be told besides.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -33,6 +34,9 @@ class Template(Strict):
     """The snapshot that is copied. Without it, the present state is copied. Not with libvirt."""
 
 
+Names = Annotated[list[HypervisorName], Field(min_length=1)]
+
+
 class MachineDisks(Strict):
     """Data disks beside the template's own. How many each machine has is in ``placement``."""
 
@@ -40,9 +44,9 @@ class MachineDisks(Strict):
     """`virtual`: files in a datastore (with libvirt: volumes in a storage pool). `raw`: whole disks of the host."""
     size_gb: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """The size of each virtual disk in GB of 10⁹ bytes. Required for `virtual`, refused for `raw`."""
-    of: dict[Name, Annotated[list[HypervisorName], Field(min_length=1)]]
-    """For each machine: its datastores or storage pools, or its disks. They are dealt out to its virtual machines in
-    turn."""
+    of: dict[Name, Names | Annotated[list[Names], Field(min_length=1)]]
+    """For each machine: its datastores or storage pools, or its disks, dealt out to its virtual machines in turn. Lists
+    of lists: one for each enclosure."""
 
     @model_validator(mode="after")
     def _size_is_of_virtual_ones(self) -> MachineDisks:
@@ -52,6 +56,13 @@ class MachineDisks(Strict):
             )
             raise ValueError(f"size_gb: {wrong}; {'write it' if self.kind == 'virtual' else 'take it out'}")
         return self
+
+    def dealt(self, machine: str) -> list[str]:
+        """In the order in which virtual machines get them: of each enclosure in turn (paper 000, best practices)."""
+        there = self.of.get(machine, [])
+        enclosures = [one for one in there if isinstance(one, list)]
+        in_turn = [name for names in zip_longest(*enclosures) for name in names if name]
+        return in_turn or [one for one in there if isinstance(one, str)]
 
 
 class Budget(Strict):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbench.base.records import Trial
 from clusterbench.drivers.load_search import ClientLoad, NextLoad
-from clusterbench.drivers.rate_search import NextRate, RateNotFound, RateStep, next_rate, why_not_held
+from clusterbench.drivers.rate_search import NextRate, RateNotFound, RateStep, long_of, next_rate, why_not_held
 from clusterbench.hosts.detached_job import PROBE, DetachedJob
 from clusterbench.trial.utilisation import QUIET_S, CannotReachError, end_step, reading_of, start_step
 from clusterbench.workloads import Workload
@@ -39,9 +39,10 @@ def evidence_of(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
     Raises CannotReachError where there is no such rate.
     """
     limit_ms, clients = float(trial.levels[LIMIT]), int(trial.levels["clients"])
+    long = long_of(float(trial.levels["window_s"]), float(trial.levels["probe_s"]))
     steps: list[RateStep] = []
     try:
-        while isinstance(said := next_rate(steps, limit_ms), NextRate):
+        while isinstance(said := next_rate(steps, limit_ms, long), NextRate):
             load = NextLoad(ClientLoad(clients, said.rate_per_s), said.length)
             short, told = start_step(trial, workload, testbed, job.beside(PROBE), load)
             found = reading_of(short, workload, testbed, job.beside(PROBE), told).measurements

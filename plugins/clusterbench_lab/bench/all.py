@@ -35,6 +35,7 @@ from clusterbench_lab.bench import (
     intervals,
     many_files,
     objects,
+    rate_search,
     regression,
     retail,
     telemetry,
@@ -66,6 +67,7 @@ def main(lab_dir: Path) -> int:
         generation.measure(_say),
         intervals.measure(_say),
         regression.measure(_say),
+        rate_search.measure(_say),
         confirmation.measure(_say),
     ]  # these need no lab
     connections = local_connections(lab_dir)

@@ -19,6 +19,7 @@ from clusterbench.history import confirmation
 from clusterbench.history.change_test import detect_change
 from clusterbench.history.confirmation import OTHERS, RUNS, Measured, judge, suspicion
 from clusterbench_lab.bench.regression import NOISES, POLICY, WORSE_NOISES, YEAR, Noise, lognormal, points
+from clusterbench_lab.bench.tables import head, row
 
 FOUND_MIN = 0.9
 """Of 5 % slowdowns at 2 % noise after half a year: told in the week in which they happen."""
@@ -92,14 +93,14 @@ def measure(say: Callable[..., bool], series: int = 300) -> bool:
 def main(series: int) -> None:
     """The tables, as Markdown."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        print("| noise | years with a false alarm | weeks in which it is measured again |\n|---|---|---|")
+        head("noise", "years with a false alarm", "weeks in which it is measured again")
         for name, noise in (NOISES | WORSE_NOISES).items():
             for again in (0.0, 0.03):
                 found = np.array(list(pool.map(partial(false_alarms, noise, again), range(series), chunksize=8)))
                 rate = np.mean(found[:, 1]) / (YEAR - POLICY.runs_min + 1)
                 said = f"{name}{', and runs of few cells are 3 % slower' if again else ''}"
-                print(f"| {said} | {100 * np.mean(found[:, 0] > 0):.1f} % | {100 * rate:.0f} % |", flush=True)
-        print("\n| slowdown | noise | 8 weeks before | 12 | 26 | 52 |\n|---|---|---|---|---|---|")
+                row(said, f"{100 * np.mean(found[:, 0] > 0):.1f} %", f"{100 * rate:.0f} %")
+        head("slowdown", "noise", "8 weeks before", "12", "26", "52")
         for percent in (3, 5, 10):
             for sd in (0.01, 0.02, 0.04):
                 cells = []
@@ -109,7 +110,7 @@ def main(series: int) -> None:
                         continue
                     hits = list(pool.map(partial(told, percent, sd, before, 0.0), range(series), chunksize=8))
                     cells.append(f"{100 * np.mean(hits):.0f} %")
-                print(f"| {percent} % | {100 * sd:g} % | {' | '.join(cells)} |", flush=True)
+                row(f"{percent} %", f"{100 * sd:g} %", *cells)
 
 
 if __name__ == "__main__":

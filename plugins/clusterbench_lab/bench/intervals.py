@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from clusterbench.results.between_runs import difference, spread_of
 from clusterbench.results.firmness import half_width_percent
 from clusterbench.results.statistics import interval_95, interval_of_stopped, ratio, ratio_of_two, summarise
+from clusterbench_lab.bench.tables import head, row
 
 Values = NDArray[np.floating[Any]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Values]
@@ -113,8 +114,12 @@ def runs_different_percent(noise: str, runs: tuple[int, int, int], times: float 
     of_a, of_b, earlier = runs
     medians = NOISES[noise](_chance(noise, *runs), (count, of_a + of_b + earlier))
     told = 0
-    for row in _rows(medians):
-        known, a, b = row[:earlier], row[earlier : earlier + of_a], [times * value for value in row[earlier + of_a :]]
+    for drawn in _rows(medians):
+        known, a, b = (
+            drawn[:earlier],
+            drawn[earlier : earlier + of_a],
+            [times * each for each in drawn[earlier + of_a :]],
+        )
         between = difference(a, b, spread_of(known))
         if between is None:
             raise RuntimeError("no interval, though there are runs enough")
@@ -166,7 +171,7 @@ def measure(say: Callable[..., bool]) -> bool:
 
 
 def _rows(values: Values) -> list[list[float]]:
-    return [[float(value) for value in row] for row in values]
+    return [[float(value) for value in one] for one in values]
 
 
 def _found(interval: tuple[float, float] | None) -> tuple[float, float]:
@@ -181,21 +186,21 @@ def _chance(noise: str, *seed: int) -> np.random.Generator:
 
 def _of_pairs() -> None:
     """Each cell: equals called different, and 1.05 times found, by the medians; then the same two by pairs."""
-    print(f"\n| repetitions | {' | '.join(f'{100 * drift:g} %' for drift in DRIFTS)} |\n|---{'|---' * len(DRIFTS)}|")
+    head("repetitions", *(f"{100 * drift:g} %" for drift in DRIFTS))
     for repetitions in IN_TURNS:
         cells = []
         for drift in DRIFTS:
             of = partial(in_turns_percent, drift, repetitions)
             medians, pairs = (f"{of(paired=way):.1f} and {of(1.05, paired=way):.0f}" for way in (False, True))
             cells.append(f"{medians} / {pairs}")
-        print(f"| {repetitions} | {' | '.join(cells)} |", flush=True)
+        row(repetitions, *cells)
 
 
-def _table(head: str, rows: Sequence[Any], cell: Callable[[str, Any], float], unit: str = " %") -> None:
-    print(f"\n| {head} | {' | '.join(NOISES)} |\n|---{'|---' * len(NOISES)}|")
-    for row in rows:
-        label = " and ".join(map(str, row)) if isinstance(row, tuple) else row
-        print(f"| {label} | {' | '.join(f'{cell(noise, row):.1f}{unit}' for noise in NOISES)} |", flush=True)
+def _table(what: str, rows: Sequence[Any], cell: Callable[[str, Any], float], unit: str = " %") -> None:
+    head(what, *NOISES)
+    for each in rows:
+        label = " and ".join(map(str, each)) if isinstance(each, tuple) else each
+        row(label, *(f"{cell(noise, each):.1f}{unit}" for noise in NOISES))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 from clusterbench.history import drift
 from clusterbench.history.change_test import CHANCES, FALSE_SHARE, Change, Policy, detect_change, is_new
 from clusterbench.history.model import Point
+from clusterbench_lab.bench.tables import head, row
 
 YEAR = 52
 FALSE_MAX = 0.05
@@ -171,54 +172,44 @@ def main(series: int) -> None:
             table(pool, series)
 
 
-def _row(*words: object) -> None:
-    print(f"| {' | '.join(map(str, words))} |", flush=True)
-
-
-def _head(*words: str) -> None:
-    print()
-    _row(*words)
-    print("|" + "---|" * len(words))
-
-
 def _false_alarms(pool: ProcessPoolExecutor, series: int) -> None:
-    _head("noise", "years with a false alarm", "of all weeks")
+    head("noise", "years with a false alarm", "of all weeks")
     for name, noise in (NOISES | WORSE_NOISES).items():
         weeks = np.array(list(pool.map(partial(false_alarms, noise), range(series), chunksize=8)))
         share = np.mean(weeks) / (YEAR - POLICY.runs_min + 1)
-        _row(name, f"{100 * np.mean(weeks > 0):.1f} %", f"{100 * share:.2f} %")
+        row(name, f"{100 * np.mean(weeks > 0):.1f} %", f"{100 * share:.2f} %")
 
 
 def _delays(pool: ProcessPoolExecutor, series: int) -> None:
-    _head("slowdown", "noise", "8 weeks before", "12", "26", "52")
+    head("slowdown", "noise", "8 weeks before", "12", "26", "52")
     for percent, sd in SLOWDOWNS:
         cells = [_cell(pool, percent, sd, before, series) for before in (8, 12, 26, 52)]
-        _row(f"{percent} %", f"{100 * sd:g} %", *cells)
+        row(f"{percent} %", f"{100 * sd:g} %", *cells)
 
 
 def _among_many(pool: ProcessPoolExecutor, series: int) -> None:
-    _head("judged at once", "within 3 runs", "4", "5", "8")
+    head("judged at once", "within 3 runs", "4", "5", "8")
     told = list(pool.map(partial(verdicts, 5, 0.02, YEAR, runs=8), range(series), chunksize=8))
     for at_once in (1, 10, 100, 800):
         shares = found_within(told, at_once)
-        _row(at_once, *(f"{100 * shares[runs - 1]:.0f} %" for runs in (3, 4, 5, 8)))
+        row(at_once, *(f"{100 * shares[runs - 1]:.0f} %" for runs in (3, 4, 5, 8)))
 
 
 def _corrected(pool: ProcessPoolExecutor, series: int) -> None:
-    _head("noise", *(f"p at most {p:g}" for p in CORRECTED))
+    head("noise", *(f"p at most {p:g}" for p in CORRECTED))
     for name, noise in NOISES.items():
         found = np.array(list(pool.map(partial(corrected_p, noise, YEAR), range(MANY * series), chunksize=100)))
-        _row(name, *(f"{np.mean(found <= p):.5f}" for p in CORRECTED))
+        row(name, *(f"{np.mean(found <= p):.5f}" for p in CORRECTED))
 
 
 def _sizes(pool: ProcessPoolExecutor, series: int) -> None:
-    _head("slowdown", "noise", "reported", "median of what is reported", "its interval has the true size")
+    head("slowdown", "noise", "reported", "median of what is reported", "its interval has the true size")
     for percent, sd in SLOWDOWNS:
         every = pool.map(partial(told_size, percent, sd, YEAR // 2), range(series), chunksize=8)
         if sizes := [one for one in every if one]:
             median, held = np.median([size for size, _ in sizes]), np.mean([has for _, has in sizes])
             share = 100 * len(sizes) / series
-            _row(f"{percent} %", f"{100 * sd:g} %", f"{share:.0f} %", f"{median:.1f} %", f"{100 * held:.0f} %")
+            row(f"{percent} %", f"{100 * sd:g} %", f"{share:.0f} %", f"{median:.1f} %", f"{100 * held:.0f} %")
 
 
 def _cell(pool: ProcessPoolExecutor, percent: float, sd: float, before: int, series: int) -> str:

@@ -19,6 +19,7 @@ from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import MeasurementKind, Reading
 from clusterbench.base.sql import identifier, statement
 from clusterbench.drivers import mix_readings, pgbench, pgbench_log
+from clusterbench.drivers.rate_search import long_of
 from clusterbench.engines import DURABILITY_SETTINGS
 from clusterbench.hosts import resource_use
 from clusterbench.workloads import (
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 PROBES = 16
 """About how many of its first, short steps a search for a utilisation lasts."""
+SHORT_STEPS, LONG_STEPS = 7, 8
+"""About how many a search for a rate has."""
+STEP_S = 3.0
+"""What a step takes besides."""
 CHECK_S_PER_WAREHOUSE = 0.3
 """Before and after, measured in the lab."""
 TRANSACTIONS_PER_CLIENT_S_MAX = 200
@@ -307,8 +312,14 @@ class OrderEntry:
 
 
 def _search_s(levels: Mapping[str, Level]) -> float:
-    """The search for a utilisation, where one is declared."""
-    return PROBES * (int(levels["probe_s"]) + 3.0) if levels["cpu_percent"] or levels.get("response_ms_p99") else 0.0
+    """The search for a load, where one is declared."""
+    probe_s, window_s = float(levels["probe_s"]), float(levels["window_s"])
+    if levels["cpu_percent"]:
+        return PROBES * (probe_s + STEP_S)
+    if levels.get("response_ms_p99"):
+        long_s = long_of(window_s, probe_s) * probe_s + float(levels["ramp_up_s"])
+        return SHORT_STEPS * (probe_s + STEP_S) + LONG_STEPS * (long_s + STEP_S)
+    return 0.0
 
 
 def _found(output: Path, *, is_checked: bool) -> dict[str, Any]:
