@@ -227,6 +227,16 @@ def test_mapped_task_that_waits_for_the_turn_before_it_is_not_told() -> None:
     assert pools_waited_for([SCHEDULED, of_another_run], NOW) == {"cluster_db1"}
 
 
+def test_trial_whose_turn_comes_after_one_that_has_just_ended_is_not_told() -> None:
+    """Between two trials nobody has the slot; a trial was scheduled with all others, long ago."""
+    before = {**task("db1.trials", "success", 6), "dag_run_id": "r2", "end_date": "2026-11-22T21:40:27+00:00"}
+    assert Standstill().pools([before, SCHEDULED], {"cluster_db1": []}, NOW) == []
+    assert pools_waited_for([before, SCHEDULED], NOW) == set()
+    long_ago = {**before, "end_date": "2026-11-22T21:39:50+00:00"}
+    (line,) = Standstill().pools([long_ago, SCHEDULED], {"cluster_db1": []}, NOW)
+    assert line.startswith("db1.trials 7 has waited for 38 s for a slot of pool")
+
+
 def test_run_stands_still_while_nothing_runs_and_nothing_changes() -> None:
     unmoved = Unmoved(100.0)
     queued = {"open_run": "success", "db1.trials_0": "queued"}

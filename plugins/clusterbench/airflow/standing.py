@@ -124,11 +124,22 @@ def pools_waited_for(tasks: Sequence[Mapping[str, Any]], now: datetime) -> set[s
 
 
 def _waiting_for_a_slot(tasks: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[tuple[Mapping[str, Any], float]]:
-    """Not those that wait for their turn: of a mapped task another one is going on."""
-    going_on = {(task.get("dag_run_id"), task["task_id"]) for task in tasks if task["state"] in GOING_ON}
+    """Not those that wait for their turn: of a mapped task another one is going on, or has just ended."""
+    going_on = {_step(task) for task in tasks if task["state"] in GOING_ON}
+    ended: dict[tuple[Any, ...], datetime] = {}
+    for task in tasks:
+        if task.get("end_date"):
+            at = _moment(task["end_date"])
+            ended[_step(task)] = max(at, ended.get(_step(task), at))
     for task, waited_s in _waiting(tasks, "scheduled", "scheduled_when", now):
-        if (task.get("dag_run_id"), task["task_id"]) not in going_on:
-            yield task, waited_s
+        last = ended.get(_step(task))
+        since_s = waited_s if last is None else min(waited_s, (now - last).total_seconds())
+        if _step(task) not in going_on and since_s > LONG_S:
+            yield task, since_s
+
+
+def _step(task: Mapping[str, Any]) -> tuple[Any, ...]:
+    return task.get("dag_run_id"), task["task_id"]
 
 
 def _waiting(
