@@ -333,6 +333,16 @@ def test_every_step_of_the_search_stands_with_what_was_found(made: Made) -> None
     assert searches(made[0], view_of(made, "clients")) == []
 
 
+def test_search_for_a_rate_says_between_which_two_it_is(tmp_path: Path) -> None:
+    one = record("lab_native", "utilisation", AT_60, 1)
+    steps = [{"rate_per_s": 372.0, "length": 6, "throughput_per_s": 371.0, "response_ms": 25.0}]
+    load = {"response_ms_p99": 50.0, "steps": steps, "clients": 8, "rate_per_s": 372.0, "above_per_s": 546.0}
+    run, (view,) = gathered(tmp_path, [dataclasses.replace(one, evidence={"load": load})])
+    (search,) = searches(run, view)
+    assert search.found.endswith("held at 372 per second; the highest rate below the limit is between that and 546")
+    assert search.rows[0] == ("step 1", [None, 372.0, None, 371.0, 25.0])
+
+
 def test_search_that_found_no_load_says_why(tmp_path: Path) -> None:
     one = record("lab_native", "utilisation", AT_60, 1)
     evidence = {"load": {"cpu_percent": 60.0, "steps": one.evidence["load"]["steps"][:2]}}

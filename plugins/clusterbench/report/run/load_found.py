@@ -48,6 +48,8 @@ def _search(record: TrialRecord) -> LoadSearchRow:
     used = record.measurements.get("clients_used", _load(record).get("clients"))
     rate = _load(record).get("rate_per_s") or None
     held = f", held at {rate:g} per second" if rate else ""
+    if above := _load(record).get("above_per_s"):
+        held += f"; the highest rate below the limit is between that and {above:g}"
     found = f"{plural(int(used), 'client')}{held}" if used is not None else record.reason
     if record.measurements:
         measured = [used, rate, *(record.measurements.get(name) for name in (TARGET, THROUGHPUT, RESPONSE))]
