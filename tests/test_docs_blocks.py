@@ -53,6 +53,23 @@ def blocks_of(page: Path) -> Iterator[Block]:
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
+# Patches.
+
+
+def of_our_files(block: Block) -> bool:
+    return all((ROOT / path).exists() for path in re.findall(r"^--- a/(.+)$", block.text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in BLOCKS if b.language == "diff" and of_our_files(b)], ids=lambda b: b.where
+)
+def test_a_patch_of_our_files_can_be_applied(block: Block) -> None:
+    """The tutorials are followed whole in a long test; this says at once which page an edit has left behind."""
+    command = ["git", "apply", "--check", "--whitespace=nowarn"]
+    done = subprocess.run(command, input=block.text, cwd=ROOT, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, f"{block.where}: {done.stderr}"
+
+
 # YAML.
 
 
