@@ -8,7 +8,7 @@ Short steps do not say it all: near the limit the 99th percentile of a window is
 window has more seconds. So steps as long as the trial's window decide from then on, on both sides: a rate that is held
 as often as ``CONFIRMED``, and never missed at it or below, and a rate that is missed as often, and never held at it or
 above. Where they disagree with the short ones, the next rate is further and further away. What is told lies ``NARROW``
-outside of both: how far it has to lie was simulated (tests/drivers/test_rate_search.py).
+outside of both: how far it has to lie was simulated (clusterbench_lab/bench/rate_search.py).
 """
 
 from __future__ import annotations
@@ -118,11 +118,8 @@ class Sides:
 
     @classmethod
     def of(cls, long_steps: Sequence[RateStep], limit_ms: float) -> Sides:
-        held, missed = (
-            tuple(step.rate_per_s for step in long_steps if step.is_below(limit_ms) is is_held)
-            for is_held in (True, False)
-        )
-        return cls(held, missed)
+        held = tuple(step.rate_per_s for step in long_steps if step.is_below(limit_ms))
+        return cls(held, tuple(step.rate_per_s for step in long_steps if not step.is_below(limit_ms)))
 
     def confirmed_low(self) -> float | None:
         """The highest rate at or above which ``CONFIRMED`` steps were held, and at or below which none was missed."""
@@ -173,8 +170,7 @@ def _not_found(steps: Sequence[RateStep], limit_ms: float) -> RateNotFound:
 
 def _not_confirmed(held: Sequence[RateStep], limit_ms: float) -> RateNotFound:
     """Some steps were held, and no rate as often as it takes."""
-    missed = [step for step in held if not step.is_below(limit_ms)]
-    lowest = min(missed or held, key=lambda step: step.rate_per_s)
+    lowest = min((step for step in held if not step.is_below(limit_ms)), key=lambda step: step.rate_per_s)
     highest = max((step for step in held if step.is_below(limit_ms)), key=lambda step: step.rate_per_s)
     return RateNotFound(
         f"no rate was found at which {CONFIRMED} long steps stay below {limit_ms:g} ms, and one at which as many do "
