@@ -64,11 +64,12 @@ connect() {
     awk '{ s += $1 } END { print "connecting_s", s / 1e9 }' >>driver_cpu.txt
 }
 
-# Milliseconds of the longest round of those that every stream has just done, the only one in times.n. It is forgotten.
+# Milliseconds of a round of the slowest stream: the mean of the $1 that it has just done, the only ones in times.n. They
+# are forgotten.
 longest_round() {
   local n
   for n in $(seq "$streams"); do
-    awk '/^Time:/ { s += $2 } END { print s + 0 }' "times.$n"
+    awk -v rounds="$1" '/^Time:/ { s += $2 } END { print s / rounds }' "times.$n"
     : >"times.$n"
     rm -f "answer.$n".*
   done | sort -g | tail -n 1
@@ -88,21 +89,24 @@ repeat_rounds() {
     } }' "orders.$1.txt" "round.$1.sql"
 }
 
-# A round that is not measured. Where it does not fill the window twice, a second one, when all is warm, tells how many
-# do: it may take half as long as the first. Half as many more, because they vary, and get faster.
+# A round that is not measured. Where it does not fill the window twice, further ones, when all is warm, tell how many do:
+# they may take half as long as the first. They last a fifth of the window, because one that is short may have been held
+# up. Half as many more are measured, because they vary, and get faster.
 warm_up() {
   mkfifo again measured
   exec 9<>again 8>&-  # now they start, and wait for the end of this one
   wait_for once
   all_go_on || { end_all; exec 9>&-; return 0; }  # one has failed, and nothing is measured
   local n more rounds
-  more=$(longest_round | awk -v window_s="$window_s" '{ print ($1 < 2000 * window_s) }')
+  more=$(longest_round 1 | awk -v window_s="$window_s" -v most="$rounds_max" '{
+    more = $1 && $1 < 2000 * window_s ? int(200 * window_s / $1) + 1 : 0
+    print (more < most ? more : most) }')
   echo "$more" >more.txt
   for n in $(seq "$streams"); do repeat_rounds "$n" "$more" >"again.$n.sql"; done
   exec 8<>measured 9>&-
   wait_for warm
   all_go_on || { end_all; return 0; }
-  rounds=$(longest_round | awk -v window_s="$window_s" -v most="$rounds_max" '{
+  rounds=$(longest_round "$((more ? more : 1))" | awk -v window_s="$window_s" -v most="$rounds_max" '{
     rounds = $1 ? int(1500 * window_s / $1) + 1 : 1
     print (rounds < most ? rounds : most) }')
   for n in $(seq "$streams"); do repeat_rounds "$n" "$rounds" >"rounds.$n.sql"; done

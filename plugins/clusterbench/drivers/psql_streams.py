@@ -4,9 +4,9 @@ psql's own timing is the clock, as in the papers, on the host where the job runs
 first statement starts, so connecting is in no response time. What a COPY … TO STDOUT gives goes to a file as it comes,
 so no answer is held in memory, and the answer that was measured is the one that is checked.
 
-Where a window of some seconds is asked for, the streams do their statements in rounds. How many is known after one or
-two that are not measured: nothing looks at the clock between two statements. All rounds are whole, and a stream may do
-each of them in another order.
+Where a window of some seconds is asked for, the streams do their statements in rounds. Some that are not measured tell
+how many there must be: nothing looks at the clock between two statements. All rounds are whole, and a stream may do each
+of them in another order.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Streams:
     keeps_answers: bool = False
     """All answers go to the archive as they came, ``answers.tar.gz``: for many small ones, instead of checksums."""
     window_s: int = 0
-    """Each stream does its statements again and again, in as many rounds as last so long, after one or two that are not
+    """Each stream does its statements again and again, in as many rounds as last so long, after some that are not
     measured, but ``ROUNDS_MAX`` at most. 0: once, and nothing before."""
     orders: Sequence[Sequence[Sequence[int]]] = ()
     """Of each stream, the numbers of its statements, counted from 1, in the order of each measured round; after the
