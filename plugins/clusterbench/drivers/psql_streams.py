@@ -5,8 +5,8 @@ first statement starts, so connecting is in no response time. What a COPY … TO
 so no answer is held in memory, and the answer that was measured is the one that is checked.
 
 Where a window of some seconds is asked for, the streams do their statements in rounds. Some that are not measured tell
-how many there must be: nothing looks at the clock between two statements. All rounds are whole, and a stream may do each
-of them in another order.
+how many there must be: nothing looks at the clock between two statements. All rounds are whole, and a stream may do
+each of them in another order.
 """
 
 from __future__ import annotations
