@@ -76,9 +76,10 @@ sample() {
 collects() { grep -q bash "/proc/$1/comm" 2>/dev/null && [ "/proc/$1/cwd" -ef . ]; }
 
 # Of each function that is named, the file telemetry.<name>: the time, the uptime then, and the bytes of a page; after
-# that, once a second, what it says. Ends after $1 seconds, when it is told to (after one more sample), or when it finds
-# no room. It leaves in telemetry.costs what it took of the processor.
-# No process a second, and bash 4 does not know the time: hence the uptime, and a pipe that nobody writes to.
+# that, once a second, what it says. Ends after $1 seconds, when it is told to (by a signal; after one more sample), or
+# when it finds no room. It leaves in telemetry.costs what it took of the processor.
+# No process a second, and bash 4 does not know the time: hence the uptime, and a pipe, telemetry.wake. It waits on that,
+# and whoever writes to it after the signal does not have to wait for the rest of the second.
 follow() {
   local LC_ALL=C seconds=$1 pause up name second=0 told='' costs
   declare -A is_disk
@@ -88,7 +89,9 @@ follow() {
   read -r up _ <"$proc/uptime"
   up="$(date +%s.%N) $up $(getconf PAGESIZE)"
   for name in "$@"; do echo "$up" >"telemetry.$name"; done
-  exec {pause}<> <(:)
+  rm -f telemetry.wake
+  mkfifo telemetry.wake
+  exec {pause}<>telemetry.wake
   while [ $((second++)) -lt "$seconds" ]; do
     for name in "$@"; do "$name" >>"telemetry.$name" || return; done
     [ -z "$told" ] || break

@@ -8,10 +8,11 @@ throttled >telemetry.throttled_at_end
 pid=$(cat telemetry.pid)
 if collects "$pid"; then
   kill -TERM "$pid" || true  # it takes one more sample, which holds the end of the measured window
-  for _ in {1..50}; do collects "$pid" || break; sleep 0.1; done
+  [ ! -p telemetry.wake ] || echo 1<>telemetry.wake  # opened for both, so that nobody has to read it
+  for _ in {1..250}; do collects "$pid" || break; sleep 0.02; done
   ! collects "$pid" || kill -KILL "$pid" || true
 fi
 [ ! -e telemetry.costs ] ||
   awk -v ticks="$(getconf CLK_TCK)" '{ print ($14 + $15) / ticks }' telemetry.costs >telemetry.cpu_s
 [ ! -e telemetry.sample ] || gzip -1 -f telemetry.sample
-rm -f telemetry.pid telemetry.costs
+rm -f telemetry.pid telemetry.costs telemetry.wake

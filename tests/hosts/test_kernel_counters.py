@@ -190,6 +190,21 @@ def test_collector_needs_nothing_but_bash_and_ends_with_a_sample_of_the_end(coll
     assert {path.name for path in collected.iterdir()} >= {"telemetry.cpu_s", "telemetry.boot", "telemetry.cpus"}
 
 
+def test_collector_does_not_wait_for_the_rest_of_its_second_when_it_is_told_to_end(tmp_path: Path) -> None:
+    """With a second of an hour, that is."""
+    functions = script("hosts/cgroups") + script("hosts/telemetry_sample", proc="/proc", sys="/sys")
+    folder = str(tmp_path)
+    started = script("hosts/telemetry_start", directory=folder, seconds=100)
+    stopped = script("hosts/telemetry_stop", directory=folder)
+    slower = functions.replace("read -r -t 1 ", "read -r -t 3600 ")
+    assert slower != functions
+    for each in (started, "until grep -q cpu telemetry.sample; do sleep 0.02; done\n", stopped):
+        subprocess.run(["bash", "-euo", "pipefail", "-s"], input=slower + each, text=True, check=True, cwd=tmp_path)
+    with gzip.open(tmp_path / telemetry.RAW_FILE, "rt") as file:
+        assert len(file.readlines()) == 1 + 2, "a head, and two samples: one when it began, and one when it ended"
+    assert not list(tmp_path.glob("telemetry.wake"))
+
+
 def test_whole_disks_are_collected_and_their_partitions_are_not(tmp_path: Path) -> None:
     """A host of 128 processors with two disks, as its kernel would show it."""
     proc, sys = tmp_path / "proc", tmp_path / "sys"

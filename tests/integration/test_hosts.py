@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from pathlib import Path
@@ -74,6 +75,39 @@ def test_a_dead_host_is_not_waited_for_twice(connections: Connections) -> None:
         with pytest.raises(HostError, match="host etl"):
             fleet.run(["etl"], "true")
         assert time.monotonic() - begun < 0.5
+
+
+def test_all_hosts_can_be_logged_in_to_beside_other_work_and_one_that_is_dead_is_told_when_it_is_used(
+    connections: Connections,
+) -> None:
+    with Fleet.of(PLATFORM, changed(connections, "lab_etl", port=1)) as fleet:
+        fleet.dial()
+        until = time.monotonic() + 30
+        while not (set(fleet._connections) == {"client", "db1"} and "etl" in fleet._unreachable):
+            assert time.monotonic() < until, (fleet._connections, fleet._unreachable)
+            time.sleep(0.02)
+        before = dict(fleet._connections)
+        answers, failures = fleet.try_each(dict.fromkeys(fleet.names, "true"))
+        assert (set(answers), set(failures)) == ({"client", "db1"}, {"etl"})
+        assert "is sshd running there" in failures["etl"]
+        assert fleet._connections == before, "nobody is logged in to twice"
+
+
+def test_a_fleet_that_is_left_while_it_logs_in_leaves_no_connection(connections: Connections) -> None:
+    slow = {"conn_timeout": "60"}
+    with socket.create_server((f"127.0.{BLOCK}.251", 0)) as silent:  # it accepts, and never greets
+        port = silent.getsockname()[1]
+        with Fleet.of(
+            PLATFORM, changed(connections, "lab_etl", host=f"127.0.{BLOCK}.251", port=port, extra=slow)
+        ) as fleet:
+            fleet.dial()
+            assert fleet.run_on("client", "echo here").output == "here\n"
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 10
+        accepted, _ = silent.accept()
+        with accepted:
+            accepted.settimeout(10)
+            assert accepted.recv(100) == b"", "it was closed"
 
 
 def test_a_changed_host_key_is_refused_and_explained(connections: Connections) -> None:

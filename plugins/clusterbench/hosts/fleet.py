@@ -84,7 +84,8 @@ class Clock:
 
 
 class Fleet:
-    """The hosts of one platform. A context manager: connections are opened when first needed, and closed at its end."""
+    """The hosts of one platform. A context manager: connections are opened when first needed, or all at once by
+    ``dial``, and closed at its end."""
 
     def __init__(self, addresses: Iterable[Address]) -> None:
         self.addresses = {address.name: address for address in addresses}
@@ -100,6 +101,7 @@ class Fleet:
         self._transfers = asyncio.Semaphore(TRANSFERS_AT_ONCE)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
+        self._dialling: asyncio.Task[None] | None = None
 
     @classmethod
     def of(cls, platform: Platform, connections: Connections) -> Fleet:
@@ -113,11 +115,17 @@ class Fleet:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._wait(self._end_dialling())
         self._wait(self._close(self._connections.values()))
         self._wait(self._close(self._bastions.values()))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
         self._loop.close()
+
+    def dial(self) -> None:
+        """Log in to all hosts at once, beside whatever the caller does next: for one that needs all of them, one after
+        the other. Who needs a host then waits for its login, and hears there of one that cannot be reached."""
+        self._wait(self._begin_dialling())
 
     @property
     def names(self) -> list[str]:
@@ -230,6 +238,17 @@ class Fleet:
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _begin_dialling(self) -> None:
+        async def all_hosts() -> None:
+            await asyncio.gather(*map(self._connect, self.addresses), return_exceptions=True)
+
+        self._dialling = asyncio.create_task(all_hosts())
+
+    async def _end_dialling(self) -> None:
+        if self._dialling:
+            self._dialling.cancel()
+            await asyncio.gather(self._dialling, return_exceptions=True)
 
     async def _run_all(self, scripts: Mapping[str, str], timeout_s: float) -> dict[str, Answer | HostError]:
         bytes_max = max(OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MAX // max(1, len(scripts)))

@@ -69,8 +69,12 @@ async def connect(
         async with gate.dials:  # until it is logged in: an sshd that has greeted does not wait long
             async with asyncio.timeout(address.connect_timeout_s):
                 greeted = await _dial(address)
-            async with gate.handshakes:
-                return await asyncssh.connect(sock=greeted, **options)
+            try:
+                async with gate.handshakes:
+                    return await asyncssh.connect(sock=greeted, **options)
+            except BaseException:
+                greeted.close()  # nobody else does where the handshake had not begun, or was given up
+                raise
     except (OSError, ValueError, asyncssh.Error, asyncssh.KeyImportError) as error:
         kind = HostAwayError if _is_away(error) else HostError
         raise kind(_why_not_connected(address, error)) from None
