@@ -69,11 +69,11 @@ def tables(runs: Sequence[OneRun]) -> Iterator[tuple[str, dict[float, tuple[int,
     yield "two runs, by their repetitions", _told(pairs, lambda *_: {})
     for earlier in (HISTORY_MIN, 10, HISTORY_MAX):
         if len(runs) >= earlier + 2:
-            yield f"two runs, {earlier} others known", _told(pairs, _known(runs, earlier))
+            yield f"two runs, {earlier} others known", _told(pairs, known(runs, earlier))
     yield "three and three runs", _told(list(combinations(threes, 2)), lambda *_: {})
 
 
-def _known(runs: Sequence[OneRun], earlier: int) -> Known:
+def known(runs: Sequence[OneRun], earlier: int) -> Known:
     """The series' newest runs, but for those that are compared."""
 
     def histories(a: Sequence[OneRun], b: Sequence[OneRun]) -> Histories:
@@ -91,7 +91,7 @@ def _known(runs: Sequence[OneRun], earlier: int) -> Known:
 def _told(pairs: Sequence[Pair], known: Known) -> dict[float, tuple[int, int, int]]:
     found = {}
     for times in PLANTED:
-        counts = [_count(a, [_slower(run, times) for run in b], known(a, b)) for a, b in pairs]
+        counts = [_count(a, [slower(run, times) for run in b], known(a, b)) for a, b in pairs]
         cells, alone, at_once = (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0, 0)
         found[times] = (cells, alone, at_once)
     return found
@@ -100,23 +100,23 @@ def _told(pairs: Sequence[Pair], known: Known) -> dict[float, tuple[int, int, in
 def _count(a: Sequence[OneRun], b: Sequence[OneRun], histories: Histories) -> tuple[int, int, int]:
     compared = compare(a, b, histories=histories)
     cells = list(_judged(cell for pair in compared.pairs for cell in pair.cells))
-    together = list(_judged(cell for pair in compared.at_once(_is_judged).pairs for cell in pair.cells))
-    return len(cells), sum(map(_is_told, cells)), sum(map(_is_told, together))
+    together = list(_judged(cell for pair in compared.at_once(is_judged).pairs for cell in pair.cells))
+    return len(cells), sum(map(is_told, cells)), sum(map(is_told, together))
 
 
 def _judged(cells: Iterable[ComparedCell]) -> Iterator[ComparedCell]:
-    return (cell for cell in cells if _is_judged(cell) and cell.judgement.word != "not comparable")
+    return (cell for cell in cells if is_judged(cell) and cell.judgement.word != "not comparable")
 
 
-def _is_judged(cell: ComparedCell) -> bool:
+def is_judged(cell: ComparedCell) -> bool:
     return cell.measurement in JUDGED
 
 
-def _is_told(cell: ComparedCell) -> bool:
+def is_told(cell: ComparedCell) -> bool:
     return cell.judgement.word not in NOTHING_SHOWN
 
 
-def _slower(run: OneRun, times: float) -> OneRun:
+def slower(run: OneRun, times: float) -> OneRun:
     """The same with every value so many times as large; the name stays."""
     return run if times == 1 else replace(run, results=[_of_result(result, times) for result in run.results])
 
