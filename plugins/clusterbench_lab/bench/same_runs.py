@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.connections import Connections, local_connections
 from clusterbench.base.paths import lab_dir
 from clusterbench.results.between_runs import HISTORY_MAX, HISTORY_MIN, spread_of
-from clusterbench.results.compare import OneRun, compare
+from clusterbench.results.compare import Comparison, OneRun, compare
 from clusterbench.results.compare_cells import ComparedCell, Histories, cell_key
 from clusterbench.results.gather import read_run
 from clusterbench.results.judgement import NOTHING_SHOWN
@@ -37,6 +37,7 @@ JUDGED = ("throughput_per_s", "latency_ms_p50", "latency_ms_p99", "response_time
 PLANTED = (1.0, 1.05, 1.1)
 NOTED = "same_runs.json"
 """In the lab's folder: the runs that were made, by experiment."""
+T = TypeVar("T")
 Pair = tuple[Sequence[OneRun], Sequence[OneRun]]
 Known = Callable[[Sequence[OneRun], Sequence[OneRun]], Histories]
 
@@ -65,12 +66,15 @@ def make(connections: Connections, experiment: str) -> str:
 def tables(runs: Sequence[OneRun]) -> Iterator[tuple[str, dict[float, tuple[int, int, int]]]]:
     """By how it is judged, and by what B was made slower: cells, those told as different alone, and all at once."""
     pairs: list[Pair] = [([a], [b]) for a, b in combinations(runs, 2)]
-    threes = [runs[first : first + 3] for first in range(0, len(runs) - 2, 3)]
     yield "two runs, by their repetitions", _told(pairs, lambda *_: {})
     for earlier in (HISTORY_MIN, 10, HISTORY_MAX):
         if len(runs) >= earlier + 2:
             yield f"two runs, {earlier} others known", _told(pairs, known(runs, earlier))
-    yield "three and three runs", _told(list(combinations(threes, 2)), lambda *_: {})
+    yield "three and three runs", _told(list(combinations(threes(runs), 2)), lambda *_: {})
+
+
+def threes(runs: Sequence[OneRun]) -> list[Sequence[OneRun]]:
+    return [runs[first : first + 3] for first in range(0, len(runs) - 2, 3)]
 
 
 def known(runs: Sequence[OneRun], earlier: int) -> Known:
@@ -78,14 +82,19 @@ def known(runs: Sequence[OneRun], earlier: int) -> Known:
 
     def histories(a: Sequence[OneRun], b: Sequence[OneRun]) -> Histories:
         others = [run for run in runs if run not in (*a, *b)][-earlier:]
-        medians: dict[tuple[str, str, str], list[float]] = {}
-        for result in (result for run in others for result in run.results):
-            for name, summary in result.measurements.items():
-                key = (result.platform, cell_key(result.sweep, result.levels), name)
-                medians.setdefault(key, []).append(summary.median)
-        return {key: spread for key, values in medians.items() if (spread := spread_of(values))}
+        found = medians(others, lambda result: (result.platform, cell_key(result.sweep, result.levels)))
+        return {(*cell, name): spread for (cell, name), values in found.items() if (spread := spread_of(values))}
 
     return histories
+
+
+def medians(runs: Sequence[OneRun], of: Callable[[Result], T]) -> dict[tuple[T, str], list[float]]:
+    """Of each run one, by what the result is called and the measurement."""
+    found: dict[tuple[T, str], list[float]] = {}
+    for result in (result for run in runs for result in run.results):
+        for name, summary in result.measurements.items():
+            found.setdefault((of(result), name), []).append(summary.median)
+    return found
 
 
 def _told(pairs: Sequence[Pair], known: Known) -> dict[float, tuple[int, int, int]]:
@@ -99,16 +108,21 @@ def _told(pairs: Sequence[Pair], known: Known) -> dict[float, tuple[int, int, in
 
 def _count(a: Sequence[OneRun], b: Sequence[OneRun], histories: Histories) -> tuple[int, int, int]:
     compared = compare(a, b, histories=histories)
-    cells = list(_judged(cell for pair in compared.pairs for cell in pair.cells))
-    together = list(_judged(cell for pair in compared.at_once(is_judged).pairs for cell in pair.cells))
+    cells, together = list(judged(compared)), list(judged(at_once(compared)))
     return len(cells), sum(map(is_told, cells)), sum(map(is_told, together))
 
 
-def _judged(cells: Iterable[ComparedCell]) -> Iterator[ComparedCell]:
-    return (cell for cell in cells if is_judged(cell) and cell.judgement.word != "not comparable")
+def at_once(compared: Comparison) -> Comparison:
+    """As a comparison prints its results: those that are looked at are judged together."""
+    return compared.at_once(_is_judged)
 
 
-def is_judged(cell: ComparedCell) -> bool:
+def judged(compared: Comparison) -> Iterator[ComparedCell]:
+    cells = (cell for pair in compared.pairs for cell in pair.cells)
+    return (cell for cell in cells if _is_judged(cell) and cell.judgement.word != "not comparable")
+
+
+def _is_judged(cell: ComparedCell) -> bool:
     return cell.measurement in JUDGED
 
 

@@ -23,9 +23,8 @@ from clusterbench.base.connections import Connection, local_connections
 from clusterbench.base.paths import lab_dir
 from clusterbench.results.between_runs import HISTORY_MIN
 from clusterbench.results.compare import OneRun, compare
-from clusterbench.results.compare_cells import ComparedCell, Histories
 from clusterbench.results.gather import read_run
-from clusterbench_lab.bench.same_runs import Pair, is_judged, is_told, known, make
+from clusterbench_lab.bench.same_runs import Known, Pair, at_once, is_told, judged, known, make, medians, threes
 from clusterbench_lab.bench.tables import head, row
 
 EXPERIMENT, PLATFORM_DATABASE = "order_entry", "lab_native_postgres"
@@ -62,51 +61,31 @@ def tables(
     for delay_us, others in runs.items():
         same = others is equal
         pairs: list[Pair] = [([a], [b]) for a, b in (combinations(equal, 2) if same else product(equal, others))]
-        threes_a, threes_b = _threes(equal), _threes(others)
-        groups = list(combinations(threes_a, 2) if same else product(threes_a, threes_b))
+        groups = list(combinations(threes(equal), 2) if same else product(threes(equal), threes(others)))
         yield (
             delay_us,
             _times(equal, others),
             {
-                "two runs": _told([(a, b, {}) for a, b in pairs]),
-                f"two runs, {HISTORY_MIN} others known": _told(
-                    [(a, b, known(equal, HISTORY_MIN)(a, b)) for a, b in pairs]
-                ),
-                "three and three": _told([(a, b, {}) for a, b in groups]),
+                "two runs": _told(pairs, lambda *_: {}),
+                f"two runs, {HISTORY_MIN} others known": _told(pairs, known(equal, HISTORY_MIN)),
+                "three and three": _told(groups, lambda *_: {}),
             },
         )
 
 
-def _threes(runs: Sequence[OneRun]) -> list[Sequence[OneRun]]:
-    return [runs[first : first + 3] for first in range(0, len(runs) - 2, 3)]
-
-
 def _times(equal: Sequence[OneRun], others: Sequence[OneRun]) -> dict[tuple[str, str], float]:
     """Of the medians over all runs of either."""
-    a, b = (_medians(runs) for runs in (equal, others))
+    a, b = (medians(runs, lambda result: result.label) for runs in (equal, others))
     return {cell: float(np.median(b[cell]) / np.median(a[cell])) for cell in a if cell in b}
 
 
-def _medians(runs: Sequence[OneRun]) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for result in (result for run in runs for result in run.results):
-        for name, summary in result.measurements.items():
-            found.setdefault((result.label, name), []).append(summary.median)
-    return found
-
-
-def _told(pairs: Sequence[tuple[Sequence[OneRun], Sequence[OneRun], Histories]]) -> Told:
+def _told(pairs: Sequence[Pair], known: Known) -> Told:
     """All cells that are looked at are judged at once, as a comparison prints them."""
     found: dict[tuple[str, str], list[bool]] = {}
-    for a, b, histories in pairs:
-        compared = compare(a, b, histories=histories).at_once(is_judged)
-        for cell in (cell for pair in compared.pairs for cell in pair.cells):
-            found.setdefault(_key(cell), []).append(is_told(cell))
+    for a, b in pairs:
+        for cell in judged(at_once(compare(a, b, histories=known(a, b)))):
+            found.setdefault((cell.label, cell.measurement), []).append(is_told(cell))
     return found
-
-
-def _key(cell: ComparedCell) -> tuple[str, str]:
-    return cell.label, cell.measurement
 
 
 def main(rounds: int) -> None:
