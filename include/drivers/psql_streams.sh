@@ -65,11 +65,11 @@ connect() {
 }
 
 # Milliseconds of a round of the slowest stream: the mean of the $1 that it has just done, the only ones in times.n. They
-# are forgotten.
+# are forgotten. 0 of none.
 longest_round() {
   local n
   for n in $(seq "$streams"); do
-    awk -v rounds="$1" '/^Time:/ { s += $2 } END { print s / rounds }' "times.$n"
+    awk -v rounds="$1" '/^Time:/ { s += $2 } END { print rounds ? s / rounds : 0 }' "times.$n"
     : >"times.$n"
     rm -f "answer.$n".*
   done | sort -g | tail -n 1
@@ -89,6 +89,13 @@ repeat_rounds() {
     } }' "orders.$1.txt" "round.$1.sql"
 }
 
+# How many rounds of $1 milliseconds fill $2 thousandths of the window: one more than needed, rounds_max at most.
+rounds_that_fill() {
+  awk -v round="$1" -v ms="$(($2 * window_s))" -v most="$rounds_max" 'BEGIN {
+    rounds = round ? int(ms / round) + 1 : 1
+    print (rounds < most ? rounds : most) }'
+}
+
 # A round that is not measured. Where it does not fill the window twice, further ones, when all is warm, tell how many do:
 # they may take half as long as the first. They last a fifth of the window, because one that is short may have been held
 # up. Half as many more are measured, because they vary, and get faster.
@@ -97,18 +104,17 @@ warm_up() {
   exec 9<>again 8>&-  # now they start, and wait for the end of this one
   wait_for once
   all_go_on || { end_all; exec 9>&-; return 0; }  # one has failed, and nothing is measured
-  local n more rounds
-  more=$(longest_round 1 | awk -v window_s="$window_s" -v most="$rounds_max" '{
-    more = $1 && $1 < 2000 * window_s ? int(200 * window_s / $1) + 1 : 0
-    print (more < most ? more : most) }')
+  local n round more=0 rounds
+  round=$(longest_round 1)
+  if awk -v round="$round" -v ms="$((2000 * window_s))" 'BEGIN { exit !(round < ms) }'; then
+    more=$(rounds_that_fill "$round" 200)
+  fi
   echo "$more" >more.txt
   for n in $(seq "$streams"); do repeat_rounds "$n" "$more" >"again.$n.sql"; done
   exec 8<>measured 9>&-
   wait_for warm
   all_go_on || { end_all; return 0; }
-  rounds=$(longest_round "$((more ? more : 1))" | awk -v window_s="$window_s" -v most="$rounds_max" '{
-    rounds = $1 ? int(1500 * window_s / $1) + 1 : 1
-    print (rounds < most ? rounds : most) }')
+  rounds=$(rounds_that_fill "$(longest_round "$more")" 1500)
   for n in $(seq "$streams"); do repeat_rounds "$n" "$rounds" >"rounds.$n.sql"; done
   echo "$rounds" >rounds.txt
 }

@@ -101,7 +101,7 @@ class Fleet:
         self._transfers = asyncio.Semaphore(TRANSFERS_AT_ONCE)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
-        self._dialling: asyncio.Task[None] | None = None
+        self._dialling: asyncio.Future[Any] | None = None
 
     @classmethod
     def of(cls, platform: Platform, connections: Connections) -> Fleet:
@@ -240,10 +240,7 @@ class Fleet:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _begin_dialling(self) -> None:
-        async def all_hosts() -> None:
-            await asyncio.gather(*map(self._connect, self.addresses), return_exceptions=True)
-
-        self._dialling = asyncio.create_task(all_hosts())
+        self._dialling = asyncio.gather(*map(self._connect, self.addresses), return_exceptions=True)
 
     async def _end_dialling(self) -> None:
         if self._dialling:
