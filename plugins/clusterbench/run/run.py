@@ -45,21 +45,16 @@ def connected(
     connections: Connections,
     known: Mapping[str, Any],
     guests: Mapping[str, Guest] | None = None,
-    *,
-    dials: bool = False,
 ) -> Iterator[tuple[Fleet, list[Engine]]]:
     """Hosts and engines of a platform, its own engine first, then its neighbours'. ``known``: facts of set-up.
 
     ``guests``: of machines that are made, as they told when they came up; None: their hypervisor is asked now.
-    ``dials``: as ``Fleet.dial``.
     """
     beside = known.get("neighbours") or {}
     if guests is None:
         guests = _guests_now(platform, connections)
     connections = reaching(platform, connections, guests)
     with Fleet.of(platform, connections) as fleet:
-        if dials:
-            fleet.dial()
         own = _engine(platform, fleet, connections, known.get("engine"))
         others = [
             _engine(platform.neighbour(name), fleet, connections, beside.get(name)) for name in platform.neighbours
@@ -110,15 +105,15 @@ class Run:
         return Plan.from_json(self.archive.need_json("plan.json"))
 
     @contextmanager
-    def testbed(self, platform_name: str, *, dials: bool = False) -> Iterator[Testbed]:
-        """Hosts and engine of a platform, connected for as long as the block lasts. ``dials``: as ``Fleet.dial``."""
+    def testbed(self, platform_name: str) -> Iterator[Testbed]:
+        """Hosts and engine of a platform, connected for as long as the block lasts."""
         platform = self.catalog.platform(platform_name)
         known = self.archive.get_json(f"platforms/{platform_name}/facts.json") or {}
         guests: Mapping[str, Guest] | None = {}
         if platform.machines:
             guests = None if self.experiment == BY_HAND else Notes(self.archive, platform_name).guests()
             platform = platform if guests is None or guests else without_machines(platform)
-        with connected(platform, self.connections, known, guests, dials=dials) as (fleet, (engine, *beside)):
+        with connected(platform, self.connections, known, guests) as (fleet, (engine, *beside)):
             neighbours = dict(zip(platform.neighbours, beside, strict=True))
             yield Testbed(platform, fleet, engine, self.archive, neighbours, known.get("lacks") or {})
 

@@ -359,7 +359,8 @@ def _with_patience(run: Run, trial: Trial, together: Sequence[str] = ()) -> Tria
     """
 
     def enter(*, gives_up: bool = False) -> TrialRecord:
-        with run.testbed(trial.platform, dials=True) as testbed, _full_disk_is_waited_for():
+        with run.testbed(trial.platform) as testbed, _full_disk_is_waited_for():
+            testbed.fleet.dial()  # all of them will be needed
             lease.hold(testbed.fleet, testbed.platform, run.holder)  # a task may be cleared when another run has begun
             _finish_those_left_open(run, trial, testbed, gives_up=gives_up)
             for name in together:
