@@ -23,7 +23,7 @@ from clusterbench.cli.main import main
 from clusterbench.engines.hadoop import daemons, health, yarn
 from clusterbench.engines.hadoop.configuration import Configuration
 from clusterbench.engines.hadoop.daemons import NAMENODE, NODEMANAGER
-from clusterbench.engines.hadoop.engine import HadoopCluster
+from clusterbench.engines.hadoop.engine import GIVEN, HadoopCluster
 from clusterbench.engines.hadoop.fsck import placement
 from clusterbench.run import steps
 from clusterbench.run.run import Run
@@ -40,6 +40,7 @@ pytestmark = pytest.mark.lab
 PLATFORM = "lab_hadoop1"
 ROWS = 200_000
 SORT_MB = "mapreduce.task.io.sort.mb"
+THREADS = "mapreduce.shuffle.max.threads"
 
 
 @pytest.fixture(scope="module")
@@ -324,6 +325,39 @@ def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed
     assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
 
 
+@pytest.mark.long
+def test_a_parameter_of_daemons_is_set_read_back_and_put_back(testbed: Testbed) -> None:
+    cluster, sizes = cluster_of(testbed), {"files": 1, "file_mib": 1, "replicas": 1, "pause_s": 0}
+    asked = {THREADS: "60", "dfs.datanode.raedahead.bytes": "1"}
+    before = cluster.settings([THREADS])
+    record = run_trial(small("daemons", "dfsio", **sizes, **{f"server.{k}": int(v) for k, v in asked.items()}), testbed)
+    assert record.outcome == "completed", record.reason
+    assert record.evidence["server_settings"] == asked
+    assert record.evidence["driver"]["server_settings"] == {}, "no job was given any"
+    (warning,) = record.evidence["driver"]["warnings"]
+    assert warning.startswith("dfs.datanode.raedahead.bytes is in no configuration and no default")
+    assert before == {THREADS: "120"} and cluster.settings(asked) == before
+
+    started = health.started_at_s(cluster)
+    cluster.configure({})
+    assert health.started_at_s(cluster) == started, "what is as it should be is not restarted"
+    worker = testbed.platform.hosts_with("worker")[0]
+    testbed.fleet.run_on(worker, f"rm {quote(cluster.configuration.directories[worker])}/conf/{GIVEN}")
+    cluster.configure({})
+    assert all(health.started_at_s(cluster)[daemon] > since for daemon, since in started.items())
+
+
+@pytest.mark.long
+def test_daemons_that_do_not_start_with_a_value_fail_the_trial_and_start_again_without(testbed: Testbed) -> None:
+    cluster = cluster_of(testbed)
+    sizes = {"files": 1, "file_mib": 1, "replicas": 1, "pause_s": 0, "server.dfs.heartbeat.interval": "often"}
+    record = run_trial(small("wrong", "dfsio", **sizes), testbed)
+    assert record.outcome == "failed" and not record.measurements
+    assert "did not stay up" in record.reason and "often" in record.reason, record.reason
+    assert cluster.settings(["dfs.heartbeat.interval"]) == {"dfs.heartbeat.interval": "1"}
+    assert cluster.recover() == []
+
+
 def test_a_parameter_that_the_cluster_declares_final_fails_the_trial_after_its_first_job(testbed: Testbed) -> None:
     directories = cluster_of(testbed).configuration.directories
     workers = testbed.platform.hosts_with("worker")
@@ -395,6 +429,7 @@ def test_a_leftover_path_is_removed_and_said(testbed: Testbed) -> None:
     assert not cluster_of(testbed).exists(path_of(planned, cluster_of(testbed)))
 
 
+@pytest.mark.long
 def test_daemons_are_restarted_before_a_trial_that_wants_it_and_data_stay(testbed: Testbed) -> None:
     cluster = cluster_of(testbed)
     on_hdfs(testbed, "dfs", "-mkdir", "-p", "/kept")
@@ -437,6 +472,7 @@ def test_safe_mode_is_said(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("two_slots")
+@pytest.mark.long
 def test_a_full_hdfs_is_said(testbed: Testbed) -> None:
     planned = dataclasses.replace(trial("full"), settings={"mapreduce.map.maxattempts": "1"})
     on_hdfs(testbed, "dfs", "-mkdir", "-p", f"/clusterbench/{PLATFORM}")
@@ -492,6 +528,7 @@ def once_all_replicas_are_there(testbed: Testbed, cluster: HadoopCluster, within
         time.sleep(1)
 
 
+@pytest.mark.long
 def test_where_workers_share_hosts_no_two_replicas_of_a_block_do(run: Run, there: Connections) -> None:
     """On a real HDFS with two DataNodes on each of three hosts. The last: it takes the hosts.
 

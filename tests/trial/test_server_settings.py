@@ -10,13 +10,16 @@ from clusterbench.base.errors import SpecError
 from clusterbench.base.factors import factor_of, server_settings
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial
+from clusterbench.engines.hadoop.configuration import declared_hadoop
 from clusterbench.results.durability import by_levels, say_level
 from clusterbench.spec.catalog import Catalog
 from clusterbench.spec.checks import _check_sweep
 from clusterbench.spec.experiment import Experiment, Sweep
+from clusterbench.spec.platform import ManagedHadoop
 from clusterbench.trial import server_settings as as_factors
 from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench.workloads import load_workload
+from clusterbench.workloads.terasort.jobs import RESTART_S
 
 CATALOG = Catalog(project_root())
 
@@ -67,8 +70,8 @@ def test_without_leave_they_are_not_applicable_and_say_what_to_write() -> None:
     assert as_factors.why_not({"clients": 4}, guest, workload) == ""
     hadoop = CATALOG.platform("lab_hadoop1")
     assert as_factors.why_not(levels, hadoop, load_workload("network_stream")) == (
-        "shared_buffers: settings of servers are factors of databases and of Hadoop's jobs; the platform names no "
-        "database, and Network from host to host submits no job"
+        "shared_buffers: settings of servers are factors of databases and of workloads of Hadoop; the platform names "
+        "no database, and Network from host to host submits no job"
     )
 
 
@@ -107,18 +110,57 @@ def test_in_turns_of_the_command_line_serves_hadoop_too() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("yarn.nodemanager.resource.memory-mb", "does not go with a job: Hadoop's daemons read it when they start"),
-        ("dfs.datanode.readahead.bytes", "measure two platforms in one run whose files differ in 'settings'"),
-        ("mapreduce.shuffle.max.threads", "does not go with a job"),
-        ("shared_buffers", "does not go with a job"),
+        ("shared_buffers", "shared_buffers is no parameter of Hadoop: those begin with dfs., ha., hadoop., ipc., "),
+        ("dfs.datanode.data.dir", "dfs.datanode.data.dir follows from the platform's file: it says where daemons are"),
+        ("dfs.datanode.address", "measure two platforms in one run whose files differ in it"),
+        ("yarn.resourcemanager.hostname", "follows from the platform's file"),
+        ("dfs.block.replicator.classname", "follows from the platform's file"),
+        ("hadoop.security.authentication", "or whom they let in"),
+        ("mapreduce.shuffle.port", "follows from the platform's file"),
         ("dfs.replication", "dfs.replication is the factor 'replicas'; vary that"),
         ("mapreduce.job.reduces", "mapreduce.job.reduces follows from 'slots' of the platform's file"),
         ("mapreduce.job.queuename", "mapreduce.job.queuename is 'hadoop.managed.queue' of the platform's file"),
     ],
 )
-def test_what_jobs_cannot_be_given_is_not_applicable_and_says_what_to_do(name: str, said: str) -> None:
+def test_what_hadoop_cannot_be_given_is_not_applicable_and_says_what_to_do(name: str, said: str) -> None:
     trials = of_hadoop(**{f"server.{name}": ["1", "2"]})
     assert all(said in trial.not_applicable for trial in trials)
+
+
+OF_DAEMONS = ("yarn.nodemanager.resource.memory-mb", "dfs.datanode.readahead.bytes", "mapreduce.shuffle.max.threads")
+
+
+@pytest.mark.parametrize("name", OF_DAEMONS)
+def test_what_daemons_read_takes_leave_to_restart_them(name: str) -> None:
+    (first, *others) = of_hadoop(**{f"server.{name}": [1024, 2048]})
+    assert not any(trial.not_applicable for trial in (first, *others))
+    terasort = load_workload("terasort")
+    guest = CATALOG.platform("lab_hadoop1").model_copy(update={"may": ["recover"]})
+    assert as_factors.why_not(first.levels, guest, terasort) == (
+        f"{name} is read by Hadoop's daemons when they start; the platform's file does not let clusterbench stop and "
+        "start the engine's servers, for cold caches and for settings that are read at start; to allow it, write "
+        "'may: [recover, restart]' into include/platforms/lab_hadoop1.yaml"
+    )
+
+
+def test_daemons_of_a_managed_hadoop_are_left_alone() -> None:
+    levels = {"server.dfs.datanode.readahead.bytes": 1, "server.mapreduce.task.io.sort.mb": 100}
+    ours = CATALOG.platform("lab_hadoop1")
+    managed = ManagedHadoop.model_validate({"configuration": "/etc/hadoop/conf", "path": "/user/bench"})
+    theirs = ours.model_copy(update={"hadoop": declared_hadoop(ours).model_copy(update={"managed": managed})})
+    assert as_factors.why_not(levels, theirs, load_workload("dfsio")) == (
+        "dfs.datanode.readahead.bytes is read by Hadoop's daemons when they start, and those of a managed Hadoop are "
+        "never restarted by clusterbench; ask who runs it to change it between two runs, or vary what jobs read "
+        "(mapreduce.*, yarn.app.mapreduce.*, dfs.client.*, dfs.blocksize, io.*)"
+    )
+
+
+def test_restarts_are_in_the_estimate_of_a_trial_whose_daemons_are_configured() -> None:
+    terasort = load_workload("terasort")
+    levels: dict[str, Any] = {name: factor.default for name, factor in terasort.factors.items()}
+    alone = terasort.estimate_s(levels)
+    assert terasort.estimate_s(levels | {"server.mapreduce.task.io.sort.mb": 100}) == alone
+    assert terasort.estimate_s(levels | {"server.dfs.heartbeat.interval": 3}) == alone + 2 * RESTART_S
 
 
 @pytest.mark.parametrize("level", ["a/b", "1 GB", "", "..", True])

@@ -168,6 +168,9 @@ class Engine(Protocol):
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The values of these settings that are in force, read from the servers. Unknown names are left out."""
 
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Set the servers to the settings of the platform's file, except for these. Restarts them if necessary."""
+
     def free_bytes(self) -> int | None:
         """Bytes that the datasets may take. None if no host can be asked."""
 
@@ -276,9 +279,6 @@ class Database(Engine, Protocol):
 
         So no chore runs beside a trial.
         """
-
-    def configure(self, settings: Mapping[str, str]) -> None:
-        """Set the servers to the settings of the platform's file, except for these. Restarts them if necessary."""
 
     def set_session(self, settings: Mapping[str, str]) -> None:
         """Settings of every session that a driver opens from now on, direct or pooled."""

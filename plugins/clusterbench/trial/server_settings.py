@@ -1,6 +1,7 @@
 """Settings of the servers as factors (``server.shared_buffers``): set for a trial, read back, and put back after it.
 
-Those of a Hadoop go with the trial's jobs. What these have run with is read with the rest of their output.
+Those of Hadoop's jobs go with these, and what they have run with is read with the rest of their output. Those of its
+daemons are set as a database's are.
 
 Trials of the values that are compared are neighbours in time, so that drift of the machine lies on all of them.
 """
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from clusterbench.base.errors import EngineError
 from clusterbench.base.factors import SERVER, Level, server_settings
 from clusterbench.base.records import Trial
-from clusterbench.engines import Engine, as_database
+from clusterbench.engines import Engine
 from clusterbench.spec import Platform, leave
 from clusterbench.workloads import SubmitsJobs, Workload, load_workload
 
@@ -22,11 +23,11 @@ def why_not(levels: Mapping[str, Level], platform: Platform, workload: Workload)
     if not (wanted := server_settings(levels)):
         return ""
     if isinstance(workload, SubmitsJobs):
-        return "; ".join(filter(None, map(workload.why_not_given, wanted)))
+        return "; ".join(filter(None, (workload.why_not_given(name, platform) for name in wanted)))
     if not platform.database:
         return (
-            f"{', '.join(wanted)}: settings of servers are factors of databases and of Hadoop's jobs; the platform "
-            f"names no database, and {workload.title} submits no job"
+            f"{', '.join(wanted)}: settings of servers are factors of databases and of workloads of Hadoop; the "
+            f"platform names no database, and {workload.title} submits no job"
         )
     if not platform.database_hosts:
         return f"{', '.join(wanted)}: are written into the server's files, and the platform names no host of a database"
@@ -36,33 +37,35 @@ def why_not(levels: Mapping[str, Level], platform: Platform, workload: Workload)
 def have(trial: Trial, engine: Engine) -> dict[str, str]:
     """The servers with the trial's settings, restarted where one is read at start only. Returns them as read back.
 
-    Nothing where they go with jobs, which do not run yet.
+    Without those that go with jobs, which do not run yet.
     Raises EngineError where a server says another value than was asked for.
     """
     if not (wanted := _of_servers(trial)):
         return {}
-    database = as_database(engine)
-    database.configure(wanted)
-    found = database.settings(wanted)
+    engine.configure(wanted)
+    found = engine.settings(wanted)
     if wrong := {name: found.get(name) for name, value in wanted.items() if found.get(name) != value}:
         said = ", ".join(f"{name} is {value!r}, asked for was {wanted[name]!r}" for name, value in wrong.items())
         raise EngineError(
-            f"{said}; write a level as the server shows it ('1GB', not '1024MB'), and check whether another file or "
-            "'ALTER SYSTEM' overrides it"
+            f"{said}; write a level as the server shows it ('1GB', not '1024MB'), and check whether another file, "
+            "'ALTER SYSTEM' or the start of a daemon overrides it"
         )
     return found
 
 
 def _of_servers(trial: Trial) -> dict[str, str]:
     """Without those that go with the trial's jobs."""
-    wanted = server_settings(trial.levels)
-    return {} if wanted and isinstance(load_workload(trial.workload), SubmitsJobs) else wanted
+    if not (wanted := server_settings(trial.levels)):
+        return {}
+    workload = load_workload(trial.workload)
+    by_jobs = workload.goes_with_jobs if isinstance(workload, SubmitsJobs) else lambda _: False
+    return {name: value for name, value in wanted.items() if not by_jobs(name)}
 
 
 def put_back(trial: Trial, engine: Engine) -> None:
     """As the platform's file has them; nothing where the trial asked for none."""
     if _of_servers(trial):
-        as_database(engine).configure({})
+        engine.configure({})
 
 
 def in_turns(trials: Sequence[Trial]) -> list[Trial]:

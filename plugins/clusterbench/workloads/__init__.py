@@ -26,7 +26,7 @@ from clusterbench.spec.by_name import workload_names, workload_object, workload_
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.spec import Experiment
+    from clusterbench.spec import Experiment, Platform
 
 AS_SET = "as_set"
 """The level of a setting that leaves it as the experiment's ``settings`` have it, or the server."""
@@ -216,10 +216,13 @@ class Planned(Protocol):
 
 @runtime_checkable
 class SubmitsJobs(Protocol):
-    """A workload whose jobs are given the settings that are factors (``server.mapreduce.task.io.sort.mb``)."""
+    """A workload whose jobs are given settings that are factors (``server.mapreduce.task.io.sort.mb``)."""
 
-    def why_not_given(self, setting: str) -> str:
-        """Why its jobs cannot be given it. Empty: they can."""
+    def goes_with_jobs(self, setting: str) -> bool:
+        """Whether its jobs are given it; else the servers are."""
+
+    def why_not_given(self, setting: str, platform: Platform) -> str:
+        """Why neither its jobs nor the platform's servers can be given it. Empty: they can."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import hdfs, yarn
@@ -23,6 +23,9 @@ SECURITY = (
 class HadoopEngine(HadoopClient):
     """Reached over SSH alone; of a managed one only the client host."""
 
+    parameters_unknown: Sequence[str] = ()
+    """Of what ``configure`` set: what no daemon told before, be it as a default. It may be misspelled."""
+
     @abstractmethod
     def restart(self) -> None:
         """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
@@ -30,6 +33,10 @@ class HadoopEngine(HadoopClient):
     @abstractmethod
     def reboot(self) -> dict[str, float]:
         """As ``restart``, with all machines booted again in between. Returns host -> seconds until it answered."""
+
+    @abstractmethod
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """The daemons with the settings of the platform's file, except for these. Restarts them if necessary."""
 
     @abstractmethod
     def settings(self, names: Iterable[str]) -> dict[str, str]:

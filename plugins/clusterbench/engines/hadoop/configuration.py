@@ -291,6 +291,11 @@ def classpath(home: str) -> str:
     return ",".join(parts)
 
 
+def placeholders(setting: str) -> set[str]:
+    """What of the platform's file the templates put into a setting; empty where it is a plain value, or in none."""
+    return _placeholders(dict(_properties(site_of(setting))).get(setting, ""))
+
+
 def _placeholders(value: str) -> set[str]:
     return set(PLACEHOLDER.findall(value))
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from clusterbench.base.capabilities import EVERYTHING
@@ -18,6 +21,11 @@ from clusterbench.engines.hadoop.managed.engine import ManagedHadoop
 from clusterbench.hosts import reboot
 from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
+
+NO_SETTINGS: Mapping[str, str] = {}
+GIVEN = "given.json"
+"""Beside a host's configuration: the settings in it that a trial has given. A host that lacks it, or has others, is
+configured again, also where a worker died half-way."""
 
 
 class HadoopCluster(Cluster, HadoopEngine):
@@ -54,8 +62,8 @@ class HadoopCluster(Cluster, HadoopEngine):
         if why := why_not(self.platform, "restart"):
             raise EngineError(f"{self.where}: {why}")
         self._stop_all()
-        configuration, secrets = self.configuration, self.secrets()
-        self.put({h: (f"{configuration.directories[h]}/conf", configuration.files(h, secrets)) for h in self.hosts})
+        configuration = self.configuration
+        self._write(NO_SETTINGS)
         scripts = {
             host: script(
                 "hadoop/prepare_host",
@@ -98,6 +106,33 @@ class HadoopCluster(Cluster, HadoopEngine):
         self._stop_all()
         self.start()
         health.wait_for_writes(self)
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """All daemons stopped, configured and started, where any host has others than these."""
+        look = {host: f"cat {quote(self._folder(host))}/{GIVEN} 2>/dev/null || true" for host in self.hosts}
+        said = self.on_each(look, "Hadoop must have been set up there")
+        is_there = {each.strip() for each in said.values()} == {_as_given(settings)}
+        if not is_there and (why := why_not(self.platform, "restart")):
+            raise EngineError(f"{self.where}: {why}")
+        if not is_there:  # and nobody tells yet what was not known before
+            self.parameters_unknown = sorted(settings.keys() - self.settings(settings).keys())
+        changed = self.platform.model_copy(update={"settings": {**self.platform.settings, **settings}})
+        self.configuration = replace(self.configuration, platform=changed)
+        if is_there:
+            return
+        self._stop_all()
+        self._write(settings)
+        self.start()
+        health.wait_for_writes(self)
+
+    def _write(self, given: Mapping[str, str]) -> None:
+        """The configuration to every host, and as its last file what a trial has given beside the platform's own."""
+        of, secrets = self.configuration, self.secrets()
+        last = {GIVEN: _as_given(given) + "\n"}
+        self.put({host: (self._folder(host), of.files(host, secrets) | last) for host in self.hosts})
+
+    def _folder(self, host: str) -> str:
+        return f"{self.configuration.directories[host]}/conf"
 
     def reboot(self) -> dict[str, float]:
         """Daemons stopped, their machines booted again, daemons started. Returns host -> seconds until it answered."""
@@ -180,6 +215,10 @@ class HadoopCluster(Cluster, HadoopEngine):
         """Until no chore of HDFS runs beside a trial."""
         hdfs.settle(self)
         return []
+
+
+def _as_given(settings: Mapping[str, str]) -> str:
+    return json.dumps(settings, sort_keys=True)
 
 
 def _why_not_rebooted(platform: Platform) -> str:

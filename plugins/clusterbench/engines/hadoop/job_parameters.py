@@ -1,9 +1,13 @@
-"""Hadoop's parameters as factors: which of them go with a job, and what a job has run with. Pure."""
+"""Hadoop's parameters as factors that go with a job: which these are, and what a job has run with. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from clusterbench.base.factors import Level, server_settings
+from clusterbench.engines.hadoop import daemon_parameters
+from clusterbench.spec.platform import Platform
 
 OF_DAEMONS = ("mapreduce.cluster.", "mapreduce.jobhistory.", "mapreduce.jobtracker.", "mapreduce.shuffle.")
 """They begin as those of a job, and are read by daemons when these start."""
@@ -30,17 +34,21 @@ OWN: Mapping[str, str] = {
 """Those that clusterbench gives to every job."""
 
 
-def why_not(name: str, decided: Mapping[str, str]) -> str:
-    """Why jobs cannot be given it; empty where they can. ``decided``: name -> in words, what else decides it."""
+def wanted(levels: Mapping[str, Level]) -> dict[str, str]:
+    """Parameter -> value, of the levels that every job of a trial is given."""
+    return {name: value for name, value in server_settings(levels).items() if is_of_jobs(name)}
+
+
+def is_of_jobs(name: str) -> bool:
+    """Whether jobs are given it. All others are daemons', which read them when they start."""
+    return name.startswith(OF_JOBS) and not name.startswith(OF_DAEMONS)
+
+
+def why_not(name: str, decided: Mapping[str, str], platform: Platform) -> str:
+    """Why it cannot be varied; empty where it can. ``decided``: name -> in words, what else decides it."""
     if known := {**OWN, **decided}.get(name):
         return f"{name} {known}"
-    if name.startswith(OF_DAEMONS) or not name.startswith(OF_JOBS):
-        return (
-            f"{name} does not go with a job: Hadoop's daemons read it when they start, and a trial sets only what jobs "
-            "read (mapreduce.*, yarn.app.mapreduce.*, dfs.client.*, dfs.blocksize, io.*). To compare two values of it, "
-            "measure two platforms in one run whose files differ in 'settings'"
-        )
-    return ""
+    return "" if is_of_jobs(name) else daemon_parameters.why_not(name, platform)
 
 
 def of_job(conf: Mapping[str, Any]) -> dict[str, str]:
@@ -48,7 +56,7 @@ def of_job(conf: Mapping[str, Any]) -> dict[str, str]:
     return {str(entry["name"]): str(entry["value"]) for entry in conf.get("conf", {}).get("property", [])}
 
 
-def not_taken(job: str, ran_with: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+def not_taken(job: str, ran_with: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
     """In words, each parameter with which the job has not run as it was asked to."""
     return [
         f"{job} ran with {name} {ran_with[name]!r}, asked for was {value!r}: whoever runs the cluster declares it "
@@ -56,6 +64,6 @@ def not_taken(job: str, ran_with: Mapping[str, str], wanted: Mapping[str, str]) 
         "have 'final' removed"
         if name in ran_with
         else f"{job} ran without {name}, asked for was {value!r}; check its spelling"
-        for name, value in wanted.items()
+        for name, value in asked.items()
         if ran_with.get(name) != value
     ]

@@ -25,6 +25,7 @@ from clusterbench.workloads.terasort import jobs
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
+    from clusterbench.spec import Platform
 
 JOBS = ("write", "read")
 PROGRAMS = ("dfsio.sh", "jobs.sh")
@@ -195,12 +196,17 @@ class Dfsio(MadeByTrials):
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return unavailable.get("workers") or unavailable.get(f"replicas_{levels['replicas']}")
 
-    def why_not_given(self, setting: str) -> str:
-        return job_parameters.why_not(setting, DECIDED)
+    @staticmethod
+    def goes_with_jobs(setting: str) -> bool:
+        return job_parameters.is_of_jobs(setting)
+
+    def why_not_given(self, setting: str, platform: Platform) -> str:
+        return job_parameters.why_not(setting, DECIDED, platform)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """As if all files were written at once, each by a task."""
-        return 2 * (START_S + MAP_TASK_S + int(levels["file_mib"]) / GUESSED_MIB_PER_S) + int(levels["pause_s"])
+        writing_s = int(levels["file_mib"]) / GUESSED_MIB_PER_S
+        return jobs.configuring_s(levels) + 2 * (START_S + MAP_TASK_S + writing_s) + int(levels["pause_s"])
 
     def needs(self, levels: Mapping[str, Level], seed: int) -> Needs:
         dataset = self.dataset(levels, seed)

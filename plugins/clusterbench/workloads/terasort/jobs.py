@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import EngineError
-from clusterbench.base.factors import server_settings
+from clusterbench.base.factors import Level, server_settings
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import About, MeasurementKind, Reading
 from clusterbench.base.paths import own_or_built_in
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from clusterbench.engines import Engine
     from clusterbench.engines.hadoop.common import HadoopEngine
 
+RESTART_S = 120
+"""Of all daemons, roughly: a NameNode reads what it knows, DataNodes and NodeManagers register."""
 REST = "the rest between the jobs, and what is asked of Hadoop after them"
 OTHERS_MEMORY = MeasurementKind(
     "1",
@@ -79,11 +81,18 @@ def prepare(trial: Trial, cluster: HadoopEngine, dataset: Dataset) -> dict[str, 
 def _unknown(trial: Trial, cluster: HadoopEngine) -> dict[str, list[str]]:
     """Of the parameters that are factors, those that no daemon tells, be it as a default; nothing where there are none.
 
-    A job's configuration has whatever it was given, so that it does not show whether anything reads that.
+    The configuration of a job, or of a daemon, has whatever it was given, so that it does not show whether anything
+    reads that.
     """
-    wanted = server_settings(trial.levels)
+    wanted = job_parameters.wanted(trial.levels)
     unknown = sorted(wanted.keys() - cluster.settings(wanted).keys()) if wanted else []
+    unknown += cluster.parameters_unknown
     return {"parameters_unknown": unknown} if unknown else {}
+
+
+def configuring_s(levels: Mapping[str, Level]) -> int:
+    """What the restarts take, before and after a trial, where parameters of daemons are among the factors."""
+    return 0 if server_settings(levels).keys() <= job_parameters.wanted(levels).keys() else 2 * RESTART_S
 
 
 def warnings(before: Mapping[str, Any]) -> list[str]:
@@ -108,9 +117,10 @@ def job(
 ) -> Job:
     """The first of ``programs``. In ``choices.sh`` are the choices of every workload, its own, and options of jobs.
 
-    Parameters that are factors are given to every job, instead of what the experiment's ``settings`` have of them.
+    Parameters that are factors are given to every job, instead of what the experiment's ``settings`` have of them; but
+    those of daemons, which have them by then.
     """
-    asked = server_settings(trial.levels)
+    asked = job_parameters.wanted(trial.levels)
     said = {
         "tag": tag_of(trial),
         "path": path_of(trial, cluster),
@@ -149,14 +159,14 @@ def ran(output: Path) -> dict[str, tuple[float, float, int, float]]:
 
 def ran_with(output: Path, trial: Trial, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Job -> parameter that is a factor -> value, as the job has run, of the jobs of which it was told."""
-    wanted = server_settings(trial.levels)
+    wanted = job_parameters.wanted(trial.levels)
     found = {name: job_parameters.of_job(json_of(output / f"{name}.conf.json")) for name in names}
     return {job: {name: has[name] for name in wanted if name in has} for job, has in found.items() if has and wanted}
 
 
 def not_as_asked(output: Path, trial: Trial, names: Sequence[str]) -> Reading | None:
     """What is read where a job has not run with the parameters that are factors; None where all have."""
-    wanted, found = server_settings(trial.levels), ran_with(output, trial, names)
+    wanted, found = job_parameters.wanted(trial.levels), ran_with(output, trial, names)
     problems = [words for job, has in found.items() for words in job_parameters.not_taken(job, has, wanted)]
     if not problems:
         return None

@@ -24,6 +24,7 @@ from clusterbench.workloads.terasort import jobs, teragen, workers
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
+    from clusterbench.spec import Platform
 
 JOBS = ("teragen", "terasort", "teravalidate")
 PROGRAMS = ("suite.sh", "jobs.sh", "attempts.awk")
@@ -43,8 +44,6 @@ KEPT, RESTARTED, REBOOTED = "kept", "restarted", "rebooted"
 """Levels of ``daemons``. The paper's machines were rebooted between repetitions (p. 10)."""
 NEEDED_FOR = {RESTARTED: "daemons_restarted", REBOOTED: "machines_rebooted"}
 """Level of ``daemons`` -> what the platform must let be done."""
-RESTART_S = 120
-"""Of all daemons, roughly: a NameNode reads what it knows, DataNodes and NodeManagers register."""
 REBOOT_S = 600
 """Of a server, roughly, which tests its memory first."""
 COMPRESSED_SHARE, PLAIN_SHARE = 0.5, 2.1
@@ -248,13 +247,18 @@ class TeraSort(MadeByTrials):
         replicas = unavailable.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
         return unavailable.get("workers") or restart or replicas
 
-    def why_not_given(self, setting: str) -> str:
-        return job_parameters.why_not(setting, DECIDED)
+    @staticmethod
+    def goes_with_jobs(setting: str) -> bool:
+        return job_parameters.is_of_jobs(setting)
+
+    def why_not_given(self, setting: str, platform: Platform) -> str:
+        return job_parameters.why_not(setting, DECIDED, platform)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
         rows = int(levels["rows"])
-        before = {RESTARTED: RESTART_S, REBOOTED: REBOOT_S + RESTART_S}.get(str(levels.get("daemons")), 0)
+        before = {RESTARTED: jobs.RESTART_S, REBOOTED: REBOOT_S + jobs.RESTART_S}.get(str(levels.get("daemons")), 0)
+        before += jobs.configuring_s(levels)
         if rows >= 10**9:
             return before + 100 + 2 * int(levels["pause_s"]) + rows * 5100 / 300e9
         return before + 60 + 2 * int(levels["pause_s"]) + rows * 110 / 10e6

@@ -110,6 +110,10 @@ class ManagedHadoop(ManagedClient):
     def restart(self) -> None:
         raise EngineError(f"{self.where}: {NOT_OURS}")
 
+    def configure(self, settings: Mapping[str, str]) -> None:
+        if settings:
+            raise EngineError(f"{self.where}: {NOT_OURS}")
+
     def reboot(self) -> dict[str, float]:
         raise EngineError(f"{self.where}: {NOT_OURS}")
 
