@@ -41,6 +41,7 @@ def test_a_slow_server_keeps_what_it_is_given(archive: S3Server, tmp_path: Path)
 
 
 @needs_field
+@pytest.mark.long
 def test_a_run_with_a_slow_archive_is_valid(world: Field, archive: S3Server, project: Path) -> None:
     with proxy(archive, delay_s=0.1) as made:
         connections = storage.archived(world.connections(), storage.connection(archive, made.endpoint_url))

@@ -231,6 +231,7 @@ def _alternated(archive: RunArchive, tasks: list[dict[str, Any]]) -> None:
     assert "<dt>in turns</dt><dd>lab_db1, lab_db2</dd>" in report
 
 
+@pytest.mark.long
 def test_a_platform_in_turns_whose_set_up_fails_leaves_the_other_to_be_measured(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
@@ -432,6 +433,7 @@ def shown(api: AirflowApi, path: str) -> str:
     return unescape(answer.text)
 
 
+@pytest.mark.long
 def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:
@@ -665,6 +667,7 @@ def mails_about(people: People, words: str) -> list[EmailMessage]:
     return [mail for mail in people.mails if words in mail["subject"]]
 
 
+@pytest.mark.long
 def test_weekly_runs_each_experiment_fails_when_one_did_and_says_so(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections, people: People
 ) -> None:
@@ -724,6 +727,7 @@ def slower(there: Connections) -> Iterator[None]:
             db.execute("DELETE FROM weeks WHERE url LIKE 's3://synthetic/%'")
 
 
+@pytest.mark.long
 def test_regression_fails_the_week_and_what_a_person_answers_is_the_baseline(
     api: AirflowApi, there: Connections, people: People, slower: None
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_run_that_only_makes_data_is_valid_and_ycsb_measures_its_six_mixes_on_
     assert [mix for mix, rows in sorted(inserting.items()) if rows] == ["d", "e"]
 
 
+@pytest.mark.long
 def test_transactions_and_reports_run_together_each_with_its_results(connections: Connections) -> None:
     run, records = whole(connections, "ch_benchmark")
     assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 3, records
@@ -216,6 +217,7 @@ def test_tables_that_are_there_are_measured_and_stay_as_they_were(
 
 
 @pytest.mark.usefixtures("sales")
+@pytest.mark.long
 def test_a_statement_that_was_changed_on_purpose_begins_anew_and_the_others_do_not(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +405,7 @@ def test_tables_from_files_with_suites_checks_numbers_and_orders(
         from_files(Path(folder), connections, tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 def test_tables_from_object_storage_by_addresses_that_are_signed_for_them_alone(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

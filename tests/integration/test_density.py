@@ -165,6 +165,7 @@ def test_a_killed_neighbour_makes_the_trial_invalid(testbed: Testbed, monkeypatc
     assert record.evidence["neighbours"]["vm2"]["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
 
 
+@pytest.mark.long
 def test_what_each_vm_of_a_server_did_is_told_and_how_far_they_differ(connections: Connections) -> None:
     """The measured one and its neighbour, under the same streams of TPC-DS."""
     with generated_run(connections, "tpcds_density", "lab_base", sweeps=["lite"]) as made:

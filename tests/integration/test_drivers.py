@@ -84,6 +84,7 @@ def test_order_entry_counts_as_many_orders_as_all_logs_have(root: Path, connecti
     assert run.archive.need_json("verdicts.json")["valid"]
 
 
+@pytest.mark.long
 def test_lookups_of_four_hosts_are_one_load_with_a_window_or_a_number_each(
     root: Path, connections: Connections
 ) -> None:
@@ -104,6 +105,7 @@ def test_lookups_of_four_hosts_are_one_load_with_a_window_or_a_number_each(
     assert run.archive.need_json("verdicts.json")["valid"]
 
 
+@pytest.mark.long
 def test_a_driver_that_dies_in_the_middle_makes_the_trial_failed_and_the_others_end(
     root: Path, connections: Connections
 ) -> None:

@@ -399,6 +399,7 @@ def test_found_load_is_the_one_that_runs_and_that_is_told(testbed: Testbed) -> N
     assert seeds[0] != seeds[1]
 
 
+@pytest.mark.long
 def test_the_highest_rate_below_a_latency_is_looked_for_and_measured(testbed: Testbed) -> None:
     """How fast this machine is at the moment decides where it ends, so also a window above the limit is an answer."""
     limit_ms = 200

@@ -353,6 +353,7 @@ def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: Ru
 # The whole.
 
 
+@pytest.mark.long
 def test_the_report_compares_both_platforms_with_the_paper(connections: Connections) -> None:
     run = new_run(connections, "retail")
     choices = {"scale": "smoke", "concurrency": [1], "repetitions": 1, "sweeps": ["full_scan", "data_load"]}

@@ -53,6 +53,7 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
 
 
+@pytest.mark.long
 def test_cells_are_measured_until_they_are_firm_and_the_run_says_so(connections: Connections) -> None:
     run = new_run(connections)
     declared = run.catalog.experiment("smoke").sweeps["lookups"].model_dump()

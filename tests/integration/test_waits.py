@@ -49,8 +49,9 @@ def test_a_lock_that_somebody_holds_is_what_sessions_waited_for(testbed: Testbed
     assert waits["looks"] >= 10
     locked = sum(wait["sessions"] for wait in waits["waits"] if (wait["type"], wait["event"]) == ("Lock", "relation"))
     assert 0.5 < locked <= CLIENTS, waits
-    (holder,) = [one for one in waits["held_by"] if one["application"] == "somebody"]
-    assert holder["statement"].startswith(f"LOCK TABLE {dataset().table}") and holder["looks"] >= 5
+    of_somebody = [one for one in waits["held_by"] if one["application"] == "somebody"]  # and perhaps its COMMIT
+    (holder,) = [one for one in of_somebody if one["statement"].startswith(f"LOCK TABLE {dataset().table}")]
+    assert holder["looks"] >= 5
     assert record.measurements["sessions_waiting_for_locks"] == pytest.approx(locked, abs=0.01)
     assert record.measurements["wal_mb"] >= 0 and record.measurements["temporary_mb"] == 0
     wait_for(lambda: testbed.engine.query(OF_WATCH)[0]["n"] == 0, "the end of the session that looked")

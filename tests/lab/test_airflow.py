@@ -48,6 +48,7 @@ def heartbeats(lab: Lab) -> list[datetime]:
     return [datetime.fromisoformat(each) for each in found] if all(found) else []
 
 
+@pytest.mark.long
 def test_airflow_in_the_lab(lab_with_airflow: Lab) -> None:
     lab = lab_with_airflow
     assert {server.state for server in lab.status()} == {"running"}

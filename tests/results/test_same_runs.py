@@ -12,6 +12,9 @@ from clusterbench_lab.bench.same_runs import PLANTED, tables
 from tests.report.test_report import CAPTURED
 from tests.results.test_compare import archive_in
 
+RESULTS = 4
+"""Of each run; more take as much longer, and tell the same."""
+
 
 def drawn(count: int, between: float, within: float, seed: int = 3) -> list[OneRun]:
     """Equal runs: each has something in common for all repetitions of a cell, and each of these its own."""
@@ -19,7 +22,7 @@ def drawn(count: int, between: float, within: float, seed: int = 3) -> list[OneR
     runs = []
     for number in range(count):
         results = []
-        for result in captured.results:
+        for result in captured.results[:RESULTS]:
             level = float(np.exp(between * chance.standard_normal()))
             values = [float(level * np.exp(within * chance.standard_normal())) for _ in range(3)]
             measured = {
