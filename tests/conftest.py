@@ -49,6 +49,8 @@ LONGEST_FIRST = (
 
 SHARE = re.compile(r"([1-9]\d*)/([1-9]\d*)\Z")
 """``--share 2/5``: every fifth of the modules that take minutes, beginning with the second."""
+SPLIT = {"tests/integration/test_airflow.py"}
+"""Modules whose long tests are shared out one by one: together they would take longer than all others of a share."""
 
 SERVERS = {"lab", "lab_with_airflow", "browser"}
 """Who asks for one of these fixtures is marked as a test that needs it."""
@@ -83,9 +85,15 @@ def outside_share(said: str, items: list[pytest.Item]) -> list[pytest.Item]:
         raise pytest.UsageError(f"--share {said}: write K/N with K from 1 to N, such as 2/5")
     share, shares = int(found[1]), int(found[2])
     long = [item for item in items if item.get_closest_marker("long")]
-    groups = list(dict.fromkeys(_group(item.nodeid) for item in long))
-    mine = set(groups[share - 1 :: shares])
-    return [item for item in long if _group(item.nodeid) not in mine]
+    units = list(dict.fromkeys(_unit(item.nodeid) for item in long))
+    mine = set(units[share - 1 :: shares])
+    return [item for item in long if _unit(item.nodeid) not in mine]
+
+
+def _unit(nodeid: str) -> str:
+    """What is in one share as a whole: a module, or a single test of one that is split."""
+    module = nodeid.partition("::")[0]
+    return nodeid if module in SPLIT else module
 
 
 def _place(item: pytest.Item) -> tuple[int, bool]:

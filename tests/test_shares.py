@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import outside_share
+from tests.conftest import SPLIT, outside_share
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,13 @@ def test_each_long_test_is_in_one_share_and_the_others_are_in_all(shares: int) -
     left = [outside_share(f"{share}/{shares}", ITEMS) for share in range(1, shares + 1)]
     for item in ITEMS:
         assert sum(item not in outside for outside in left) == (1 if item.is_long else shares), item
+
+
+def test_a_module_is_in_one_share_unless_its_tests_are_shared_out() -> None:
+    (split,) = SPLIT
+    items: list[Any] = [Item(f"{module}::test_{n}", True) for module in ("tests/test_a.py", split) for n in range(3)]
+    shares = [[item for item in items if item not in outside_share(f"{n}/4", items)] for n in (1, 2, 3, 4)]
+    assert shares == [items[:3], *([item] for item in items[3:])]
 
 
 @pytest.mark.parametrize("said", ["0/5", "6/5", "2", "1/0", "a/b", "1/5x"])
