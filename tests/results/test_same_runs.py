@@ -12,17 +12,14 @@ from clusterbench_lab.bench.same_runs import PLANTED, tables
 from tests.report.test_report import CAPTURED
 from tests.results.test_compare import archive_in
 
-RESULTS = 4
-"""Of each run; more take as much longer, and tell the same."""
 
-
-def drawn(count: int, between: float, within: float, seed: int = 3) -> list[OneRun]:
+def drawn(count: int, between: float, within: float, seed: int = 3, results_max: int | None = None) -> list[OneRun]:
     """Equal runs: each has something in common for all repetitions of a cell, and each of these its own."""
     chance, captured = np.random.default_rng(seed), read_run(archive_in(CAPTURED / "retail" / "l1"))
     runs = []
     for number in range(count):
         results = []
-        for result in captured.results[:RESULTS]:
+        for result in captured.results[:results_max]:
             level = float(np.exp(between * chance.standard_normal()))
             values = [float(level * np.exp(within * chance.standard_normal())) for _ in range(3)]
             measured = {
@@ -37,9 +34,8 @@ def drawn(count: int, between: float, within: float, seed: int = 3) -> list[OneR
 
 def test_what_differs_from_run_to_run_is_seen_as_that() -> None:
     """By repetitions alone two thirds of the equal are told as different, where runs differ by more than these."""
-    found = {
-        how: {times: alone / n for times, (n, alone, _) in told.items()} for how, told in tables(drawn(22, 0.03, 0.005))
-    }
+    made = drawn(22, 0.03, 0.005, results_max=4)  # all of them take three times as long, and tell the same
+    found = {how: {times: alone / n for times, (n, alone, _) in told.items()} for how, told in tables(made)}
     assert set(found) == {
         "two runs, by their repetitions",
         *(f"two runs, {earlier} others known" for earlier in (5, 10, 20)),

@@ -93,7 +93,6 @@ def test_part_can_be_planned_at_every_scale_and_is_smaller_than_the_whole(name: 
 
 
 def test_part_of_what_make_run_measures_is_what_it_was() -> None:
-    """The arguments that the Makefile had before."""
     assert {name: choices_of(CATALOG.experiment(name), "laptop", "part") for name in WITH_PART} == {
         "key_value": {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [10], "repetitions": 1},
         "retail": {"scale": "laptop", "platforms": ["lab_db1"], "sweeps": ["data_load"]},
@@ -102,7 +101,7 @@ def test_part_of_what_make_run_measures_is_what_it_was() -> None:
         },
         "tpcds_density": {"scale": "smoke", "platforms": ["lab_ideal", "lab_oversubscribed"], "sweeps": ["lite"]},
         "order_entry": {
-            "scale": "laptop", "sweeps": ["clients"], "concurrency": [4], "repetitions": 1
+            "scale": "smoke", "sweeps": ["clients"], "concurrency": [4], "repetitions": 1
         },
     }  # fmt: skip
 
