@@ -527,12 +527,14 @@ def _put_back(run: Run, testbed: Testbed) -> None:
 def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None:
     """Of trials without a record a worker may have died in the middle: what they set or made must not stay."""
     planned = run.archive.get_json("plan.json")
-    for trial in Plan.from_json(planned).to_measure.get(testbed.platform.platform, []) if planned else []:
-        workload = load_workload(trial.workload)
-        if trial.id not in recorded and not why_not(trial, testbed.unavailable):
+    trials = Plan.from_json(planned).to_measure.get(testbed.platform.platform, []) if planned else []
+    lost = [trial for trial in trials if trial.id not in recorded and not why_not(trial, testbed.unavailable)]
+    try:
+        for trial in lost:
             for engine in testbed.engines.values():
-                workload.restore(trial, engine)
-            server_settings.put_back(trial, testbed.engine)
+                load_workload(trial.workload).restore(trial, engine)
+    finally:
+        server_settings.put_back(lost, testbed.engine)
 
 
 def end_what_runs(fleet: Fleet, platform: Platform, holder: str, *, done: Sequence[str] = ()) -> None:

@@ -303,7 +303,7 @@ def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJo
         testbed.engine.end_driver,
         lambda: telemetry.stop(testbed.fleet, _telemetry_name(job)),
         lambda: workload.restore(trial, testbed.engine),
-        lambda: server_settings.put_back(trial, testbed.engine),
+        lambda: server_settings.put_back([trial], testbed.engine),
         *neighbours.undoing(trial, workload, testbed, job),
     ):
         try:

@@ -58,13 +58,14 @@ def _of_servers(trial: Trial) -> dict[str, str]:
     if not (wanted := server_settings(trial.levels)):
         return {}
     workload = load_workload(trial.workload)
-    by_jobs = workload.goes_with_jobs if isinstance(workload, SubmitsJobs) else lambda _: False
-    return {name: value for name, value in wanted.items() if not by_jobs(name)}
+    if not isinstance(workload, SubmitsJobs):
+        return wanted
+    return {name: value for name, value in wanted.items() if not workload.goes_with_jobs(name)}
 
 
-def put_back(trial: Trial, engine: Engine) -> None:
-    """As the platform's file has them; nothing where the trial asked for none."""
-    if _of_servers(trial):
+def put_back(trials: Sequence[Trial], engine: Engine) -> None:
+    """As the platform's file has them, at once for all trials; nothing where none of these asked for any."""
+    if any(map(_of_servers, trials)):
         engine.configure({})
 
 

@@ -22,7 +22,6 @@ from clusterbench.hosts import reboot
 from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
-NO_SETTINGS: Mapping[str, str] = {}
 GIVEN = "given.json"
 """Beside a host's configuration: the settings in it that a trial has given. A host that lacks it, or has others, is
 configured again, also where a worker died half-way."""
@@ -59,11 +58,10 @@ class HadoopCluster(Cluster, HadoopEngine):
 
     def set_up(self) -> None:
         """Configuration to every host, daemons started with it, and all of them known to their masters."""
-        if why := why_not(self.platform, "restart"):
-            raise EngineError(f"{self.where}: {why}")
+        self._need_leave_to_restart()
         self._stop_all()
         configuration = self.configuration
-        self._write(NO_SETTINGS)
+        self._write({})
         scripts = {
             host: script(
                 "hadoop/prepare_host",
@@ -101,8 +99,7 @@ class HadoopCluster(Cluster, HadoopEngine):
 
     def restart(self) -> None:
         """All daemons stopped and started, and HDFS ready to be written; what is in it stays."""
-        if why := why_not(self.platform, "restart"):
-            raise EngineError(f"{self.where}: {why}")
+        self._need_leave_to_restart()
         self._stop_all()
         self.start()
         health.wait_for_writes(self)
@@ -112,18 +109,23 @@ class HadoopCluster(Cluster, HadoopEngine):
         look = {host: f"cat {quote(self._folder(host))}/{GIVEN} 2>/dev/null || true" for host in self.hosts}
         said = self.on_each(look, "Hadoop must have been set up there")
         is_there = {each.strip() for each in said.values()} == {_as_given(settings)}
-        if not is_there and (why := why_not(self.platform, "restart")):
-            raise EngineError(f"{self.where}: {why}")
-        if not is_there:  # and nobody tells yet what was not known before
-            self.parameters_unknown = sorted(settings.keys() - self.settings(settings).keys())
         changed = self.platform.model_copy(update={"settings": {**self.platform.settings, **settings}})
-        self.configuration = replace(self.configuration, platform=changed)
+        configuration = replace(self.configuration, platform=changed)
         if is_there:
+            self.configuration = configuration
             return
+        self._need_leave_to_restart()
+        # While the daemons still run without it: afterwards they tell whatever they were given.
+        self.parameters_unknown = sorted(settings.keys() - self.settings(settings).keys())
+        self.configuration = configuration
         self._stop_all()
         self._write(settings)
         self.start()
         health.wait_for_writes(self)
+
+    def _need_leave_to_restart(self) -> None:
+        if why := why_not(self.platform, "restart"):
+            raise EngineError(f"{self.where}: {why}")
 
     def _write(self, given: Mapping[str, str]) -> None:
         """The configuration to every host, and as its last file what a trial has given beside the platform's own."""

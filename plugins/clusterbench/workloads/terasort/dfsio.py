@@ -16,16 +16,14 @@ from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import DRIVER_HOST, KERNELS, About, MeasurementKind, Phase, Reading
-from clusterbench.engines.hadoop import job_parameters, mapreduce_jobs
+from clusterbench.engines.hadoop import mapreduce_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
-from clusterbench.workloads.made_by_trials import MadeByTrials
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.terasort import jobs
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.spec import Platform
 
 JOBS = ("write", "read")
 PROGRAMS = ("dfsio.sh", "jobs.sh")
@@ -56,10 +54,11 @@ def _rate(title: str, what: str, leaves_out: str = "", *, clock: str = DRIVER_HO
     return MeasurementKind("MiB/s", title, "higher", about=About(what, clock, leaves_out))
 
 
-class Dfsio(MadeByTrials):
+class Dfsio(jobs.OnHadoop):
     """One trial writes the files and reads them, as TestDFSIO reads what it wrote."""
 
     title = "TestDFSIO"
+    decided = DECIDED
     runs_on: Literal["client", "etl"] = "client"
     outputs = (
         "jobs.txt",
@@ -195,13 +194,6 @@ class Dfsio(MadeByTrials):
 
     def not_applicable(self, levels: Mapping[str, Level], unavailable: Mapping[str, str]) -> str | None:
         return unavailable.get("workers") or unavailable.get(f"replicas_{levels['replicas']}")
-
-    @staticmethod
-    def goes_with_jobs(setting: str) -> bool:
-        return job_parameters.is_of_jobs(setting)
-
-    def why_not_given(self, setting: str, platform: Platform) -> str:
-        return job_parameters.why_not(setting, DECIDED, platform)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """As if all files were written at once, each by a task."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from clusterbench.base.datasets import Dataset, too_small
 from clusterbench.base.errors import EngineError
@@ -16,11 +16,13 @@ from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.scripts import Value, assignments
 from clusterbench.engines.hadoop import daemons, job_parameters
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
+from clusterbench.workloads.made_by_trials import MadeByTrials
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
     from clusterbench.engines.hadoop.common import HadoopEngine
+    from clusterbench.spec import Platform
 
 RESTART_S = 120
 """Of all daemons, roughly: a NameNode reads what it knows, DataNodes and NodeManagers register."""
@@ -43,6 +45,20 @@ CLIENT_CPU = MeasurementKind(
 
 UNTOLD = ("NOTE: ", "\tat ", "\t... ")
 """Lines of a client that say nothing of the cause: Java's own, and where in Hadoop's code it was."""
+
+
+class OnHadoop(MadeByTrials):
+    """A workload whose trials are jobs of a Hadoop: which of its parameters can be factors."""
+
+    decided: ClassVar[Mapping[str, str]]
+    """Parameters that cannot be factors, and in words what else decides them."""
+
+    @staticmethod
+    def goes_with_jobs(setting: str) -> bool:
+        return job_parameters.is_of_jobs(setting)
+
+    def why_not_given(self, setting: str, platform: Platform) -> str:
+        return job_parameters.why_not(setting, self.decided, platform)
 
 
 def path_of(trial: Trial, cluster: HadoopEngine) -> str:
@@ -92,7 +108,7 @@ def _unknown(trial: Trial, cluster: HadoopEngine) -> dict[str, list[str]]:
 
 def configuring_s(levels: Mapping[str, Level]) -> int:
     """What the restarts take, before and after a trial, where parameters of daemons are among the factors."""
-    return 0 if server_settings(levels).keys() <= job_parameters.wanted(levels).keys() else 2 * RESTART_S
+    return 0 if all(map(job_parameters.is_of_jobs, server_settings(levels))) else 2 * RESTART_S
 
 
 def warnings(before: Mapping[str, Any]) -> list[str]:

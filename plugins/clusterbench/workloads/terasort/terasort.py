@@ -13,18 +13,15 @@ from clusterbench.base.datasets import Dataset, Storage
 from clusterbench.base.factors import Factor, Level
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import KERNELS, NO_CLOCK, About, MeasurementKind, Phase, Reading
-from clusterbench.engines.hadoop import job_parameters
 from clusterbench.engines.hadoop import mapreduce_jobs as hadoop_jobs
 from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
 from clusterbench.engines.hadoop.fsck import Placement, placement
-from clusterbench.workloads.made_by_trials import MadeByTrials
 from clusterbench.workloads.needs import Needs
 from clusterbench.workloads.terasort import jobs, teragen, workers
 
 if TYPE_CHECKING:
     from clusterbench.base.records import Trial
     from clusterbench.engines import Engine
-    from clusterbench.spec import Platform
 
 JOBS = ("teragen", "terasort", "teravalidate")
 PROGRAMS = ("suite.sh", "jobs.sh", "attempts.awk")
@@ -69,10 +66,11 @@ def _throughput(title: str, what: str) -> MeasurementKind:
     return MeasurementKind("MB/s", title, "higher", about=About(what, KERNELS))
 
 
-class TeraSort(MadeByTrials):
+class TeraSort(jobs.OnHadoop):
     """One trial is the whole suite, as TeraSort reads what TeraGen wrote, and TeraValidate what TeraSort wrote."""
 
     title = "TeraSort suite"
+    decided = DECIDED
     runs_on: Literal["client", "etl"] = "client"
     outputs = (
         "jobs.txt",
@@ -246,13 +244,6 @@ class TeraSort(MadeByTrials):
         restart = unavailable.get(NEEDED_FOR.get(str(levels.get("daemons")), ""))
         replicas = unavailable.get(f"replicas_{max(_replicas(levels), _output_replicas(levels))}")
         return unavailable.get("workers") or restart or replicas
-
-    @staticmethod
-    def goes_with_jobs(setting: str) -> bool:
-        return job_parameters.is_of_jobs(setting)
-
-    def why_not_given(self, setting: str, platform: Platform) -> str:
-        return job_parameters.why_not(setting, DECIDED, platform)
 
     def estimate_s(self, levels: Mapping[str, Level]) -> float:
         """The paper's 30 TB took 5122 s in all on 4 VMs per host, its 1 TB 239 s; the lab's GB takes two minutes."""
