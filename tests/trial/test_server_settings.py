@@ -116,6 +116,8 @@ def test_in_turns_of_the_command_line_serves_hadoop_too() -> None:
         ("yarn.resourcemanager.hostname", "follows from the platform's file"),
         ("dfs.block.replicator.classname", "follows from the platform's file"),
         ("hadoop.security.authentication", "or whom they let in"),
+        ("dfs.encrypt.data.transfer", "or whom they let in"),
+        ("dfs.block.access.token.enable", "or whom they let in"),
         ("mapreduce.shuffle.port", "follows from the platform's file"),
         ("dfs.replication", "dfs.replication is the factor 'replicas'; vary that"),
         ("mapreduce.job.reduces", "mapreduce.job.reduces follows from 'slots' of the platform's file"),

@@ -9,16 +9,6 @@ from clusterbench.engines.flush import Flushed
 from clusterbench.engines.hadoop import hdfs, yarn
 from clusterbench.engines.hadoop.client import HadoopClient
 
-SECURITY = (
-    "hadoop.security.authentication",
-    "hadoop.security.authorization",
-    "hadoop.rpc.protection",
-    "dfs.data.transfer.protection",
-    "dfs.encrypt.data.transfer",
-    "dfs.http.policy",
-)
-"""Who is let in, and what is encrypted on its way: a part of what jobs cost."""
-
 
 class HadoopEngine(HadoopClient):
     """Reached over SSH alone; of a managed one only the client host."""

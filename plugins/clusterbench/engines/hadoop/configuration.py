@@ -26,6 +26,15 @@ TEMPLATES = "include/hadoop"
 SECURE_TEMPLATES = f"{TEMPLATES}/kerberos"
 DAEMON_USER = "hadoop"
 """Before the slash of the daemons' principals."""
+SECURITY = (
+    "hadoop.security.authentication",
+    "hadoop.security.authorization",
+    "hadoop.rpc.protection",
+    "dfs.data.transfer.protection",
+    "dfs.encrypt.data.transfer",
+    "dfs.http.policy",
+)
+"""Who is let in, and what is encrypted on its way: a part of what jobs cost."""
 TLS_FILES = ("ssl-server.xml", "ssl-client.xml")
 SITES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 PREFIXES = {
@@ -294,6 +303,13 @@ def classpath(home: str) -> str:
 def placeholders(setting: str) -> set[str]:
     """What of the platform's file the templates put into a setting; empty where it is a plain value, or in none."""
     return _placeholders(dict(_properties(site_of(setting))).get(setting, ""))
+
+
+@cache
+def of_security() -> frozenset[str]:
+    """The settings that say who is let in and what is encrypted: all that a cluster with Kerberos has besides."""
+    secure = {name for site in SITES for name, _ in _read(own_or_built_in(f"{SECURE_TEMPLATES}/{site}"))}
+    return frozenset(secure.union(SECURITY))
 
 
 def _placeholders(value: str) -> set[str]:

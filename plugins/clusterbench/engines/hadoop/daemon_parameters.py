@@ -29,7 +29,7 @@ def why_not(name: str, platform: Platform) -> str:
     """Why a trial cannot set it; empty where it can, which takes a restart of all daemons."""
     if not name.startswith(BEGINNINGS):
         return f"{name} is no parameter of Hadoop: those begin with {', '.join(BEGINNINGS)} or io."
-    if name.startswith(FIXED_BEGINNINGS) or name.endswith(FIXED_ENDS) or configuration.placeholders(name) - SIZES:
+    if _is_fixed(name):
         return (
             f"{name} follows from the platform's file: it says where daemons are, where they keep data, or whom they "
             "let in. To compare two values of it, measure two platforms in one run whose files differ in it"
@@ -43,3 +43,12 @@ def why_not(name: str, platform: Platform) -> str:
     if refused := no_leave(platform, "restart"):
         return f"{name} is read by Hadoop's daemons when they start; {refused}"
     return ""
+
+
+def _is_fixed(name: str) -> bool:
+    return (
+        name.startswith(FIXED_BEGINNINGS)
+        or name.endswith(FIXED_ENDS)
+        or name in configuration.of_security()
+        or bool(configuration.placeholders(name) - SIZES)
+    )

@@ -14,8 +14,8 @@ from clusterbench.base.scripts import script
 from clusterbench.engines.capacity import Capacity
 from clusterbench.engines.hadoop import capacity, daemons, hdfs, health, programs, settings, yarn
 from clusterbench.engines.hadoop.cluster import Cluster
-from clusterbench.engines.hadoop.common import SECURITY, HadoopEngine
-from clusterbench.engines.hadoop.configuration import REPLICAS_MAX
+from clusterbench.engines.hadoop.common import HadoopEngine
+from clusterbench.engines.hadoop.configuration import REPLICAS_MAX, SECURITY
 from clusterbench.engines.hadoop.daemons import RESOURCEMANAGER
 from clusterbench.engines.hadoop.managed.engine import ManagedHadoop
 from clusterbench.hosts import reboot
@@ -23,8 +23,8 @@ from clusterbench.spec.leave import why_not
 from clusterbench.spec.platform import Platform
 
 GIVEN = "given.json"
-"""Beside a host's configuration: the settings in it that a trial has given. A host that lacks it, or has others, is
-configured again, also where a worker died half-way."""
+"""Beside a host's configuration: the settings in it that a trial has given, and which of them no daemon knew before. A
+host that lacks it, or has others, is configured again, also where a worker died half-way."""
 
 
 class HadoopCluster(Cluster, HadoopEngine):
@@ -108,11 +108,12 @@ class HadoopCluster(Cluster, HadoopEngine):
         """All daemons stopped, configured and started, where any host has others than these."""
         look = {host: f"cat {quote(self._folder(host))}/{GIVEN} 2>/dev/null || true" for host in self.hosts}
         said = self.on_each(look, "Hadoop must have been set up there")
-        is_there = {each.strip() for each in said.values()} == {_as_given(settings)}
+        given = [_given(each) for each in said.values()]
         changed = self.platform.model_copy(update={"settings": {**self.platform.settings, **settings}})
         configuration = replace(self.configuration, platform=changed)
-        if is_there:
+        if all(each.get("settings") == settings for each in given):
             self.configuration = configuration
+            self.parameters_unknown = given[0]["unknown"]
             return
         self._need_leave_to_restart()
         # While the daemons still run without it: afterwards they tell whatever they were given.
@@ -130,7 +131,7 @@ class HadoopCluster(Cluster, HadoopEngine):
     def _write(self, given: Mapping[str, str]) -> None:
         """The configuration to every host, and as its last file what a trial has given beside the platform's own."""
         of, secrets = self.configuration, self.secrets()
-        last = {GIVEN: _as_given(given) + "\n"}
+        last = {GIVEN: json.dumps({"settings": given, "unknown": self.parameters_unknown}) + "\n"}
         self.put({host: (self._folder(host), of.files(host, secrets) | last) for host in self.hosts})
 
     def _folder(self, host: str) -> str:
@@ -219,8 +220,12 @@ class HadoopCluster(Cluster, HadoopEngine):
         return []
 
 
-def _as_given(settings: Mapping[str, str]) -> str:
-    return json.dumps(settings, sort_keys=True)
+def _given(text: str) -> Mapping[str, Any]:
+    """Of a host's file; nothing where there is none, or only a part of one because the worker died meanwhile."""
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
 
 
 def _why_not_rebooted(platform: Platform) -> str:

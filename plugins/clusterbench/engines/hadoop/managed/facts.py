@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterbench.engines.hadoop import hdfs, health, settings
-from clusterbench.engines.hadoop.common import SECURITY
+from clusterbench.engines.hadoop.configuration import SECURITY
 from clusterbench.engines.hadoop.daemons import DATANODE, JOBHISTORY, NAMENODE, NODEMANAGER, RESOURCEMANAGER
 from clusterbench.engines.hadoop.managed.client import ManagedClient
 from clusterbench.engines.hadoop.managed.queues import queue_facts
