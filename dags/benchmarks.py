@@ -26,7 +26,6 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         dag_display_name=experiment.title,
         description=experiment.description.strip(),
         doc_md=tasks.documentation(experiment),
-        params=tasks.form(experiment, platforms),
         schedule=None,
         start_date=datetime(2026, 1, 1),
         catchup=False,
@@ -78,6 +77,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         conclude = tasks.step("conclude", trigger_rule="all_done")
         opened >> summary >> judge >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
+    dag.params = tasks.form(experiment, platforms)  # given before, each task would keep and check a form of its own
     return dag
 
 

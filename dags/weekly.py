@@ -36,7 +36,6 @@ with DAG(
     start_date=None,  # with a date in the past, the last Saturday would be made up for as soon as this is installed
     catchup=False,
     max_active_runs=1,
-    params=weekly_tasks.form(names),
     default_args=tasks.DEFAULTS,
     deadline=weekly_tasks.deadline(),
     tags=tasks.tags(),
@@ -84,3 +83,5 @@ with DAG(
         >> [told, asked]
         >> weekly_tasks.conclude()
     )
+
+dag.params = weekly_tasks.form(names)  # given before, each task would keep and check a form of its own

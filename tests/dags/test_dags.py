@@ -104,6 +104,12 @@ def _types(schema: dict[str, Any]) -> list[str]:
     return [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
 
 
+def test_no_task_keeps_a_form_of_its_own(bag: DagBag) -> None:
+    """Airflow copies parameters that are there before a task to the task, and checks every copy at each parsing."""
+    for dag in bag.dags.values():
+        assert len(dag.tasks) < 3 or not [task.task_id for task in dag.tasks if task.params], dag.dag_id
+
+
 def test_form_can_be_sent_as_it_is(dag: Any) -> None:
     """Airflow's form cannot be sent with a field that is empty and must not be; only questions need a week first."""
     empty = {name for name in dag.params if dag.params[name] in ("", None)}

@@ -95,7 +95,7 @@ def test_part_can_be_planned_at_every_scale_and_is_smaller_than_the_whole(name: 
 def test_part_of_what_make_run_measures_is_what_it_was() -> None:
     assert {name: choices_of(CATALOG.experiment(name), "laptop", "part") for name in WITH_PART} == {
         "key_value": {"scale": "laptop", "sweeps": ["concurrency"], "concurrency": [10], "repetitions": 1},
-        "retail": {"scale": "laptop", "platforms": ["lab_db1"], "sweeps": ["data_load"]},
+        "retail": {"scale": "laptop", "platforms": ["lab_db1"], "sweeps": ["data_load"], "repetitions": 1},
         "terasort": {
             "scale": "smoke", "platforms": ["lab_hadoop1"], "sweeps": ["platforms"], "repetitions": 1
         },
