@@ -180,7 +180,7 @@ def _with_few(run: Gathered) -> list[str]:
     if not few:
         return []
     whose = f"All {len(few)} cells" if len(few) == len(run.results) and len(few) > 1 else plural(len(few), "cell")
-    has = "has" if len(few) == 1 else "have"
+    has, its = ("has", "its") if len(few) == 1 else ("have", "their")
     return [
-        f"{whose} {has} fewer than {REPETITIONS_MIN} completed repetitions: how far their numbers vary is not known."
+        f"{whose} {has} fewer than {REPETITIONS_MIN} completed repetitions: how far {its} numbers vary is not known."
     ]

@@ -117,7 +117,8 @@ def summary(run: Gathered) -> str:
     outcomes |= {"not_run": planned - len(recorded)} if planned > len(recorded) else {}
     cells = sum(bool(result.completed) for result in run.results)
     ended = named_counts(dict(sorted(outcomes.items(), key=lambda item: item[0] != "completed")))
-    return f"{cells} of {plural(len(run.results), 'cell')} have numbers; of {plural(planned, 'trial')}, {ended}."
+    has = "has" if cells == 1 else "have"
+    return f"{cells} of {plural(len(run.results), 'cell')} {has} numbers; of {plural(planned, 'trial')}, {ended}."
 
 
 def failed_cells(run: Gathered) -> list[dict[str, Any]]:
