@@ -76,8 +76,12 @@ class Airflow:
         }
 
     def process_environment(self) -> dict[str, str]:
-        """The caller's environment without its own Airflow settings, which would outdo airflow.cfg."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW_", "GX_"))}
+        """The caller's environment without its own Airflow settings, which would outdo airflow.cfg.
+
+        Nor with a container's word to keep no compiled Python: each task would compile all of clusterbench again.
+        """
+        dropped = ("AIRFLOW_", "GX_", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         path = f"{Path(sys.executable).parent}:{kept.get('PATH', '/usr/bin:/bin')}"
         return {**kept, **self.environment(), "PATH": path, "PYTHONUNBUFFERED": "1"}
 

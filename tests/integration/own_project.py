@@ -127,7 +127,7 @@ class User:
             "AIRFLOW__API__BASE_URL": self.url,
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(self.logs),
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(self.logs + 1),
-            "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
+            "AIRFLOW__SECRETS__BACKEND": "clusterbench.airflow.connections_file.ConnectionsFile",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
                 {"connections_file_path": str(self.folder / "connections.json")}
             ),

@@ -114,7 +114,7 @@ class Owner:
         project = self.project if self.project.exists() else self.folder
         backend = json.dumps({"connections_file_path": str(self.project / "connections.json")})
         environment = {
-            "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
+            "AIRFLOW__SECRETS__BACKEND": "clusterbench.airflow.connections_file.ConnectionsFile",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": backend,
             "CLUSTERBENCH_RETRY_DELAY_S": "0",
             "COLUMNS": "120",

@@ -59,7 +59,7 @@ class Project:
         printed.write_text("")
         connections = f'{{"connections_file_path": "{self.lab.lab_dir / "connections.json"}"}}'
         backend = {
-            "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",
+            "AIRFLOW__SECRETS__BACKEND": "clusterbench.airflow.connections_file.ConnectionsFile",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": connections,
         }
         clusterbench(

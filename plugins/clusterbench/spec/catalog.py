@@ -43,6 +43,10 @@ class Catalog:
         return self._files_of(PLATFORMS)
 
     @cached_property
+    def _offered_files(self) -> list[Path]:
+        return [file for file in self.platform_files if is_offered(file.stem)]
+
+    @cached_property
     def published_files(self) -> list[Path]:
         return self._files_of(PUBLISHED)
 
@@ -139,7 +143,7 @@ class Catalog:
     def platforms(self) -> list[Platform]:
         """Every platform that can be run here: no template, offered, its file in order (else ``lint`` tells of it)."""
         found = []
-        for file in filter(lambda path: is_offered(path.stem), self.platform_files):
+        for file in self._offered_files:
             try:
                 platform = self.read_platform(file)
             except SpecError:

@@ -54,10 +54,13 @@ def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
     """Data of a YAML file and the line of every field in it; a key written twice is an error."""
     lines: dict[FieldPath, int] = {}
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=LOADER)
-        _note_lines(path, node, (), lines)
-        data = yaml.load(text, Loader=LOADER)  # noqa: S506  it is a safe loader
+        loader = LOADER(path.read_text(encoding="utf-8"))
+        try:  # what `yaml.load` does, but the lines are noted of the same nodes: parsing is most of the time
+            node = loader.get_single_node()
+            _note_lines(path, node, (), lines)
+            data = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except OSError as error:
         raise SpecError([f"{path}: cannot be read: {error.strerror}; check the name and the permissions"]) from None
     except UnicodeDecodeError as error:
