@@ -226,6 +226,7 @@ def test_every_measurement_is_on_its_page_with_words() -> None:
 # The site.
 
 
+@pytest.mark.long
 def test_the_site_is_built_without_a_warning_and_needs_no_network(browser: Any, tmp_path: Path) -> None:
     site = tmp_path / "site"
     options = ["-q", "-b", "html", "-W", "--keep-going", "-n", "-d", str(tmp_path / "doctrees")]

@@ -21,6 +21,7 @@ VALUES = {"executor", "airflowVersion", "images", "volumes", "volumeMounts", "en
 """Each was seen to have its effect in what the chart makes, which takes a key that it does not know without a word."""
 
 
+@pytest.mark.long
 def test_its_own_test_passes_and_finds_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its DAG files as Airflow reads them, by its own test, in a process that knows nothing of this one."""
     folder = tmp_path / "Our Benchmarks"

@@ -479,6 +479,7 @@ def test_killed_task_and_killed_scheduler_leave_a_valid_run_measured_once(
     assert not left.exists(), "the cluster was released"
 
 
+@pytest.mark.long
 def test_who_follows_a_run_is_told_within_half_a_minute_that_no_scheduler_is_alive(
     api: AirflowApi, lab_with_airflow: Lab
 ) -> None:
@@ -626,6 +627,7 @@ def test_an_unknown_parameter_fails_the_run_with_those_there_are(api: AirflowApi
     assert f"'sclae' is not a choice; did you mean 'scale'? Allowed: {allowed}" in log
 
 
+@pytest.mark.long
 def test_a_run_whose_hosts_are_wrong_fails_with_a_report_that_says_so(
     api: AirflowApi, lab_with_airflow: Lab, there: Connections
 ) -> None:

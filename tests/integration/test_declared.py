@@ -56,6 +56,7 @@ def test_tpch_is_valid_and_answers_as_duckdb(connections: Connections) -> None:
         assert sum(each) / 22 == pytest.approx(record.measurements["statement_time_s_mean"])
 
 
+@pytest.mark.long
 def test_a_run_that_only_makes_data_is_valid_and_ycsb_measures_its_six_mixes_on_it(connections: Connections) -> None:
     run, records = whole(connections, "ycsb", generate_only=True)
     assert records == [] and run.archive.need_json("verdicts.json")["valid"]
@@ -505,6 +506,7 @@ TOKEN = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
 VALUES = ((7,), (8, 9), (TOKEN,), ("paid", 4), ("name 5",), ("Bab", "2024-01-02"), ("2024-01-02", "2024-01-03"))
 
 
+@pytest.mark.long
 def test_what_a_server_has_counted_is_measured_by_the_indexes_that_the_application_uses(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

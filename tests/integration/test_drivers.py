@@ -74,6 +74,7 @@ def test_four_hosts_drive_one_load_and_every_key_is_inserted_once(root: Path, co
     assert inserted and inserted[0] == inserted[1] == 10_000 + record.measurements["rows_inserted"] > 10_000
 
 
+@pytest.mark.long
 def test_order_entry_counts_as_many_orders_as_all_logs_have(root: Path, connections: Connections) -> None:
     choices: dict[str, Any] = {"sweeps": ["transactions"], "levels": ["clients=4"]}
     run, (record,) = whole(root, connections, "ch_benchmark", **choices)

@@ -254,6 +254,7 @@ def test_note_that_cannot_be_read_can_still_be_freed(connections: Connections) -
         assert lease.holder_of(fleet, known) is None
 
 
+@pytest.mark.long
 def test_drivers_have_a_role_of_their_own_where_the_file_names_one(connections: Connections, tmp_path: Path) -> None:
     with session(connections) as db:
         db.execute("DROP ROLE IF EXISTS bench_driver")

@@ -306,6 +306,7 @@ def small(name: str, workload: str, **levels: Any) -> Trial:
     return Trial(f"{name}.r1", name, PLATFORM, name, workload, filled | levels, 1, 7, 600, {})
 
 
+@pytest.mark.long
 def test_hdfs_by_itself_is_written_and_read_and_nothing_is_left(testbed: Testbed) -> None:
     sizes: dict[str, Any] = {"files": 3, "file_mib": 8, "replicas": 2, "pause_s": 0}
     planned = small("dfsio", "dfsio", **sizes, **{f"server.{SORT_MB}": 64, "server.mapreduce.task.oi.sort.mb": 64})
@@ -365,6 +366,7 @@ def test_daemons_that_do_not_start_with_a_value_fail_the_trial_and_start_again_w
     assert cluster.recover() == []
 
 
+@pytest.mark.long
 def test_a_parameter_that_the_cluster_declares_final_fails_the_trial_after_its_first_job(testbed: Testbed) -> None:
     directories = cluster_of(testbed).configuration.directories
     workers = testbed.platform.hosts_with("worker")

@@ -50,6 +50,7 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
+@pytest.mark.long
 def test_a_host_s_page_cache_is_as_small_as_its_memory(connections: Connections, lab: Lab) -> None:
     with on_testbed(new_run(connections), PLATFORM) as testbed:
         limited, free = (cached_bytes(testbed.fleet, host) for host in (HOST, "client"))

@@ -21,6 +21,7 @@ from clusterbench.trial.plan import make_plan, read_choices
 from clusterbench_lab import Lab
 from tests.integration.helpers import archive_of, dataset, measured_whole, new_run, on_testbed
 
+pytestmark = pytest.mark.long
 CATALOG = Catalog(project_root())
 CHOSEN = {"scale": "smoke", "platforms": ["lab_db1"], "sweeps": ["lookups"]}
 Output = pytest.CaptureFixture[str]

@@ -268,6 +268,7 @@ def allowed_by_sudo() -> Iterator[None]:
     file.unlink()
 
 
+@pytest.mark.long
 @needs_root
 def test_profiled_trial_says_what_the_processors_ran_and_no_result_is_made_of_it(
     connections: Connections,

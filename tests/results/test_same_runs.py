@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from clusterbench.results.compare import OneRun
 from clusterbench.results.gather import read_run
@@ -32,6 +33,7 @@ def drawn(count: int, between: float, within: float, seed: int = 3, results_max:
     return runs
 
 
+@pytest.mark.long
 def test_what_differs_from_run_to_run_is_seen_as_that() -> None:
     """By repetitions alone two thirds of the equal are told as different, where runs differ by more than these."""
     made = drawn(22, 0.03, 0.005, results_max=4)  # all of them take three times as long, and tell the same
