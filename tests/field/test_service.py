@@ -21,7 +21,7 @@ from tests.field.database import SERVICE
 from tests.field.world import Field
 from tests.integration.helpers import wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600), needs_field]
+pytestmark = [pytest.mark.lab, pytest.mark.long, pytest.mark.timeout(600), needs_field]
 
 RUNTIME = "/run/systemd/system"
 

@@ -215,6 +215,7 @@ def test_the_database_is_reached_through_the_client_over_tls(world: Field) -> No
     assert row["client_addr"].startswith(world.wires.data("client"))
 
 
+@pytest.mark.long
 def test_a_session_without_the_clients_certificate_is_refused_in_words(world: Field) -> None:
     connections = without(world.connections(), "field_database", *NO_CERTIFICATE)
     with fleet_of(world, connections) as fleet, pytest.raises(EngineError) as caught:
@@ -223,6 +224,7 @@ def test_a_session_without_the_clients_certificate_is_refused_in_words(world: Fi
     assert "ertifi" in said and "'field_database'" in said and NAME in said
 
 
+@pytest.mark.long
 def test_a_server_of_another_name_is_refused(world: Field) -> None:
     address = world.wires.data("db1")
     connections = changed(world.connections(), "field_database", host=address)
@@ -272,6 +274,7 @@ def test_a_run_over_all_that_is_valid(world: Field, connections: Connections, pr
     assert world.unit_of_server() == SERVICE
 
 
+@pytest.mark.long
 def test_drivers_have_a_role_and_a_certificate_of_their_own(
     world: Field, connections: Connections, project: Path
 ) -> None:

@@ -291,6 +291,7 @@ def test_drift_is_seen_in_many_series_and_makes_a_mean_less_sure() -> None:
     assert np.var(means) / 0.02**2 == pytest.approx(drift.variance_of_mean(5, 0.3), rel=0.1)
 
 
+@pytest.mark.long
 def test_noise_that_drifts_gives_no_more_false_alarms_than_other_noise() -> None:
     years = [false_alarms(autocorrelated, seed) > 0 for seed in range(100)]
     assert np.mean(years) <= 0.09, "17 % where nobody knows that it drifts"

@@ -198,6 +198,7 @@ def content(connections: Connections) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("sales")
 def test_tables_that_are_there_are_measured_and_stay_as_they_were(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -280,6 +281,7 @@ def test_statements_that_change_tables_which_are_there_need_leave_and_are_refuse
         whole(connections, "my_sales")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("sales")
 def test_a_workload_is_written_from_what_a_database_has_counted(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

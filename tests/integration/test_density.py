@@ -80,6 +80,7 @@ def used_cpus(fleet: Fleet, *hosts: str) -> list[float]:
     return [float(used) / float(took) for used, took in (answers[host].output.split() for host in hosts)]
 
 
+@pytest.mark.long
 def test_limits_are_in_force_for_one_vm_and_for_all_at_once(testbed: Testbed, lab: Lab) -> None:
     """What busy loops use of processors; a busy machine may give less, and a limit never more."""
     server, limits = SERVERS["server1"], lab.parts.limits
@@ -148,6 +149,7 @@ def assert_quiet(testbed: Testbed) -> None:
     assert left.output == ""
 
 
+@pytest.mark.long
 def test_a_killed_neighbour_makes_the_trial_invalid(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its driver, by its process id, as soon as the trial's own runs; nobody starts it again."""
     one = trial("killed", streams=8)

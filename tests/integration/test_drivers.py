@@ -132,6 +132,7 @@ def test_a_driver_that_dies_in_the_middle_makes_the_trial_failed_and_the_others_
         assert {answer.output for answer in left.values()} == {""}
 
 
+@pytest.mark.long
 def test_a_step_in_search_of_a_load_is_driven_by_all_hosts(root: Path, connections: Connections) -> None:
     run = new_run(connections, "order_entry")
     run.catalog = Catalog(root)

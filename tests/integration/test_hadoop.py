@@ -193,6 +193,7 @@ def test_a_cluster_that_a_run_holds_is_not_taken_down_by_hand(
     assert main(["cluster", "status", PLATFORM]) == 0
 
 
+@pytest.mark.long
 def test_a_daemon_that_runs_with_another_value_is_named(testbed: Testbed) -> None:
     cluster = cluster_of(testbed)
     told = {**cluster.declared_settings()}
@@ -417,6 +418,7 @@ def test_a_host_sends_to_another_both_ways_and_no_server_is_left(testbed: Testbe
     assert not testbed.fleet.run_on("worker1", f"ss -Hltn 'sport = :{PORT}'").output
 
 
+@pytest.mark.long
 def test_a_cancelled_trial_kills_its_application(testbed: Testbed) -> None:
     planned = trial("cancelled")
     submitted = lambda: "teragen, application_" in doing(testbed, planned)  # noqa: E731

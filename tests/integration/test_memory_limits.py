@@ -16,7 +16,11 @@ from tests import BLOCK
 from tests.integration.helpers import new_run, on_testbed
 from tests.integration.planted import first_line
 
-pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="only root limits the memory of hosts")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root limits the memory of hosts"),
+]
 
 PLATFORM, HOST = "lab_retail_vm4", "retail_vm4_1"
 LIMIT_BYTES = round(SERVERS["server3"].memory_gib[HOST] * GIB)
@@ -50,7 +54,6 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
-@pytest.mark.long
 def test_a_host_s_page_cache_is_as_small_as_its_memory(connections: Connections, lab: Lab) -> None:
     with on_testbed(new_run(connections), PLATFORM) as testbed:
         limited, free = (cached_bytes(testbed.fleet, host) for host in (HOST, "client"))

@@ -147,6 +147,7 @@ def test_client_host_that_is_away_is_waited_for(lab: Lab, run: Run, phase: str) 
     assert waited_for(heard) == [("hosts", True)]
 
 
+@pytest.mark.long
 def test_database_that_may_not_be_started_is_waited_for_until_somebody_does(
     lab: Lab, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def test_who_does_not_come_back_costs_the_trial_and_is_named_with_the_time(
         lab.start_server("client")
 
 
+@pytest.mark.long
 def test_bucket_that_became_read_only_is_waited_for_and_a_first_refusal_is_not(
     lab: Lab, run: Run, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +225,7 @@ def test_client_host_that_was_re_installed_is_not_measured_on_again(run: Run) ->
     assert "it was re-installed, or its work folder emptied" in record.reason
 
 
+@pytest.mark.long
 def test_trial_whose_worker_died_comes_to_its_record_before_the_next_one_changes_anything(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +251,7 @@ def test_trial_whose_worker_died_comes_to_its_record_before_the_next_one_changes
         assert detached_job.left_open(testbed.fleet, ["client"], f"jobs/{run.holder}/{PLATFORM}") == []
 
 
+@pytest.mark.long
 @needs_root
 def test_worker_whose_disk_is_full_waits_and_collects_then(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -275,6 +279,7 @@ def test_worker_whose_disk_is_full_waits_and_collects_then(
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.long
 @needs_root
 def test_host_whose_disk_is_full_before_the_driver_is_waited_for(lab: Lab, run: Run) -> None:
     """The client's: nothing of the trial can be written there."""

@@ -138,6 +138,7 @@ def test_a_corrupted_row_is_caught_before_any_trial(
     assert run.archive.trials() == []
 
 
+@pytest.mark.long
 def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '3s/Street/Avenue/' part-05")
     with pytest.raises(DatasetError) as caught:
@@ -147,6 +148,7 @@ def test_a_load_file_that_was_changed_is_caught_before_any_trial(run: Run, spoil
     )
 
 
+@pytest.mark.long
 def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: Run, spoiled_files: Testbed) -> None:
     before = spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && cat *.facts").output
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && rm part-03 part-03.facts")
@@ -192,6 +194,7 @@ def test_one_stream_s_response_time_is_psql_s_own(run: Run, testbed: Testbed) ->
     assert f"Time: {record.measurements['response_time_s'] * 1000:.3f} ms" in raw.decode()
 
 
+@pytest.mark.long
 def test_only_the_partitions_that_are_read_count_for_the_caches(run: Run, testbed: Testbed) -> None:
     full, partial = (measured(run, testbed, trial(name, name, cache="cold")) for name in ("full_scan", "partial_scan"))
     assert (full.outcome, partial.outcome) == ("completed", "completed"), (full.reason, partial.reason)
@@ -212,6 +215,7 @@ def test_a_fast_wrong_answer_makes_the_trial_invalid_and_names_the_row(run: Run,
     assert "wrong answer: 1 rows, expected 1 (DuckDB over the same rows); row 1 of the sorted rows is" in record.reason
 
 
+@pytest.mark.long
 def test_an_index_shows_in_the_report_while_the_answers_stay(run: Run, testbed: Testbed) -> None:
     plain = measured(run, testbed, trial("full_scan", "plain"))
     testbed.engine.execute(f"CREATE INDEX by_product ON {TABLE} (product_id)")
@@ -297,6 +301,7 @@ def test_a_rejected_row_fails_the_load_and_leaves_nothing(run: Run, spoiled_file
     assert not exists(spoiled_files, f"order_lineitems_load_{LOAD_ROWS}")
 
 
+@pytest.mark.long
 def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: Run, spoiled_files: Testbed) -> None:
     spoiled_files.fleet.run_on("etl", f"cd {files_path(spoiled_files)} && sed -i '5s/Street/Avenue/' part-11")
     record = measured(run, spoiled_files, trial("data_load", "changed"))
@@ -311,6 +316,7 @@ def test_a_value_that_was_changed_in_a_file_makes_the_load_invalid(run: Run, spo
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: Run, testbed: Testbed) -> None:
     """One psql of sixteen is killed in the middle: the others are ended, and what they had committed is gone."""
     made = trial("data_load", "vanished", rows=200_000)
@@ -339,6 +345,7 @@ def test_a_stream_that_vanishes_fails_the_load_and_leaves_nothing(run: Run, test
     assert not exists(testbed, dataset.table)
 
 
+@pytest.mark.long
 def test_a_load_whose_worker_died_is_undone_when_the_cluster_is_released(run: Run, testbed: Testbed) -> None:
     workload = load_workload("data_load")
     (planned,) = [t for t in run.plan().trials["lab_db1"] if t.workload == "data_load"]

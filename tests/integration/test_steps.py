@@ -287,6 +287,7 @@ def notes(run: Run, platform: str) -> set[str]:
     return {name for name in found if (Path(lease.FOLDER) / name).exists()}
 
 
+@pytest.mark.long
 def test_platforms_in_turns_are_held_together_and_a_trial_waits_for_one_that_is_left_open_on_the_other(
     connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,7 @@ def marked(engine: Database, table: str, state: Any) -> str:
     return marks.Mark(found.rows, found.checksum, state).comment(DATASET)
 
 
+@pytest.mark.long
 def test_a_load_whose_psql_is_killed_goes_on_with_what_is_missing(
     empty_engine: Database, checksum: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_load_whose_psql_is_killed_goes_on_with_what_is_missing(
     assert wrong(empty_engine, checksum) == []
 
 
+@pytest.mark.long
 def test_a_rejected_row_is_told_and_its_file_made_anew(
     engine: Database, checksum: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

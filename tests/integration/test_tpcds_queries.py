@@ -21,7 +21,7 @@ from clusterbench.workloads.tpcds import data, parameters, queries, reference
 from clusterbench_lab import Lab
 from tests.integration.helpers import new_run, on_testbed
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long]
 SCALE_FACTOR, SEED = 0.1, 20160601
 DATASET = data.dataset_of(SCALE_FACTOR, "heap")
 TIMEOUT_S = 120

@@ -89,6 +89,7 @@ def test_a_window_lasts_until_it_holds_enough_and_all_clients_end_at_once(testbe
     assert "progress" not in record.evidence["driver"]["driver_errors"]
 
 
+@pytest.mark.long
 def test_a_window_of_few_seconds_goes_on_until_there_are_enough_lookups(testbed: Testbed) -> None:
     record = run_trial(trial(clients=2, window_s=1, lookups_per_client=40_000), testbed)
     assert record.outcome == "completed" and record.samples >= 80_000
@@ -212,6 +213,7 @@ def test_where_caches_cannot_be_emptied_cold_is_not_applicable(connections: Conn
     assert record.reason == "the platform's file has 'page_cache: none', so the file system's cache cannot be emptied"
 
 
+@pytest.mark.long
 def test_caches_as_left_are_measured_and_the_trial_that_left_them_is_named(testbed: Testbed) -> None:
     first = run_trial(trial("first", cache="as_left"), testbed)
     run_trial(trial("warmed", cache="warm"), testbed)
@@ -242,6 +244,7 @@ def measured_as_a_run(connections: Connections, *trials: Trial, **chosen: Any) -
         steps.release_cluster(run, "lab_db1")
 
 
+@pytest.mark.long
 def test_lead_in_is_measured_and_shown_and_no_result_is_made_of_it(connections: Connections) -> None:
     planned = trial(cache="as_left")
     first = lead_in([planned])
@@ -347,6 +350,7 @@ def test_an_index_build_leaves_no_index_behind(testbed: Testbed) -> None:
     assert indexes[0]["n"] == 1
 
 
+@pytest.mark.long
 def test_an_index_is_built_until_its_window_is_full_and_leaves_none_behind(testbed: Testbed) -> None:
     once = run_trial(trial("build", "index_build"), testbed)
     record = run_trial(trial("builds", "index_build", window_s=1), testbed)

@@ -97,6 +97,7 @@ def trial(name: str, **levels: int) -> Trial:
     return Trial(f"{name}.r1", name, PLATFORM, name, "key_value", LEVELS | LENGTHS | levels, 1, 7, 60, {})
 
 
+@pytest.mark.long
 def test_a_load_is_found_by_the_worker_that_follows_a_lost_one(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

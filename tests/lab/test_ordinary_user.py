@@ -46,6 +46,7 @@ def _up_and_down(lab_dir: Path, account: Account, answers: multiprocessing.Queue
         lab.down()
 
 
+@pytest.mark.long
 def test_an_ordinary_user_needs_nothing_of_root() -> None:
     account = server_account()
     lab_dir = Path(tempfile.mkdtemp(prefix="clusterbench-lab-"))

@@ -107,6 +107,7 @@ def test_all_servers_run_and_a_second_up_changes_nothing(lab: Lab) -> None:
     assert states["scheduler"] == "stopped"
 
 
+@pytest.mark.long
 def test_two_at_once_end_in_one_lab(lab: Lab) -> None:
     before = pids(lab)
     command = [sys.executable, "-m", "clusterbench_lab", "up", "--no-airflow"]
@@ -263,6 +264,7 @@ def test_nothing_listens_beyond_this_machine(lab: Lab) -> None:
     assert all(address.startswith(f"127.0.{lab.layout.block}.") for address in addresses), addresses
 
 
+@pytest.mark.long
 def test_down_leaves_nothing_and_spares_strangers(lab: Lab, stranger: int) -> None:
     on_host(lab, "etl", "setsid sleep 600 >/dev/null 2>&1 </dev/null & echo started")
     assert len(processes_of(lab)) > len(WITHOUT_AIRFLOW)

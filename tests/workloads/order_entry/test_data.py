@@ -140,6 +140,7 @@ def test_trial_marks_the_data_as_used_and_goes_on_with_it_while_orders_are_few(
     assert made == [SCHEMA] * 2
 
 
+@pytest.mark.long
 @pytest.mark.lab
 def test_used_and_spoiled_data_is_told_and_made_anew_by_two_workers_where_a_try_was_cut_off(
     engine: Postgres, checksum: str, monkeypatch: pytest.MonkeyPatch
