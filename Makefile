@@ -61,10 +61,11 @@ quick: setup  ## lint, types, and the tests that need no server: two minutes, fo
 pure: setup
 	$(bin)/python -m pytest -q -n 2 -m "not lab"
 
+# The second command is given its files, as looking through all takes half a minute.
 test: setup  ## lint, types, and the tests, with real servers; what takes minutes a test: make test-long
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types fetch
 	$(bin)/python -m pytest -n $(workers) -m "not alone and not long" --durations=25
-	$(bin)/python -m pytest -m alone --durations=5
+	$(bin)/python -m pytest -m alone --durations=5 $(shell grep -rl 'mark\.alone' tests)
 
 test-long: setup  ## the tests that take minutes each: all of them, or a share: SHARE=2/5
 	-@$(bin)/clusterbench lab fetch --hypervisor
