@@ -14,6 +14,8 @@ import runpy
 import sys
 from pathlib import Path
 
+from clusterbench_lab.layout import PROJECT_DIR
+
 LIBRARIES = (
     "great_expectations",
     "pandas",
@@ -27,8 +29,7 @@ LIBRARIES = (
 )
 OF_TASKS = ("clusterbench.airflow.tasks", "clusterbench.run.steps", "clusterbench.engines.postgres.engine")
 """With all that these import."""
-_PLUGINS = Path(__file__).resolve().parent.parent
-WATCHED = (_PLUGINS / "clusterbench", _PLUGINS.parent / "include")
+WATCHED = (PROJECT_DIR / "plugins" / "clusterbench", PROJECT_DIR / "include")
 """Modules, and the scripts that some of them read when they are imported."""
 OBJECTS_BETWEEN_COLLECTIONS = (50_000, 20, 20)
 """A task's process imports much and lives for seconds: with Python's own 700, a tenth of its start is collecting."""
@@ -57,15 +58,15 @@ def forget_if_edited(since: int) -> None:
 
 
 if __name__ == "__main__":
+    before = edited()
     for library in LIBRARIES:
         with contextlib.suppress(ImportError):  # the task that needs it says so
             importlib.import_module(library)
     with contextlib.suppress(ImportError):  # what boto3 knows of S3 is read from files, once for all of its clients
         importlib.import_module("boto3").client("s3", region_name="us-east-1")
-    imported = edited()
     for module in OF_TASKS:
         with contextlib.suppress(Exception):  # somebody is in the middle of an edit: tasks tell it
             importlib.import_module(module)
-    os.register_at_fork(after_in_child=lambda: forget_if_edited(imported))
+    os.register_at_fork(after_in_child=lambda: forget_if_edited(before))
     gc.set_threshold(*OBJECTS_BETWEEN_COLLECTIONS)
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)

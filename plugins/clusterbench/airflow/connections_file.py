@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,21 @@ class ConnectionsFile(BaseSecretsBackend):
     def __init__(self, connections_file_path: str) -> None:
         super().__init__()
         self.path = Path(connections_file_path)
-        self.known: dict[str, Any] = {}
-        self.version: tuple[int, int, int] | None = None
 
     def get_conn_value(self, conn_id: str, team_name: str | None = None) -> str | None:
         """The connection's text; None if it is not in the file, and Airflow looks elsewhere."""
         del team_name  # a file has none
         try:
-            self._read_if_changed()
+            is_now = self.path.stat()
+            found = _read(self.path, (is_now.st_mtime_ns, is_now.st_size, is_now.st_ino)).get(conn_id)
         except (OSError, ValueError) as error:
             # Airflow looks elsewhere and at last says that there is no such connection, which would mislead.
             log.error("no connection can be read from %s: %s", self.path, error)
             raise
-        found = self.known.get(conn_id)
         return found if isinstance(found, str | None) else json.dumps(found)
 
-    def _read_if_changed(self) -> None:
-        found = self.path.stat()
-        version = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if version != self.version:
-            self.known, self.version = json.loads(self.path.read_text()), version
+
+@lru_cache(maxsize=1)
+def _read(path: Path, _version: tuple[int, ...]) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads(path.read_text())
+    return known

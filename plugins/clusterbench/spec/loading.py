@@ -54,13 +54,7 @@ def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
     """Data of a YAML file and the line of every field in it; a key written twice is an error."""
     lines: dict[FieldPath, int] = {}
     try:
-        loader = LOADER(path.read_text(encoding="utf-8"))
-        try:  # what `yaml.load` does, but the lines are noted of the same nodes: parsing is most of the time
-            node = loader.get_single_node()
-            _note_lines(path, node, (), lines)
-            data = None if node is None else loader.construct_document(node)
-        finally:
-            loader.dispose()
+        data = _data_of(path, path.read_text(encoding="utf-8"), lines)
     except OSError as error:
         raise SpecError([f"{path}: cannot be read: {error.strerror}; check the name and the permissions"]) from None
     except UnicodeDecodeError as error:
@@ -81,6 +75,17 @@ def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
         found = {type(None): "nothing", list: "a list"}.get(type(data), "a text")
         raise SpecError([f"{path}:1: must be a mapping of keys to values, found {found}"])
     return data, lines
+
+
+def _data_of(path: Path, text: str, lines: dict[FieldPath, int]) -> Any:
+    """What ``yaml.load`` gives; the lines are noted of the same nodes, as parsing is most of the time."""
+    loader = LOADER(text)
+    try:
+        node = loader.get_single_node()
+        _note_lines(path, node, (), lines)
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 def _note_lines(path: Path, node: yaml.Node | None, at: FieldPath, lines: dict[FieldPath, int]) -> None:
