@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -18,9 +19,10 @@ from tests.integration.browsing import log_in, made_up_history, shown_history
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
-FIRST_PAGE_S, PAGE_S = 1.0, 2.0
-"""Bounds of the issue, on this machine. The quickest of some: other work here is no fault of a page's."""
-TRIES = 5
+AIRFLOWS_OWN = "/ui/dags?limit=50&dag_runs_limit=14"
+"""What Airflow's own list of DAGs asks for: it waits for the same processors as our pages, so the ratio holds."""
+FIRST_PAGE_TIMES, PAGE_TIMES = 20, 10
+ROUNDS = 5
 RUN = made_up.run_id_of("key_value", made_up.LAST)
 NO_CHANGE = """
 INSERT INTO changes (week, position, series, measurement, state, change)
@@ -166,20 +168,23 @@ def test_colours_are_those_of_airflow_or_of_the_system(page: Any, inside: Any, c
     alone.close()
 
 
-def test_pages_are_quick_and_nothing_comes_from_elsewhere(context: Any, page: Any, asked: list[str]) -> None:
+def test_pages_are_quick_beside_airflows_own_and_nothing_comes_from_elsewhere(
+    context: Any, page: Any, asked: list[str]
+) -> None:
     page.goto("/bench/experiments/retail")
     series = page.locator("a[href*='/series/']").first.get_attribute("href")
     runs = page.locator("input[name=a]").evaluate_all("all => all.map(one => one.value)")
     bounds = {
-        "/bench/": FIRST_PAGE_S,
-        "/bench/experiments/retail": PAGE_S,
-        series: PAGE_S,
-        f"/bench/runs/{runs[0]}": PAGE_S,
-        f"/bench/compare?a={runs[1]}&b={runs[0]}": PAGE_S,
-        "/bench/weeks": PAGE_S,
+        "/bench/": FIRST_PAGE_TIMES,
+        "/bench/experiments/retail": PAGE_TIMES,
+        series: PAGE_TIMES,
+        f"/bench/runs/{runs[0]}": PAGE_TIMES,
+        f"/bench/compare?a={runs[1]}&b={runs[0]}": PAGE_TIMES,
+        "/bench/weeks": PAGE_TIMES,
     }
-    took = {address: min(seconds(page, address) for _ in range(TRIES)) for address in bounds}
-    assert {address: s for address, s in took.items() if s > bounds[address]} == {}, took
+    rounds = [{address: seconds(page, address) for address in [AIRFLOWS_OWN, *bounds]} for _ in range(ROUNDS)]
+    times = {address: median(took[address] / took[AIRFLOWS_OWN] for took in rounds) for address in bounds}
+    assert {address: ratio for address, ratio in times.items() if ratio > bounds[address]} == {}, rounds
     origin = page.evaluate("location.origin")
     assert [url for url in asked if not url.startswith((f"{origin}/", f"blob:{origin}/", "data:"))] == []
 
