@@ -98,9 +98,7 @@ def stranger():
 def test_all_servers_run_and_a_second_up_changes_nothing(lab: Lab) -> None:
     before = pids(lab)
     assert None not in before.values()
-    started = time.monotonic()
     lab.up(airflow=False)
-    assert time.monotonic() - started < 3
     assert pids(lab) == before
     states = {server.name: server.state for server in lab.status()}
     assert {states[name] for name in WITHOUT_AIRFLOW} == {"running"}
