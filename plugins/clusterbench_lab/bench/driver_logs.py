@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterbench.drivers import pgbench, pgbench_log
+from clusterbench_lab.bench.memory import peak_mb
 
 TRANSACTIONS = 100_000_000
 CLIENTS = 200
@@ -74,5 +74,4 @@ def _write(folder: Path, threads: int) -> None:
 if __name__ == "__main__":
     begun_s = time.perf_counter()
     found = pgbench.read(Path(sys.argv[1]), TRANSACTIONS)
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(found.samples, time.perf_counter() - begun_s, peak_mb)
+    print(found.samples, time.perf_counter() - begun_s, peak_mb())

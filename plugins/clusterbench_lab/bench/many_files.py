@@ -7,7 +7,6 @@ on a host of this machine; the scripts are those that a run uses.
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from clusterbench.engines.instances import Instance
 from clusterbench.engines.postgres.caches import look_at
 from clusterbench.engines.postgres.server import instance_script
 from clusterbench.hosts.fleet import Fleet
+from clusterbench_lab.bench.memory import peak_mb
 from clusterbench_lab.many_hosts import many_hosts
 
 FILES = 300_000
@@ -76,4 +76,4 @@ def _seconds() -> Iterator[float]:
 
 
 if __name__ == "__main__":
-    print(*_seconds(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(*_seconds(), peak_mb())

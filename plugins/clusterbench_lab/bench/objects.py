@@ -8,7 +8,6 @@ lists quickly (versitygw): S3Proxy, the lab's, walks the whole folder for each p
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, in_parallel
 from clusterbench.base.connections import local_connections
+from clusterbench_lab.bench.memory import peak_mb
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import ObjectIdentifierTypeDef
@@ -98,4 +98,4 @@ def _large(run: RunArchive) -> Iterator[float]:
 if __name__ == "__main__":
     archive = Store.of(local_connections(Path(sys.argv[1]))(CONNECTION_ID))
     many = int(sys.argv[2]) if len(sys.argv) > 2 else OBJECTS
-    print(*_seconds(archive, many), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(*_seconds(archive, many), peak_mb())
