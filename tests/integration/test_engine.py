@@ -217,6 +217,17 @@ def test_value_that_the_server_refuses_changes_nothing(
         assert now(testbed, "work_mem", "port") == before
 
 
+def test_what_a_trial_forbids_its_sessions_holds_for_them_and_not_for_looking_something_up(testbed: Testbed) -> None:
+    engine, asked = testbed.engine, "SELECT current_setting('enable_seqscan') AS may_scan"
+    assert isinstance(engine, Postgres)
+    engine.set_session({"enable_seqscan": "off"})
+    try:
+        assert engine.look_up(asked) == [{"may_scan": "on"}]
+        assert engine.query(asked) == [{"may_scan": "off"}]
+    finally:
+        engine.reset_session()
+
+
 def test_a_question_that_is_not_answered_in_time_ends(testbed: Testbed) -> None:
     """To whoever asks, a server that is frozen is one that takes for ever."""
     engine = testbed.engine

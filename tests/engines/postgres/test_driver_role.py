@@ -27,6 +27,9 @@ class Told(Postgres):
     def query(self, query: str, *, settings: Mapping[str, str] = {}) -> list[dict[str, Any]]:
         return [{"is_let_in": self.is_let_in}] if "is_let_in" in query else []
 
+    def look_up(self, question: str) -> list[dict[str, Any]]:
+        return self.query(question)
+
     def execute(self, command: str, *, settings: Mapping[str, str] = {}) -> None:
         self.told.append(command)
 

@@ -27,7 +27,7 @@ def warm(server: Server, relations: Sequence[str]) -> None:
     content, pg_class = raw(server.content_of_row), raw(server.everywhere("pg_class"))
     found = leaves(server, relations)
     for cache in ("read", "buffer") if found else ():
-        server.query(
+        server.look_up(
             statement(
                 "postgres", "prewarm", content=content, pg_class=pg_class, relations=regclasses(found), cache=cache
             )
@@ -64,7 +64,7 @@ def _relation_files(server: Server, relations: Sequence[str]) -> list[dict[str, 
         pg_class=raw(server.everywhere("pg_class")),
         relations=regclasses(leaves(server, relations)),
     )
-    return [row for row in server.query(found) if _is_data_path(row["path"])]
+    return [row for row in server.look_up(found) if _is_data_path(row["path"])]
 
 
 def _is_data_path(path: str | None) -> bool:
@@ -75,7 +75,7 @@ def _buffered_bytes(server: Server, files: Sequence[Mapping[str, Any]]) -> int:
     extensions.have(server, "pg_buffercache")
     if not files:
         return 0
-    found = server.query(
+    found = server.look_up(
         statement(
             "postgres",
             "buffered",

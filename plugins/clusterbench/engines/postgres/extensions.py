@@ -36,7 +36,7 @@ def drop_ours(server: Server) -> None:
 
 
 def _there(server: Server) -> list[dict[str, Any]]:
-    return server.query("SELECT extname AS name, obj_description(oid, 'pg_extension') AS comment FROM pg_extension")
+    return server.look_up("SELECT extname AS name, obj_description(oid, 'pg_extension') AS comment FROM pg_extension")
 
 
 def unavailable(platform: Platform, facts: Mapping[str, Any]) -> dict[str, str]:

@@ -50,7 +50,7 @@ def leaves(server: Server, relations: Sequence[str]) -> list[str]:
         return []
     asked = statement("postgres", "leaves", relations=regclasses(relations))
     found: dict[str, list[str]] = {}
-    for row in server.query(asked):
+    for row in server.look_up(asked):
         found.setdefault(row["relation"], []).append(row["leaf"])
         found.setdefault(f"{row['schema']}.{row['relation']}", []).append(f"{row['schema']}.{row['leaf']}")
     return [leaf for relation in relations for leaf in found.get(relation, [relation])]
@@ -59,4 +59,4 @@ def leaves(server: Server, relations: Sequence[str]) -> list[str]:
 def indexes(server: Server, relation: str) -> list[str]:
     """Names of the indexes of a table and of its partitions."""
     asked = statement("postgres", "indexes", relations=regclasses([relation, *leaves(server, [relation])]))
-    return [str(row["name"]) for row in server.query(asked)]
+    return [str(row["name"]) for row in server.look_up(asked)]
