@@ -48,13 +48,11 @@ def edited() -> int:
 
 def forget_if_edited(since: int) -> None:
     """In a new process, before it has used anything."""
-    try:
-        unchanged = edited() <= since
-    except OSError:  # a file went away meanwhile: somebody edits
-        unchanged = False
-    if not unchanged:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "clusterbench"]:
-            del sys.modules[name]
+    with contextlib.suppress(OSError):  # a file went away meanwhile: somebody edits
+        if edited() <= since:
+            return
+    for name in [name for name in sys.modules if name.partition(".")[0] == "clusterbench"]:
+        del sys.modules[name]
 
 
 if __name__ == "__main__":

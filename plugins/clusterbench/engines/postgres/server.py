@@ -137,7 +137,8 @@ class Server(Deployment):
     def look_up(self, question: str) -> list[dict[str, Any]]:
         """As ``query``, of the catalogue and the caches, where a trial forbids its sessions to scan tables.
 
-        A forbidden scan costs so much that the server compiles its plan first, which takes longer than the answer.
+        A forbidden scan costs so much that the server compiles its plan first, which takes longer than the answer. It
+        is allowed within a transaction, not by ``settings``: a pooler may refuse those, or keep them for a driver.
         """
         with self.connect() as session, session.transaction():
             session.execute("SET LOCAL enable_seqscan = on")
