@@ -241,7 +241,7 @@ COMMANDS: Mapping[str, About] = {
     "bench": About(
         "Measure what clusterbench itself costs: the same load by its driver alone and as a run, as ratios. It "
         "needs a clone of the project and its lab.",
-        ("clusterbench bench",),
+        ("clusterbench bench", "clusterbench bench --only throughput own_time"),
     ),
 }
 

@@ -17,14 +17,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     bench = commands.add_parser(
         "bench", help="compare the pipeline with its driver alone: how much the pipeline adds, as ratios"
     )
+    bench.add_argument("--only", nargs="+", default=[], metavar="PART", help="some of its parts: throughput, own_time")
     bench.set_defaults(command=_bench)
     commands.add_parser(
         "lab", help="up | status | down: small real servers on this machine, to try things out", add_help=False
     )
 
 
-def _bench(_options: argparse.Namespace) -> int:
-    return int(_of_lab("clusterbench_lab.bench.all").main(lab_dir()))
+def _bench(options: argparse.Namespace) -> int:
+    return int(_of_lab("clusterbench_lab.bench.all").main(lab_dir(), options.only))
 
 
 def run_lab(arguments: Sequence[str]) -> int:

@@ -16,25 +16,22 @@ import psycopg
 
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import ClusterbenchError
-from clusterbench.base.records import Trial
 from clusterbench.base.sql import identifier, raw, statement
 from clusterbench.engines import as_database
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.engines.postgres.loading import LOAD_FORMAT
-from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import generation, load_workload
 from clusterbench.workloads.retail import load_files, order_lineitems
+from clusterbench_lab.bench.trials import SEED, measured, trial_of
 
-ROWS, LOAD_ROWS, SEED, PAIRS = 200_000, 500_000, 7, 5
+ROWS, LOAD_ROWS, PAIRS = 200_000, 500_000, 5
 MEMORY_ROWS = (1_000_000, 10_000_000)
 SAMPLE_S = 0.1
 
-Say = Callable[[str, float], bool]
 
-
-def measure(testbed: Testbed, say: Say) -> None:
-    """Print each ratio by ``say``. The lab's hosts are this machine: files and processes can be reached from here."""
+def measure(testbed: Testbed, say: Callable[..., bool]) -> bool:
+    """Print each ratio; none has a bound. The lab's hosts are this machine, so that files and processes are at hand."""
     ratios = [_generation_against_copy(testbed, number) for number in range(PAIRS)]
     say(
         f"rows/s generated / of INSERT … SELECT of the same finished rows, median of {PAIRS}", statistics.median(ratios)
@@ -42,7 +39,9 @@ def measure(testbed: Testbed, say: Say) -> None:
     ratios = [_load_against_hand(testbed, number) for number in range(PAIRS)]
     say(f"MB/s of the 16-stream load / of one COPY per core by hand, median of {PAIRS}", statistics.median(ratios))
     small, large = (_generator_memory_mb(testbed, rows) for rows in MEMORY_ROWS)
-    say(f"memory of the generator, 10 million rows / 1 million rows ({large:.1f} / {small:.1f} MB)", large / small)
+    return say(
+        f"memory of the generator, 10 million rows / 1 million rows ({large:.1f} / {small:.1f} MB)", large / small
+    )
 
 
 def _generation_against_copy(testbed: Testbed, number: int) -> float:
@@ -68,23 +67,13 @@ def _generation_against_copy(testbed: Testbed, number: int) -> float:
 
 
 def _load_against_hand(testbed: Testbed, number: int) -> float:
-    workload = load_workload("data_load")
-    levels = {name: factor.default for name, factor in workload.factors.items()} | {"rows": LOAD_ROWS}
-    trial = Trial(f"bench_load.r{number}", "load", "lab_db1", "load", "data_load", levels, number, SEED, 600, {})
-    dataset = workload.dataset(levels, SEED)
+    trial = trial_of("data_load", {"rows": LOAD_ROWS}, number)
+    dataset = load_workload("data_load").dataset(trial.levels, SEED)
     load_files.generate(dataset, as_database(testbed.engine))
     if number % 2:
-        return as_trial(trial, testbed, "throughput_mb_per_s") / _by_hand(dataset, testbed)
+        return measured(trial, testbed, "throughput_mb_per_s") / _by_hand(dataset, testbed)
     by_hand = _by_hand(dataset, testbed)
-    return as_trial(trial, testbed, "throughput_mb_per_s") / by_hand
-
-
-def as_trial(trial: Trial, testbed: Testbed, measurement: str) -> float:
-    """One measurement of a trial with all that is around it."""
-    record = run_trial(trial, testbed)
-    if record.outcome != "completed":
-        raise ClusterbenchError(f"the trial of the benchmark {record.outcome}: {record.reason}")
-    return record.measurements[measurement]
+    return measured(trial, testbed, "throughput_mb_per_s") / by_hand
 
 
 def _by_hand(dataset: Dataset, testbed: Testbed) -> float:

@@ -9,22 +9,19 @@ one and above it in the other, each within the tolerance of a trial, as a window
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from clusterbench.base.connections import local_connections
 from clusterbench.base.factors import Level
 from clusterbench.base.records import Trial
 from clusterbench.drivers.rate_search import HELD_SHARE_MIN, TOLERANCE
 from clusterbench.engines import as_database
-from clusterbench.run import steps
-from clusterbench.run.run import Run
 from clusterbench.trial.protocol import run_trial
 from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import load_workload
+from clusterbench_lab.bench.trials import DATABASE, SEED, cluster_taken, trial_of
 
-PLATFORM, WORKLOAD, SEED = "lab_db1", "order_entry", 7
+WORKLOAD = "order_entry"
 LIMIT_MS = 50
 LEVELS: dict[str, Level] = {
     "warehouses": 2,
@@ -42,15 +39,10 @@ PROBE_S = 2
 
 def main(lab_dir: Path, searches: int) -> int:
     """Print a row for each. Returns 0 where nine of ten were right."""
-    run = Run("bench", f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}", local_connections(lab_dir))
-    with run.testbed(PLATFORM) as testbed:
-        steps.take_cluster(run, PLATFORM)
-        try:
-            workload = load_workload(WORKLOAD)
-            workload.generate(workload.dataset(_trial("data", 0).levels, SEED), as_database(testbed.engine))
-            right = sum(_is_right(number, testbed) for number in range(1, searches + 1))
-        finally:
-            steps.release_cluster(run, PLATFORM)
+    with cluster_taken(DATABASE, local_connections(lab_dir)) as testbed:
+        workload = load_workload(WORKLOAD)
+        workload.generate(workload.dataset(_trial("data", 0).levels, SEED), as_database(testbed.engine))
+        right = sum(_is_right(number, testbed) for number in range(1, searches + 1))
     print(f"{right} of {searches} were right")
     return 0 if right >= 0.9 * searches else 1
 
@@ -80,9 +72,8 @@ def _at(rate_per_s: float, ms: float | None) -> str:
     return f"{rate_per_s:,.4g}/s {'not measured' if ms is None else f'{ms:.3g} ms'}"
 
 
-def _trial(name: str, number: int, **levels: Any) -> Trial:
-    chosen = {factor: declared.default for factor, declared in load_workload(WORKLOAD).factors.items()}
-    return Trial(f"{name}.r{number}", name, PLATFORM, name, WORKLOAD, chosen | LEVELS | levels, number, SEED, 600, {})
+def _trial(name: str, number: int, **levels: Level) -> Trial:
+    return trial_of(WORKLOAD, LEVELS | levels, number, cell=name)
 
 
 if __name__ == "__main__":

@@ -10,37 +10,28 @@ from clusterbench.base.connections import Connections
 from clusterbench.base.records import Trial
 from clusterbench.base.scripts import script
 from clusterbench.engines.hadoop.engine import HadoopCluster
-from clusterbench.run import steps
-from clusterbench.run.run import Run
 from clusterbench.trial.testbed import Testbed
-from clusterbench.workloads import load_workload
-from clusterbench_lab.bench.retail import as_trial
+from clusterbench_lab.bench.trials import HADOOP, cluster_taken, measured, trial_of
 
-PLATFORM = "lab_hadoop1"
 PAIRS = 2
 ROWS = 10_000_000
 RATIO_MAX = 1.1
 TIMEOUT_S = 3600
 
 
-def measure(connections: Connections, run_id: str, say: Callable[..., bool]) -> bool:
+def measure(connections: Connections, say: Callable[..., bool]) -> bool:
     """Prints two ratios; True where the first holds its bound: that of the jobs' own times, by the client's clock."""
-    run = Run("bench", run_id, connections)
-    steps.take_cluster(run, PLATFORM)
-    try:
-        with run.testbed(PLATFORM) as testbed:
-            testbed.engine.set_up()
-            in_trial_s = by_hand_s = whole_s = 0.0
-            for number in range(PAIRS):
-                for part in ("trial", "hand") if number % 2 else ("hand", "trial"):
-                    if part == "hand":
-                        by_hand_s += _by_hand(testbed)
-                        continue
-                    begun = time.monotonic()
-                    in_trial_s += as_trial(_trial(number), testbed, "suite_s")
-                    whole_s += time.monotonic() - begun
-    finally:
-        steps.release_cluster(run, PLATFORM)
+    with cluster_taken(HADOOP, connections) as testbed:
+        testbed.engine.set_up()
+        in_trial_s = by_hand_s = whole_s = 0.0
+        for number in range(PAIRS):
+            for part in ("trial", "hand") if number % 2 else ("hand", "trial"):
+                if part == "hand":
+                    by_hand_s += _by_hand(testbed)
+                    continue
+                begun = time.monotonic()
+                in_trial_s += measured(_trial(number), testbed, "suite_s")
+                whole_s += time.monotonic() - begun
     say(f"seconds of a whole trial with all around it / of the same by hand, {PAIRS} pairs", whole_s / by_hand_s)
     ratio = in_trial_s / by_hand_s
     what = f"seconds of the TeraSort suite in a trial / of the same three jobs by hand, {PAIRS} pairs"
@@ -48,9 +39,7 @@ def measure(connections: Connections, run_id: str, say: Callable[..., bool]) -> 
 
 
 def _trial(number: int) -> Trial:
-    factors = load_workload("terasort").factors
-    levels = {name: factor.default for name, factor in factors.items()} | {"rows": ROWS, "pause_s": 0}
-    return Trial(f"suite.r{number}", "suite", PLATFORM, "suite", "terasort", levels, number, 7, TIMEOUT_S, {})
+    return trial_of("terasort", {"rows": ROWS, "pause_s": 0}, number, platform=HADOOP, timeout_s=TIMEOUT_S)
 
 
 def _by_hand(testbed: Testbed) -> float:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from clusterbench.base.records import Trial
 from clusterbench.results.statistics import interval_95
 from clusterbench.trial.testbed import Testbed
-from clusterbench_lab.bench.retail import as_trial
+from clusterbench_lab.bench.against_hand import generate, lookups
+from clusterbench_lab.bench.trials import measured
 
+PAIRS = 11
+"""Of a figure that is only compared; each pair takes most of a minute."""
 COST_MAX = 0.01
 """Of throughput: above it nobody looks unless a platform's file asks for it."""
 
 
-def measure(trials: Sequence[Trial], testbed: Testbed, say: Callable[..., bool]) -> bool:
-    """Each of these trials is a pair; nothing is asked of the figure, as nobody looks by default."""
+def measure(testbed: Testbed, say: Callable[..., bool]) -> bool:
+    """Nothing is asked of the figure, as nobody looks by default."""
+    generate(testbed)
     ratios = []
-    for number, trial in enumerate(trials):
+    for number in range(PAIRS):
+        trial = lookups(number)
         pair = [(is_watched, _throughput(trial, testbed, is_watched=is_watched)) for is_watched in _turns(number)]
         found = dict(pair)
         ratios.append(found[True] / found[False])
@@ -36,6 +41,6 @@ def _throughput(trial: Trial, testbed: Testbed, *, is_watched: bool) -> float:
     named = f"{trial.cell}-{'watched' if is_watched else 'alone'}.r{trial.repetition}"
     testbed.platform = platform.model_copy(update={"watch_sessions": is_watched})
     try:
-        return as_trial(replace(trial, id=named), testbed, "throughput_per_s")
+        return measured(replace(trial, id=named), testbed, "throughput_per_s")
     finally:
         testbed.platform = platform
