@@ -1,7 +1,9 @@
-"""Airflow with all that our tasks use already imported, for a scheduler that forks each task from itself.
+"""Airflow with clusterbench already imported, for the two of its servers that fork a process for each thing they do.
 
-Great Expectations alone takes five seconds, and two tasks of every run need it. Importing clusterbench takes half a
-second of each task. What is edited is seen by the next task: its process forgets the modules, and reads them again.
+The scheduler forks each task from itself. Great Expectations alone takes five seconds to import, and two tasks of every
+run need it. The DAG processor forks a process for each DAG file, every minute, beside whatever is measured. Importing
+clusterbench takes half a second of each. What is edited is seen by the next one: its process forgets the modules, and
+reads them again.
 """
 
 from __future__ import annotations
@@ -29,6 +31,16 @@ LIBRARIES = (
 )
 OF_TASKS = ("clusterbench.airflow.tasks", "clusterbench.run.steps", "clusterbench.engines.postgres.engine")
 """With all that these import."""
+OF_DAG_FILES = (
+    "airflow.dag_processing.dagbag",
+    "clusterbench.airflow.tasks",
+    "clusterbench.airflow.weekly_tasks",
+    "clusterbench.airflow.baseline_tasks",
+    "clusterbench.airflow.remark_tasks",
+    "clusterbench.spec.catalog",
+)
+DAG_PROCESSOR = "dag-processor"
+"""Airflow's name of it, the first argument."""
 WATCHED = (PROJECT_DIR / "plugins" / "clusterbench", PROJECT_DIR / "include")
 """Modules, and the scripts that some of them read when they are imported."""
 OBJECTS_BETWEEN_COLLECTIONS = (50_000, 20, 20)
@@ -55,16 +67,22 @@ def forget_if_edited(since: int) -> None:
         del sys.modules[name]
 
 
+def import_early(dag_processor: bool) -> None:
+    """What the processes that are forked will need. What cannot be imported is theirs to tell."""
+    for library in () if dag_processor else LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
+    if not dag_processor:
+        with contextlib.suppress(ImportError):  # what boto3 knows of S3 is read from files, once for all of its clients
+            importlib.import_module("boto3").client("s3", region_name="us-east-1")
+    for module in OF_DAG_FILES if dag_processor else OF_TASKS:
+        with contextlib.suppress(Exception):  # somebody is in the middle of an edit
+            importlib.import_module(module)
+
+
 if __name__ == "__main__":
     before = edited()
-    for library in LIBRARIES:
-        with contextlib.suppress(ImportError):  # the task that needs it says so
-            importlib.import_module(library)
-    with contextlib.suppress(ImportError):  # what boto3 knows of S3 is read from files, once for all of its clients
-        importlib.import_module("boto3").client("s3", region_name="us-east-1")
-    for module in OF_TASKS:
-        with contextlib.suppress(Exception):  # somebody is in the middle of an edit: tasks tell it
-            importlib.import_module(module)
+    import_early(dag_processor=DAG_PROCESSOR in sys.argv[1:2])
     os.register_at_fork(after_in_child=lambda: forget_if_edited(before))
     gc.set_threshold(*OBJECTS_BETWEEN_COLLECTIONS)
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)

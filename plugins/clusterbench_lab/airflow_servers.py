@@ -26,6 +26,7 @@ from clusterbench.airflow.api import PASSWORDS_FILE
 from clusterbench.base.errors import LabError
 from clusterbench_lab import processes
 from clusterbench_lab.account import myself, write_private
+from clusterbench_lab.airflow_preloaded import DAG_PROCESSOR
 from clusterbench_lab.credentials import AIRFLOW_USERS, Credentials
 from clusterbench_lab.layout import PROJECT_DIR, TEMPLATES_DIR, Layout
 from clusterbench_lab.postgres import Postgres
@@ -40,7 +41,7 @@ KEEP_RUNNING = TEMPLATES_DIR / "keep_running.sh"
 _COMMANDS = {
     "api-server": ["api-server"],
     "scheduler": ["scheduler", "--skip-serve-logs"],
-    "dag-processor": ["dag-processor"],
+    DAG_PROCESSOR: [DAG_PROCESSOR],
     "triggerer": ["triggerer", "--skip-serve-logs"],
 }
 COMPONENTS = tuple(_COMMANDS)
@@ -221,9 +222,10 @@ class AirflowComponent(RecordedServer):
         )
 
     def _command(self) -> list[str]:
-        """The scheduler is the parent of the tasks, which begin with what it has imported."""
+        """Tasks begin with what the scheduler has imported, and DAG files are read with what their processor has."""
         preloaded = [sys.executable, "-m", "clusterbench_lab.airflow_preloaded"]
-        return [*(preloaded if self.name == SCHEDULER else [airflow_program()]), *_COMMANDS[self.name]]
+        is_parent = self.name in (SCHEDULER, DAG_PROCESSOR)
+        return [*(preloaded if is_parent else [airflow_program()]), *_COMMANDS[self.name]]
 
     def is_ready(self) -> bool:
         """Healthy, by a heartbeat of this process: the one before it counts as healthy for 20 s after its death."""
