@@ -78,6 +78,8 @@ def import_early(dag_processor: bool) -> None:
     for module in OF_DAG_FILES if dag_processor else OF_TASKS:
         with contextlib.suppress(Exception):  # somebody is in the middle of an edit
             importlib.import_module(module)
+    with contextlib.suppress(Exception):  # as above; each declared workload and engine is imported by that
+        importlib.import_module("clusterbench.spec.catalog").project_catalog().experiments()
 
 
 if __name__ == "__main__":

@@ -96,8 +96,10 @@ class DetachedJob:
         """Another job on the same host, that belongs to this one and is found below it."""
         return DetachedJob(self.fleet, self.host, f"{self.name}/{BESIDE}/{name}")
 
-    def state(self) -> JobState:
-        answer = self._sh(script("hosts/job_state"), missing="echo new").split()
+    def state(self, within_s: int = 0) -> JobState:
+        """How it is; while it runs, its end is waited for so long."""
+        look = script("hosts/job_state", within_s=within_s)
+        answer = self._sh(look, missing="echo new", timeout_s=within_s + 60).split()
         phase, *left = answer
         if not left:
             return JobState(phase, host=self.host)  # type: ignore[arg-type]
@@ -114,8 +116,6 @@ class DetachedJob:
 
     def start(self, job: Job, timeout_s: int) -> None:
         """Write the files and start the command, unless it was started before: then this does nothing."""
-        if self.state().phase != "new":
-            return
         runner = script("hosts/job_run", timeout_s=timeout_s, end_s=END_S, secrets=list(job.secrets))
         files = {
             **job.files,
@@ -132,8 +132,8 @@ class DetachedJob:
 
         Raises HostError when the host is lost; the job continues meanwhile, and can be waited for again.
         """
-        while (state := self.state()).phase == "running":
-            self._sh(f"flock -s -w {WAIT_SLICE_S} lock true || true", timeout_s=WAIT_SLICE_S + 30)
+        while (state := self.state(WAIT_SLICE_S)).phase == "running":
+            pass
         return state
 
     def wait_for_others(self) -> None:

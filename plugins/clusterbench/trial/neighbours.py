@@ -9,27 +9,25 @@ that fail are no load: a round of streams counts by the share of its statements 
 from __future__ import annotations
 
 import json
-import logging
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.errors import ClusterbenchError
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
 from clusterbench.base.scripts import script
 from clusterbench.hosts.detached_job import DetachedJob
+from clusterbench.trial import undoing
 from clusterbench.workloads import Workload
 
 if TYPE_CHECKING:
     from clusterbench.engines import Engine
     from clusterbench.trial.testbed import Testbed
-
-log = logging.getLogger(__name__)
 
 UNDER_LOAD_SHARE_MIN = 0.9
 """The share of the measured window for which a neighbour must be under load."""
@@ -43,10 +41,15 @@ FILE = "neighbours.json"
 
 def start(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> None:
     """The trial's load on every neighbour, prepared as for the trial itself."""
-    for name, engine in testbed.neighbours.items():
+
+    def one(name: str) -> None:
+        engine = testbed.neighbours[name]
         engine.recover()
         workload.prepare(trial, engine)
         job.beside(name).start(rounds(workload.job(trial, engine)), trial.timeout_s + LONGER_S)
+
+    with ThreadPoolExecutor(undoing.AT_ONCE) as workers:
+        list(workers.map(one, testbed.neighbours))
 
 
 def rounds(once: Job) -> Job:
@@ -58,14 +61,12 @@ def rounds(once: Job) -> Job:
 
 def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
     """After the driver has ended: note how every neighbour is, and end its load."""
-    found = {name: _told(job.beside(name)) for name in testbed.neighbours}
+    with ThreadPoolExecutor(undoing.AT_ONCE) as workers:
+        told = workers.map(lambda name: _told(job.beside(name)), testbed.neighbours)
+        found = dict(zip(testbed.neighbours, told, strict=True))
     if found:
         (output / FILE).write_text(json.dumps(found))
-    for end in endings(testbed, job):
-        try:
-            end()
-        except ClusterbenchError as error:
-            log.warning("a neighbour's load: %s", error)
+    undoing.each_done(endings(testbed, job), "a neighbour's load")
 
 
 def _told(beside: DetachedJob) -> dict[str, str]:
@@ -93,12 +94,9 @@ def _end(beside: DetachedJob, engine: Engine) -> None:
     engine.end_driver()
 
 
-def undoing(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> list[Callable[[], None]]:
-    """The calls that undo ``start``."""
-    return [
-        *endings(testbed, job),
-        *(partial(workload.restore, trial, engine) for engine in testbed.neighbours.values()),
-    ]
+def restoring(trial: Trial, workload: Workload, testbed: Testbed) -> list[Callable[[], None]]:
+    """A call for each neighbour that undoes what was set on it for the trial. Its load has ended before."""
+    return [partial(workload.restore, trial, engine) for engine in testbed.neighbours.values()]
 
 
 @dataclass(frozen=True)

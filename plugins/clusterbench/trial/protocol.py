@@ -20,7 +20,6 @@ from clusterbench.base.archive import RunArchive
 from clusterbench.base.clock import now_iso
 from clusterbench.base.errors import (
     AwayError,
-    ClusterbenchError,
     EngineAwayError,
     EngineError,
     HostError,
@@ -48,6 +47,7 @@ from clusterbench.trial import (
     profiles,
     server_settings,
     totals,
+    undoing,
     utilisation,
     waits,
 )
@@ -292,21 +292,20 @@ def _complete(record: TrialRecord, testbed: Testbed, attempt: int = 1) -> TrialR
 
 
 def _restore(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) -> None:
-    """Undo what the trial set and end what it started; each part, whatever became of the others.
+    """Undo what the trial set and end what it started, one group after the other.
 
     A failure here is the next step's to report: this trial's record stands.
     """
-    for undo in (
-        job.kill,
-        job.note_recorded,
-        lambda: drivers.end(testbed, job),
-        testbed.engine.end_driver,
-        lambda: telemetry.stop(testbed.fleet, _telemetry_name(job)),
-        lambda: workload.restore(trial, testbed.engine),
-        lambda: server_settings.put_back([trial], testbed.engine),
-        *neighbours.undoing(trial, workload, testbed, job),
+    for parts in (
+        [job.kill],
+        [
+            job.note_recorded,
+            testbed.engine.end_driver,
+            lambda: drivers.end(testbed, job),
+            lambda: telemetry.stop(testbed.fleet, _telemetry_name(job)),
+            *neighbours.endings(testbed, job),
+        ],
+        [lambda: workload.restore(trial, testbed.engine), *neighbours.restoring(trial, workload, testbed)],
+        [lambda: server_settings.put_back([trial], testbed.engine)],
     ):
-        try:
-            undo()
-        except ClusterbenchError as error:
-            log.warning("after the trial: %s", error)
+        undoing.each_done(parts, "after the trial")
