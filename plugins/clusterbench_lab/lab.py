@@ -137,17 +137,21 @@ class Lab:
         self.parts.airflow.prepare()
         _in_parallel([self._step(server) for server in self.parts.airflow.components])
 
-    def down(self) -> None:
-        """Stop exactly what `up` started, and the jobs that sessions on its hosts left behind. Data stays."""
+    def down(self, *, at_once: bool = False) -> None:
+        """Stop exactly what `up` started, and the jobs that sessions on its hosts left behind. Data stays.
+
+        ``at_once``: nobody needs the data any more, and no server has to write down what it has in memory.
+        """
         if not self._was_ever_up():
             return
         with self._locked():
             parts = _Parts(self.layout, self._environment, partitions=True)  # somebody else may have brought them up
-            _in_parallel([self._stop_step(server) for server in parts.airflow.components])
+            _in_parallel([self._stop_step(server, at_once=at_once) for server in parts.airflow.components])
             if parts.vcenter.was_started():
-                self._stop_step(parts.guests)()
+                self._stop_step(parts.guests, at_once=at_once)()
                 Guests(self.lab_dir).end_all()
-            _in_parallel([self._stop_step(server) for server in (*parts.outer_servers, parts.metadata, parts.vcenter)])
+            rest = (*parts.outer_servers, parts.metadata, parts.vcenter)
+            _in_parallel([self._stop_step(server, at_once=at_once) for server in rest])
             jobs = processes.marked(_MARK, str(self.lab_dir), parts.account)
             processes.kill_all(jobs)
             if jobs:
@@ -209,9 +213,9 @@ class Lab:
 
         return step
 
-    def _stop_step(self, server: Server) -> Callable[[], None]:
+    def _stop_step(self, server: Server, *, at_once: bool = False) -> Callable[[], None]:
         def step() -> None:
-            done = "stopped" if server.down() else "was not running"
+            done = "stopped" if server.down(at_once=at_once) else "was not running"
             self._report(f"{server.name:<14} {done}")
 
         return step

@@ -118,9 +118,9 @@ class Postgres(Server):
     def was_started(self) -> bool:
         return self._mark.exists()
 
-    def down(self) -> bool:
+    def down(self, *, at_once: bool = False) -> bool:
         was_alive = self.pid() is not None
-        if was_alive:
+        if was_alive and not at_once:
             self.account.run([*self._pg_ctl, "stop", "-m", "fast", "-w", "-t", "20"])
         if self.pid() is not None:
             self.account.run([*self._pg_ctl, "stop", "-m", "immediate", "-w", "-t", "10"])

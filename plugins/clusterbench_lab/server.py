@@ -62,8 +62,8 @@ class Server(ABC):
         """The main process, if it is alive and ours."""
 
     @abstractmethod
-    def down(self) -> bool:
-        """Stop it; True if there was anything to stop."""
+    def down(self, *, at_once: bool = False) -> bool:
+        """Stop it; True if there was anything to stop. ``at_once``: its data will not be needed any more."""
 
     def was_started(self) -> bool:
         """Whether `up` started it and nobody has called `down` since, alive or not."""
@@ -151,12 +151,12 @@ class RecordedServer(Server):
     def was_started(self) -> bool:
         return Record.load(self.record_file) is not None
 
-    def down(self) -> bool:
+    def down(self, *, at_once: bool = False) -> bool:
         record = Record.load(self.record_file)
         if record is None:
             return False
         was_alive = record.is_alive()
-        processes.stop(record, grace_seconds=self.stop_grace_seconds)
+        processes.stop(record, grace_seconds=self.stop_grace_seconds, orderly=not at_once)
         self.record_file.unlink(missing_ok=True)
         return was_alive
 

@@ -54,7 +54,7 @@ def temporary_lab(
                 lab.up(airflow=airflow)
                 yield lab
             finally:
-                lab.down()
+                lab.down(at_once=not keep)
     finally:
         if not keep:
             shutil.rmtree(lab_dir, ignore_errors=True)
@@ -69,7 +69,7 @@ def remove_orphans() -> list[Path]:
             continue
         with contextlib.suppress(FileNotFoundError):  # somebody else takes it down at the same moment
             if lab_dir.stat().st_uid == os.geteuid():
-                Lab(lab_dir).down()
+                Lab(lab_dir).down(at_once=True)
                 shutil.rmtree(lab_dir, ignore_errors=True)
                 found.append(lab_dir)
     return found

@@ -11,6 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,9 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import declared_text, load_workload, why_not
 
 log = logging.getLogger(__name__)
+
+ENGINES_AT_ONCE = 16
+"""A platform's own and those of its neighbours, of which a host may have a hundred."""
 
 
 class InvalidRunError(ClusterbenchError):
@@ -242,9 +246,13 @@ def flush_caches(run: Run, platform: str) -> None:
         return
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is restarted that another run holds
-        flushed = [
-            {"engine": name, **row.as_json()} for name, one in testbed.engines.items() for row in one.flush_caches()
-        ]
+        with ThreadPoolExecutor(ENGINES_AT_ONCE) as workers:
+            of_each = workers.map(lambda engine: engine.flush_caches(), testbed.engines.values())
+            flushed = [
+                {"engine": name, **row.as_json()}
+                for name, rows in zip(testbed.engines, of_each, strict=True)
+                for row in rows
+            ]
         for row in flushed:
             log.info("%s: cache of the %s: %s", row["engine"], row["cache"], row["problem"] or "empty")
         run.archive.put_json(_flushed(platform), {"caches": flushed})
@@ -292,22 +300,18 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
     inspected: list[dict[str, Any]] = []
     plan = run.plan()
     with run.testbed(platform) as testbed:
-        looks = [
-            (workload, dataset, engine)
-            for workload, dataset in plan.datasets(platform, testbed.unavailable)
-            for engine in testbed.engines.values()
-        ]
-        for workload, dataset, engine in looks:
+        for workload, dataset in plan.datasets(platform, testbed.unavailable):
             begun = time.monotonic()
-            seen = load_workload(workload).inspect(dataset, engine)
-            seconds = round(time.monotonic() - begun, 3)
-            inspected.append({"workload": workload, **_size_of(dataset), "seconds": seconds})
-            rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
-            facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
-            suite = dataset.suite or dataset.name
-            by_suite.setdefault(suite, []).append(with_expected_checksum(run, workload, dataset, facts_found))
-            for name, rows in rows_by_fact.items():
-                by_suite.setdefault(validation.suite_of_fact(suite, name), []).extend(rows)
+            looks = _inspected(workload, dataset, list(testbed.engines.values()))
+            seconds = round((time.monotonic() - begun) / len(looks), 3)
+            for seen in looks:
+                inspected.append({"workload": workload, **_size_of(dataset), "seconds": seconds})
+                rows_by_fact = {name: rows for name, rows in seen.items() if isinstance(rows, list)}
+                facts_found = {name: value for name, value in seen.items() if name not in rows_by_fact}
+                suite = dataset.suite or dataset.name
+                by_suite.setdefault(suite, []).append(with_expected_checksum(run, workload, dataset, facts_found))
+                for name, rows in rows_by_fact.items():
+                    by_suite.setdefault(validation.suite_of_fact(suite, name), []).extend(rows)
         for workload, dataset in plan.workloads(platform, testbed.unavailable):
             note_expected_answers(run, workload, dataset, testbed.engine)
     verdicts = [verdict for suite, rows in by_suite.items() for verdict in validation.validate(suite, rows)]
@@ -326,6 +330,12 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
             if "checksum_key" in row:
                 run.archive.store.put_new(str(row["checksum_key"]), str(row["checksum"]).encode(), "text/plain")
     return plan.to_measure[platform]
+
+
+def _inspected(workload: str, dataset: Dataset, engines: Sequence[Engine]) -> list[Mapping[str, Any]]:
+    """What each engine's copy is like: the platform's own, and those of its neighbours, all at once."""
+    with ThreadPoolExecutor(ENGINES_AT_ONCE) as workers:
+        return list(workers.map(lambda engine: load_workload(workload).inspect(dataset, engine), engines))
 
 
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:
