@@ -56,6 +56,9 @@ from clusterbench.workloads import FellBackError, Workload, load_workload, not_a
 
 log = logging.getLogger(__name__)
 
+BEFORE = "before.json"
+"""Beside the driver: what is known before it starts, for whoever comes to collect."""
+
 
 def run_trial(trial: Trial, testbed: Testbed, outages: Sequence[Outage] = (), *, gives_up: bool = True) -> TrialRecord:
     """Measure one trial, or continue it where an earlier try ended. Returns its record, which is in the archive.
@@ -151,16 +154,16 @@ def _measure(  # noqa: PLR0917  private, and each argument is a part of the tria
         state = job.wait()
     if testbed.archive.attempt(trial) != attempt:
         raise StoppedError(f"{trial.label}: a person has stopped it while it was measured; it has no record")
-    with testbed.phase("collect"), ThreadPoolExecutor(1) as beside:
+    with testbed.phase("collect"), ThreadPoolExecutor(2) as beside:
         neighbours.stop(testbed, job, output)
-        told = json.loads(job.text("before.json")) if testbed.platform.hosts_with("load") else {}
-        failed = drivers.collect(told, workload, testbed, job, output)
-        collected = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
-        job.collect((*workload.outputs, "before.json", "began", "stdout", "stderr"), output)
-        before = json.loads((output / "before.json").read_text())
+        before = json.loads(job.text(BEFORE))
+        failed = drivers.collect(before, workload, testbed, job, output)
+        telemetry_there = beside.submit(telemetry.stop_and_collect, testbed.fleet, name, output / "telemetry")
+        output_there = beside.submit(job.collect, (*workload.outputs, BEFORE, "began", "stdout", "stderr"), output)
         after = aftermath.examine(testbed.engine, before, name, job.host, ended_well=state.exit_status == 0)
+        output_there.result()
         (output / "after.json").write_text(json.dumps(after, default=str))
-        missing = collected.result()
+        missing = telemetry_there.result()
     expected = testbed.archive.answers(trial.workload, workload.dataset(trial.levels, trial.seed).table)
     drawn = list(dict.fromkeys([*testbed.platform.hosts_with("worker", "segment"), *testbed.platform.database_hosts]))
     record = _record_of(trial, workload, state, output, expected, missing, drawn)
@@ -199,7 +202,7 @@ def _make_ready(trial: Trial, workload: Workload, testbed: Testbed, job: Detache
         before |= totals.before(testbed.engine)
     evidence = json.dumps(before, default=str)
     with testbed.phase("start"):
-        job.start(replace(made, files={**made.files, "before.json": evidence}), trial.timeout_s)
+        job.start(replace(made, files={**made.files, BEFORE: evidence}), trial.timeout_s)
 
 
 def _record_of(  # noqa: PLR0917  private, and each argument is a part of the evidence
@@ -212,7 +215,7 @@ def _record_of(  # noqa: PLR0917  private, and each argument is a part of the ev
     database_hosts: Sequence[str],
 ) -> TrialRecord:
     """The record, from files alone: raw output, evidence of before, telemetry."""
-    before, after = (json.loads((output / name).read_text()) for name in ("before.json", "after.json"))
+    before, after = (json.loads((output / name).read_text()) for name in (BEFORE, "after.json"))
     reading = workload.read(output, utilisation.found(trial, before.get("load")), expected)
     began_s = float((output / "began").read_text()) if (output / "began").exists() else None
     drawn = telemetry.drawn_hosts(database_hosts, reading.phases)
