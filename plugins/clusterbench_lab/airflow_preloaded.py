@@ -2,8 +2,9 @@
 
 The scheduler forks each task from itself. Great Expectations alone takes five seconds to import, and two tasks of every
 run need it. The DAG processor forks a process for each DAG file, every minute, beside whatever is measured. Importing
-clusterbench takes half a second of each. What is edited is seen by the next one: its process forgets the modules, and
-reads them again.
+clusterbench takes half a second of each, and every task reads its DAG file again. So the files are read once before,
+and what they declare is kept. What is edited is seen by the next one: its process forgets the modules, and reads them
+again.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import importlib
 import os
 import runpy
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from clusterbench_lab.layout import PROJECT_DIR
 
-LIBRARIES = (
+OF_TASKS = (
     "great_expectations",
     "pandas",
     "scipy.stats",
@@ -28,17 +30,12 @@ LIBRARIES = (
     "duckdb",
     "psycopg",
     "airflow.providers.standard.decorators.sensor",
+    "clusterbench.run.steps",
+    "clusterbench.engines.postgres.engine",
 )
-OF_TASKS = ("clusterbench.airflow.tasks", "clusterbench.run.steps", "clusterbench.engines.postgres.engine")
 """With all that these import."""
-OF_DAG_FILES = (
-    "airflow.dag_processing.dagbag",
-    "clusterbench.airflow.tasks",
-    "clusterbench.airflow.weekly_tasks",
-    "clusterbench.airflow.baseline_tasks",
-    "clusterbench.airflow.remark_tasks",
-    "clusterbench.spec.catalog",
-)
+OF_DAG_PROCESSOR = ("airflow.dag_processing.dagbag",)
+DAG_FILES = PROJECT_DIR / "dags"
 DAG_PROCESSOR = "dag-processor"
 """Airflow's name of it, the first argument."""
 WATCHED = (PROJECT_DIR / "plugins" / "clusterbench", PROJECT_DIR / "include")
@@ -67,24 +64,21 @@ def forget_if_edited(since: int) -> None:
         del sys.modules[name]
 
 
-def import_early(dag_processor: bool) -> None:
+def import_early(modules: Sequence[str]) -> None:
     """What the processes that are forked will need. What cannot be imported is theirs to tell."""
-    for library in () if dag_processor else LIBRARIES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(library)
-    if not dag_processor:
-        with contextlib.suppress(ImportError):  # what boto3 knows of S3 is read from files, once for all of its clients
-            importlib.import_module("boto3").client("s3", region_name="us-east-1")
-    for module in OF_DAG_FILES if dag_processor else OF_TASKS:
-        with contextlib.suppress(Exception):  # somebody is in the middle of an edit
+    for module in modules:
+        with contextlib.suppress(Exception):  # it is not installed, or somebody is in the middle of an edit
             importlib.import_module(module)
-    with contextlib.suppress(Exception):  # as above; each declared workload and engine is imported by that
-        importlib.import_module("clusterbench.spec.catalog").project_catalog().experiments()
+    for file in sorted(DAG_FILES.glob("*.py")):  # each workload, engine, experiment and platform is read by that
+        with contextlib.suppress(Exception):  # as above
+            runpy.run_path(str(file))
+    with contextlib.suppress(Exception):  # what boto3 knows of S3 is read from files, once for all of its clients
+        sys.modules["boto3"].client("s3", region_name="us-east-1")
 
 
 if __name__ == "__main__":
     before = edited()
-    import_early(dag_processor=DAG_PROCESSOR in sys.argv[1:2])
+    import_early(OF_DAG_PROCESSOR if DAG_PROCESSOR in sys.argv[1:2] else OF_TASKS)
     os.register_at_fork(after_in_child=lambda: forget_if_edited(before))
     gc.set_threshold(*OBJECTS_BETWEEN_COLLECTIONS)
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)

@@ -26,6 +26,7 @@ from clusterbench.base import multipart
 from clusterbench.base.clock import now_iso
 from clusterbench.base.connections import Connection
 from clusterbench.base.errors import ArchiveAwayError, ArchiveError
+from clusterbench.base.in_parallel import AT_ONCE, in_parallel
 from clusterbench.base.patience import ARCHIVE, NONE, Patience
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import asked_at
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 MANIFEST = "manifest.json"
 PROBE = "_doctor/conditional_write"
@@ -43,8 +43,6 @@ SINGLE_BYTES_MAX = 1 << 30
 """Up to here a file goes in one request. S3 takes 5 GiB in one; a smaller one is sooner sent again after an outage."""
 PARTS_AT_ONCE = 4
 """Each is in memory on its way."""
-AT_ONCE = 16
-"""Requests at once: a run has thousands of small objects, and each takes a round trip."""
 CONNECTION_ID = "clusterbench_archive"
 DENIED = ("AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken")
 BUSY = (
@@ -505,12 +503,6 @@ class RunArchive:
                     f"{listed[key]['bytes']} bytes with {listed[key]['sha256'][:12]}…"
                 )
         return problems
-
-
-def in_parallel(act: Callable[[T], R], things: Sequence[T]) -> list[R]:
-    """``act`` on every thing, several at once, results in order; the first error ends it."""
-    with ThreadPoolExecutor(AT_ONCE) as workers:
-        return list(workers.map(act, things))
 
 
 def experiments_in(store: Store) -> list[str]:

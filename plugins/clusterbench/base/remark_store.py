@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 
-from clusterbench.base.archive import Store, in_parallel
+from clusterbench.base.archive import Store
 from clusterbench.base.errors import ArchiveError
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.remarks import Remark
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from clusterbench.base.archive import Store, in_parallel
+from clusterbench.base.archive import Store
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.history.database import Database, writing
 from clusterbench.history.write import copy_rows
 from clusterbench.hosts.speed_kinds import FOLDER

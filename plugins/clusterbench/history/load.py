@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from clusterbench.base import remark_store
-from clusterbench.base.archive import MANIFEST, RunArchive, Store, in_parallel, runs_in
+from clusterbench.base.archive import MANIFEST, RunArchive, Store, runs_in
 from clusterbench.base.errors import ArchiveError, HistoryError, SpecError
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.remarks import FOLDER
 from clusterbench.base.run_ids import BASELINES, WEEKLY, asked_at
 from clusterbench.base.words import plural

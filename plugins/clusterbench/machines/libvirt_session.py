@@ -15,9 +15,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import libvirt
 
-from clusterbench.base.archive import in_parallel
 from clusterbench.base.connections import Connection
 from clusterbench.base.errors import MachineAwayError, MachineError
+from clusterbench.base.in_parallel import in_parallel
 
 T = TypeVar("T")
 URIS = "uris"

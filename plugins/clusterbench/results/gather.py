@@ -13,8 +13,9 @@ import yaml
 from pydantic import ValidationError
 
 from clusterbench.base import remark_store
-from clusterbench.base.archive import RunArchive, in_parallel
+from clusterbench.base.archive import RunArchive
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.plans import fingerprint
 from clusterbench.base.records import TrialRecord
 from clusterbench.base.remarks import folder_of, withdrawals

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clusterbench.base.archive import RunArchive, in_parallel
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.records import TrialRecord
 
 Views = Mapping[tuple[str, str], Mapping[str, Any]]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clusterbench.base.archive import RunArchive, in_parallel
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.profiles import Profile, unfolded
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.trial.profiles import FILE

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clusterbench.base import remark_store, remarks
-from clusterbench.base.archive import AT_ONCE, RunArchive, in_parallel
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.in_parallel import AT_ONCE, in_parallel
 from clusterbench.base.run_ids import WEEKLY
 from clusterbench.base.words import said_by
 from clusterbench.results.run_state import RunState, archived_state

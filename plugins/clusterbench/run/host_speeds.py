@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.archive import Store, in_parallel
+from clusterbench.base.archive import Store
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.hosts import facts, speed
 from clusterbench.hosts.speed_kinds import FOLDER
 from clusterbench.results import stragglers

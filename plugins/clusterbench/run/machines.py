@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.archive import in_parallel
 from clusterbench.base.errors import HostAwayError, MachineError
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.machines import switch

@@ -12,9 +12,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from clusterbench.base.archive import MANIFEST, RunArchive, in_parallel
+from clusterbench.base.archive import MANIFEST, RunArchive
 from clusterbench.base.connections import HISTORY
 from clusterbench.base.factors import SERVER, SERVER_LEVEL
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.run_ids import run_started_by
 from clusterbench.history import again
 from clusterbench.history.again import Asked, MeasuredAgain, Suspicions, Turns

@@ -11,7 +11,6 @@ import socket
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,7 @@ from clusterbench.base.errors import (
     HostAwayError,
     NotYetError,
 )
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.paths import own_or_built_in
 from clusterbench.base.patience import CLUSTER
 from clusterbench.base.records import Trial, TrialRecord
@@ -55,9 +55,6 @@ from clusterbench.trial.testbed import Testbed
 from clusterbench.workloads import declared_text, load_workload, why_not
 
 log = logging.getLogger(__name__)
-
-ENGINES_AT_ONCE = 16
-"""A platform's own and those of its neighbours, of which a host may have a hundred."""
 
 
 class InvalidRunError(ClusterbenchError):
@@ -246,13 +243,12 @@ def flush_caches(run: Run, platform: str) -> None:
         return
     with run.testbed(platform) as testbed:
         lease.hold(testbed.fleet, testbed.platform, run.holder)  # nothing is restarted that another run holds
-        with ThreadPoolExecutor(ENGINES_AT_ONCE) as workers:
-            of_each = workers.map(lambda engine: engine.flush_caches(), testbed.engines.values())
-            flushed = [
-                {"engine": name, **row.as_json()}
-                for name, rows in zip(testbed.engines, of_each, strict=True)
-                for row in rows
-            ]
+        of_each = in_parallel(lambda engine: engine.flush_caches(), testbed.engines.values())
+        flushed = [
+            {"engine": name, **row.as_json()}
+            for name, rows in zip(testbed.engines, of_each, strict=True)
+            for row in rows
+        ]
         for row in flushed:
             log.info("%s: cache of the %s: %s", row["engine"], row["cache"], row["problem"] or "empty")
         run.archive.put_json(_flushed(platform), {"caches": flushed})
@@ -334,8 +330,7 @@ def validate_data(run: Run, platform: str) -> list[Trial]:
 
 def _inspected(workload: str, dataset: Dataset, engines: Sequence[Engine]) -> list[Mapping[str, Any]]:
     """What each engine's copy is like: the platform's own, and those of its neighbours, all at once."""
-    with ThreadPoolExecutor(ENGINES_AT_ONCE) as workers:
-        return list(workers.map(lambda engine: load_workload(workload).inspect(dataset, engine), engines))
+    return in_parallel(lambda engine: load_workload(workload).inspect(dataset, engine), engines)
 
 
 def measure(run: Run, platform: str, trial_id: str, *, last_try: bool = True) -> TrialRecord:

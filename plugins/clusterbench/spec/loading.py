@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -42,7 +43,12 @@ Model = TypeVar("Model", bound=Strict)
 
 def load(path: Path, model: type[Model]) -> Model:
     """Read ``path`` as ``model``. Raises SpecError with every problem in the file, not only the first."""
-    data, lines = read_yaml(path)
+    return cast("Model", _model_of(path, _text_of(path), model))
+
+
+@lru_cache(maxsize=1024)  # each task's process reads the DAGs anew, and is forked from one that has read these files
+def _model_of(path: Path, text: str, model: type[Strict]) -> Strict:
+    data, lines = _read(path, text)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -52,14 +58,23 @@ def load(path: Path, model: type[Model]) -> Model:
 
 def read_yaml(path: Path) -> tuple[Any, dict[FieldPath, int]]:
     """Data of a YAML file and the line of every field in it; a key written twice is an error."""
-    lines: dict[FieldPath, int] = {}
+    return _read(path, _text_of(path))
+
+
+def _text_of(path: Path) -> str:
     try:
-        data = _data_of(path, path.read_text(encoding="utf-8"), lines)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise SpecError([f"{path}: cannot be read: {error.strerror}; check the name and the permissions"]) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise SpecError([f"{path}:{line}: is not UTF-8 text; save it as UTF-8"]) from None
+
+
+def _read(path: Path, text: str) -> tuple[Any, dict[FieldPath, int]]:
+    lines: dict[FieldPath, int] = {}
+    try:
+        data = _data_of(path, text, lines)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)

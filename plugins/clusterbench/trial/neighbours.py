@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.base.job import Job, json_of
 from clusterbench.base.measurements import Reading
 from clusterbench.base.records import Trial
@@ -48,8 +48,7 @@ def start(trial: Trial, workload: Workload, testbed: Testbed, job: DetachedJob) 
         workload.prepare(trial, engine)
         job.beside(name).start(rounds(workload.job(trial, engine)), trial.timeout_s + LONGER_S)
 
-    with ThreadPoolExecutor(undoing.AT_ONCE) as workers:
-        list(workers.map(one, testbed.neighbours))
+    in_parallel(one, testbed.neighbours)
 
 
 def rounds(once: Job) -> Job:
@@ -61,9 +60,8 @@ def rounds(once: Job) -> Job:
 
 def stop(testbed: Testbed, job: DetachedJob, output: Path) -> None:
     """After the driver has ended: note how every neighbour is, and end its load."""
-    with ThreadPoolExecutor(undoing.AT_ONCE) as workers:
-        told = workers.map(lambda name: _told(job.beside(name)), testbed.neighbours)
-        found = dict(zip(testbed.neighbours, told, strict=True))
+    told = in_parallel(lambda name: _told(job.beside(name)), testbed.neighbours)
+    found = dict(zip(testbed.neighbours, told, strict=True))
     if found:
         (output / FILE).write_text(json.dumps(found))
     undoing.each_done(endings(testbed, job), "a neighbour's load")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from clusterbench.base.errors import ClusterbenchError
+from clusterbench.base.in_parallel import in_parallel
 
 log = logging.getLogger(__name__)
-
-AT_ONCE = 16
 
 
 def each_done(parts: Sequence[Callable[[], object]], of: str) -> None:
@@ -22,5 +20,4 @@ def each_done(parts: Sequence[Callable[[], object]], of: str) -> None:
         except ClusterbenchError as error:
             log.warning("%s: %s", of, error)
 
-    with ThreadPoolExecutor(AT_ONCE) as workers:
-        list(workers.map(one, parts))
+    in_parallel(one, parts)

@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store, in_parallel
+from clusterbench.base.archive import CONNECTION_ID, RunArchive, Store
 from clusterbench.base.connections import local_connections
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench_lab.bench.memory import peak_mb
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from clusterbench.base import words
-from clusterbench.base.archive import RunArchive, in_parallel
+from clusterbench.base.archive import RunArchive
+from clusterbench.base.in_parallel import in_parallel
 from clusterbench.report.run import host_facts, platform_tables, trial_tables, trust
 from clusterbench.report.run.chart_data import Chart
 from clusterbench.report.run.charts import draw, draw_course
