@@ -10,7 +10,7 @@ EXPERIMENT ?=
 SCALE ?= laptop
 export PYTHON
 # Processes that run tests at once. Most tests wait for servers most of the time.
-workers ?= 3
+workers ?= 4
 # Every process that is started would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 # `make lint` has them checked; a test knows whether any is missing here

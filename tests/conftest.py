@@ -26,6 +26,7 @@ from clusterbench_lab.temporary import remove_orphans
 from tests import BLOCK
 
 TOGETHER = {
+    "tests/integration/test_chaos.py": "tests/integration/test_airflow.py",
     "tests/integration/test_ui.py": "tests/integration/test_airflow.py",
     "tests/integration/test_ui_roles.py": "tests/integration/test_airflow.py",
     "tests/lab/test_airflow.py": "tests/integration/test_airflow.py",
@@ -49,11 +50,14 @@ LONGEST_FIRST = (
 
 SHARE = re.compile(r"([1-9]\d*)/([1-9]\d*)\Z")
 """``--share 2/5``: every fifth of the modules that take minutes, beginning with the second."""
-SPLIT = {"tests/integration/test_airflow.py"}
+SPLIT = {"tests/integration/test_airflow.py", "tests/integration/test_hadoop.py"}
 """Modules whose long tests are shared out one by one: together they would take longer than all others of a share."""
 
 SERVERS = {"lab", "lab_with_airflow", "browser"}
 """Who asks for one of these fixtures is marked as a test that needs it."""
+
+
+_LAB_WITH_AIRFLOW = pytest.StashKey[Lab]()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -141,9 +145,19 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def lab_with_airflow() -> Iterator[Lab]:
+def lab_with_airflow(pytestconfig: pytest.Config) -> Iterator[Lab]:
     with temporary_lab(block=BLOCK + 1, airflow=True, environment=AIRFLOW_ENVIRONMENT) as made:
+        pytestconfig.stash[_LAB_WITH_AIRFLOW] = made
         yield made
+
+
+@pytest.hookimpl(trylast=True)  # when what the last test has used is put away
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Airflow takes a tenth of a processor as long as it runs, and the tests of other modules take all there is."""
+    lab = item.config.stash.get(_LAB_WITH_AIRFLOW, None)
+    if lab and nextitem and _group(nextitem.nodeid) not in TOGETHER.values():
+        lab.down(at_once=True)
+        del item.config.stash[_LAB_WITH_AIRFLOW]
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def accepted(run_id: str) -> Baseline:
 # Rates, on series whose answers are known. The seeds are fixed; the bounds leave what chance may do to as many series.
 
 
+@pytest.mark.long
 def test_a_regression_is_told_in_few_years_of_pure_noise() -> None:
     each = 20
     wrong = sum(false_alarms(noise, 1000 + seed) > 0 for noise in NOISES.values() for seed in range(each))

@@ -37,6 +37,7 @@ def whole(connections: Connections, experiment: str, **choices: Any) -> tuple[An
     return run, records
 
 
+@pytest.mark.long
 def test_tpch_is_valid_and_answers_as_duckdb(connections: Connections) -> None:
     run, records = whole(connections, "tpch")
     assert [(record.outcome, record.reason) for record in records] == [("completed", "")] * 2, records
@@ -245,6 +246,7 @@ def test_a_statement_that_was_changed_on_purpose_begins_anew_and_the_others_do_n
     assert "anew" not in json.dumps(run.archive.need_json("verdicts.json"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("sales")
 def test_statements_that_change_tables_which_are_there_need_leave_and_are_refused_by_the_server_without(
     connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

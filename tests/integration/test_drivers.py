@@ -53,6 +53,7 @@ def whole(root: Path, connections: Connections, experiment: str, **choices: Any)
     return run, records
 
 
+@pytest.mark.long
 def test_four_hosts_drive_one_load_and_every_key_is_inserted_once(root: Path, connections: Connections) -> None:
     run, (record,) = whole(root, connections, "ycsb", levels=["mix=d", "clients=6", "window_s=3"])
     assert (record.outcome, record.reason) == ("completed", "")

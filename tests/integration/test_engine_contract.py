@@ -341,6 +341,7 @@ def test_an_instance_that_crashed_is_seen_and_brought_back_with_its_rows(testbed
     assert testbed.engine.recover() == []
 
 
+@pytest.mark.long
 def test_a_crash_during_a_trial_makes_it_failed_and_the_next_one_recovers(testbed: Testbed, data: Dataset) -> None:
     slow = trial("crash", clients=2, lookups_per_client=100_000, rows=data.rows)
     victim = last_primary(testbed)
@@ -533,6 +534,7 @@ def is_there(engine: Engine, table: str) -> bool:
 # Drivers.
 
 
+@pytest.mark.long
 def test_lookups_are_measured_direct_and_pooled_in_every_mode(testbed: Testbed, data: Dataset) -> None:
     for pooling in ("direct", "pgbouncer"):
         for mode in ("plain", "sql_prepare", "protocol_parse", "protocol_prepare"):

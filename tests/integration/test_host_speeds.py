@@ -75,6 +75,7 @@ def platform(hosts: list[NamespaceHost], network: str, **more: Any) -> Platform:
     return Platform.model_validate({**about, "hosts": named, **more})
 
 
+@pytest.mark.long
 @needs_root
 def test_a_host_with_a_slow_network_is_named() -> None:
     with namespace_hosts(5) as hosts, switch(hosts) as network, Fleet(host.address_of() for host in hosts) as fleet:

@@ -341,7 +341,9 @@ def test_retries_are_counted(record: TrialRecord) -> None:
     assert record.measurements["retries_per_s"] > 0
 
 
-@pytest.mark.parametrize(("isolation", "meets"), [("read_committed", False), ("serializable", True)])
+@pytest.mark.parametrize(
+    ("isolation", "meets"), [pytest.param("read_committed", False, marks=pytest.mark.long), ("serializable", True)]
+)
 def test_other_isolations_keep_the_database_consistent(
     testbed: Testbed, tmp_path: Path, isolation: str, *, meets: bool
 ) -> None:

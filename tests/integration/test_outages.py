@@ -103,6 +103,7 @@ def measured(run: Run, trial: Trial) -> TrialRecord:
     return record
 
 
+@pytest.mark.long
 def test_archive_that_is_away_when_a_trial_ends_is_waited_for(lab: Lab, run: Run) -> None:
     trial, heard = long_trial(run), patient(run, "fifty clients")
 
@@ -121,7 +122,7 @@ def test_archive_that_is_away_when_a_trial_ends_is_waited_for(lab: Lab, run: Run
     assert {(one["awaited"], one["step"], one["trial"]) for one in told} == {("archive", "trial", "fifty clients")}
 
 
-@pytest.mark.parametrize("phase", ["new", "running"])
+@pytest.mark.parametrize("phase", ["new", pytest.param("running", marks=pytest.mark.long)])
 def test_client_host_that_is_away_is_waited_for(lab: Lab, run: Run, phase: str) -> None:
     trial, heard = long_trial(run), patient(run)
 
@@ -169,6 +170,7 @@ def test_database_that_may_not_be_started_is_waited_for_until_somebody_does(
         monkeypatch.undo()
 
 
+@pytest.mark.long
 def test_who_does_not_come_back_costs_the_trial_and_is_named_with_the_time(
     lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,6 +371,7 @@ def test_server_that_was_frozen_was_away_although_it_answers_now(
         server.resume()
 
 
+@pytest.mark.long
 def test_more_clients_than_the_server_takes_fail_that_trial_alone_in_the_server_s_words(
     connections: Connections,
 ) -> None:

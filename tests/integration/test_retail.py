@@ -96,25 +96,28 @@ def exists(testbed: Testbed, table: str) -> bool:
             "UPDATE {t} SET product_category_name = 'Gardening' WHERE order_item_id = 10000000001",
             "A product has one category, its category one name, and the product one name: 0 of 1 as expected",
         ),
-        (
+        pytest.param(
             1,
             "INSERT INTO {t} SELECT * FROM {t} WHERE order_item_id = 10000000012",
             "No line is there twice: 0 of 1 as expected; not so: 1",
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             7702,
             "UPDATE {t} SET order_datetime = order_datetime - interval '1 year' WHERE order_item_id = 10000077021",
             "Every partition has the lines of its month or week, no more and no fewer: 99 of 101 as expected",
+            marks=pytest.mark.long,
         ),
         (
             1,
             "DELETE FROM {t} WHERE order_item_id = 10000000012",
             "No order lacks a line: 0 of 1 as expected; not so: 1",
         ),
-        (
+        pytest.param(
             1,
             "UPDATE {t} SET customer_id = customer_id + 1 WHERE order_item_id = 10000000012",
             "A customer has one e-mail address: 0 of 1 as expected; not so: 1",
+            marks=pytest.mark.long,
         ),
         (
             1,
@@ -161,6 +164,7 @@ def test_a_load_file_that_is_lost_is_made_again_and_is_the_same(run: Run, spoile
     ), "no password and no statement stays"
 
 
+@pytest.mark.long
 def test_a_table_of_that_name_that_is_not_ours_is_left_alone(run: Run, spoiled_table: Testbed) -> None:
     engine = spoiled_table.engine
     generation.drop(order_lineitems.dataset_of(ROWS, SEED), engine)
@@ -241,6 +245,7 @@ def test_a_setting_shows_in_the_record_while_the_answers_stay(run: Run, testbed:
     assert testbed.engine.settings(["work_mem"]) == {"work_mem": "8MB"}, "set back"
 
 
+@pytest.mark.long
 def test_at_full_scale_earlier_valid_runs_say_the_answer(
     run: Run, spoiled_table: Testbed, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +284,7 @@ def test_a_load_is_measured_checked_and_dropped(run: Run, testbed: Testbed) -> N
     assert not exists(testbed, dataset.table)
 
 
+@pytest.mark.long
 def test_a_load_from_files_on_several_disks(run: Run, testbed: Testbed) -> None:
     work, made = testbed.fleet.work_dir("etl"), trial("data_load", "spread", rows=5_000)
     with on_testbed(run, load_dirs=[f"{work}/disk0", f"{work}/disk1"]) as spread:

@@ -70,7 +70,7 @@ def test_the_numbers_are_those_of_the_raw_log(testbed: Testbed) -> None:
     assert record.measurements["latency_ms_p50"] == pytest.approx(latencies[74] / 1000, rel=0.001)
 
 
-@pytest.mark.parametrize("session", ["kept", "per_lookup"])
+@pytest.mark.parametrize("session", ["kept", pytest.param("per_lookup", marks=pytest.mark.long)])
 def test_a_window_lasts_until_it_holds_enough_and_all_clients_end_at_once(testbed: Testbed, session: str) -> None:
     record = run_trial(trial(clients=3, window_s=2, lookups_per_client=50, session=session), testbed)
     assert (record.outcome, record.reason) == ("completed", "")
@@ -175,7 +175,7 @@ def collectors(testbed: Testbed) -> int:
     return sum(folder.startswith(f"{lab_dir}/") and "/telemetry/" in folder for folder in folders)
 
 
-@pytest.mark.parametrize("mode", ["plain", "sql_prepare", "protocol_prepare"])
+@pytest.mark.parametrize("mode", [pytest.param("plain", marks=pytest.mark.long), "sql_prepare", "protocol_prepare"])
 @pytest.mark.parametrize("pooling", ["direct", "pgbouncer"])
 def test_every_way_to_ask_gives_right_answers(testbed: Testbed, mode: str, pooling: str) -> None:
     record = run_trial(trial(statement=mode, pooling=pooling, clients=2), testbed)

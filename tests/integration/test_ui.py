@@ -142,6 +142,7 @@ def test_any_two_runs_are_chosen_and_compared(page: Any, inside: Any) -> None:
     assert "kernel" in inside.locator(".box.warning").first.inner_text()
 
 
+@pytest.mark.long
 def test_links_lead_out_of_the_frame_to_airflows_own_pages(page: Any, inside: Any) -> None:
     page.goto(f"/plugin/bench/bench/runs/key_value/{RUN}")  # as somebody sent it
     frame = page.frame_locator("iframe")
@@ -150,6 +151,7 @@ def test_links_lead_out_of_the_frame_to_airflows_own_pages(page: Any, inside: An
     assert page.locator("iframe").count() == 0
 
 
+@pytest.mark.long
 def test_colours_are_those_of_airflow_or_of_the_system(page: Any, inside: Any, context: Any) -> None:
     def background(of: Any) -> str:
         return str(of.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
@@ -168,6 +170,7 @@ def test_colours_are_those_of_airflow_or_of_the_system(page: Any, inside: Any, c
     alone.close()
 
 
+@pytest.mark.long
 def test_pages_are_quick_beside_airflows_own_and_nothing_comes_from_elsewhere(
     context: Any, page: Any, asked: list[str]
 ) -> None:

@@ -105,6 +105,7 @@ def test_all_servers_run_and_a_second_up_changes_nothing(lab: Lab) -> None:
     assert states["scheduler"] == "stopped"
 
 
+@pytest.mark.long
 def test_two_at_once_end_in_one_lab(lab: Lab) -> None:
     before = pids(lab)
     command = [sys.executable, "-m", "clusterbench_lab", "up", "--no-airflow"]
@@ -172,7 +173,9 @@ def test_up_mends_what_was_killed_and_keeps_its_data(lab: Lab) -> None:
     assert on_host(lab, "client", "echo $CLUSTERBENCH_HOST") == "client"
 
 
-@pytest.mark.parametrize("name", ["s3", "db1_postgres", "client"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(one, marks=pytest.mark.long) for one in ("s3", "db1_postgres")), "client"]
+)
 def test_a_server_killed_a_moment_ago_is_not_taken_for_alive(lab: Lab, name: str) -> None:
     for _ in range(3):
         before = lab.pid(name)
