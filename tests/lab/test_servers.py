@@ -105,7 +105,6 @@ def test_all_servers_run_and_a_second_up_changes_nothing(lab: Lab) -> None:
     assert states["scheduler"] == "stopped"
 
 
-@pytest.mark.long
 def test_two_at_once_end_in_one_lab(lab: Lab) -> None:
     before = pids(lab)
     command = [sys.executable, "-m", "clusterbench_lab", "up", "--no-airflow"]
