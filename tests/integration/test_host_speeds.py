@@ -75,7 +75,7 @@ def platform(hosts: list[NamespaceHost], network: str, **more: Any) -> Platform:
     return Platform.model_validate({**about, "hosts": named, **more})
 
 
-@pytest.mark.long
+@pytest.mark.alone  # in a second of measuring, a host that others keep waiting would be slow, too
 @needs_root
 def test_a_host_with_a_slow_network_is_named() -> None:
     with namespace_hosts(5) as hosts, switch(hosts) as network, Fleet(host.address_of() for host in hosts) as fleet:
