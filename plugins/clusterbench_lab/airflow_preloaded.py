@@ -72,7 +72,7 @@ def import_early(modules: Sequence[str]) -> None:
     for file in sorted(DAG_FILES.glob("*.py")):  # each workload, engine, experiment and platform is read by that
         with contextlib.suppress(Exception):  # as above
             runpy.run_path(str(file))
-    with contextlib.suppress(Exception):  # what boto3 knows of S3 is read from files, once for all of its clients
+    if "boto3" in sys.modules:  # what it knows of S3 is read from files, once for all of its clients
         sys.modules["boto3"].client("s3", region_name="us-east-1")
 
 

@@ -173,7 +173,12 @@ def test_up_mends_what_was_killed_and_keeps_its_data(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(one, marks=pytest.mark.long) for one in ("s3", "db1_postgres")), "client"]
+    "name",
+    [
+        pytest.param("s3", marks=pytest.mark.long),
+        pytest.param("db1_postgres", marks=pytest.mark.long),
+        "client",
+    ],
 )
 def test_a_server_killed_a_moment_ago_is_not_taken_for_alive(lab: Lab, name: str) -> None:
     for _ in range(3):

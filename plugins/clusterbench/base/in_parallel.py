@@ -10,6 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 AT_ONCE = 16
+"""A run has thousands of small objects, and a host may have a hundred neighbours; each costs at least a round trip."""
 
 
 def in_parallel(act: Callable[[T], R], things: Iterable[T]) -> list[R]:
