@@ -11,7 +11,7 @@ from datetime import datetime
 
 from airflow.sdk import DAG, TaskGroup, chain, get_parsing_context
 
-from clusterbench.airflow import tasks
+from clusterbench.airflow import tasks, trial_tasks
 from clusterbench.spec import Experiment, Platform
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.in_turns import GROUP, in_turns
@@ -51,7 +51,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
                     set_up = tasks.step("set_up_cluster", name, pool=pool)
                     flush = tasks.step("flush_caches", name, pool=pool)
                     generate = tasks.step("generate_data", name, pool=pool)
-                    validate = tasks.validate_data.override(pool=pool)(name)
+                    validate = trial_tasks.validate_data.override(pool=pool)(name)
                     release = tasks.step("release_cluster", name, pool=pool).as_teardown(setups=take)
 
                     opened >> take >> set_up >> flush >> generate >> validate
@@ -61,8 +61,8 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
                     releases += [release]
 
             with group:
-                planned = validates[0] if len(turn) == 1 else tasks.order_trials(validates)
-                trials = tasks.trials(pool, len(turn)).expand_kwargs(planned)
+                planned = validates[0] if len(turn) == 1 else trial_tasks.order_trials(validates)
+                trials = trial_tasks.trials(pool).expand_kwargs(planned)
 
             trials >> releases
             chain(*reversed(releases))

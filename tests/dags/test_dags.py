@@ -18,12 +18,12 @@ import pendulum
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import ParamValidationError
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow.timetables.base import DataInterval, TimeRestriction
 from airflow.timetables.trigger import CronTriggerTimetable
 
-from clusterbench.airflow import baseline_tasks, tasks, weekly_tasks
-from clusterbench.base.errors import SpecError
+from clusterbench.airflow import baseline_tasks, tasks, trial_tasks, weekly_tasks
+from clusterbench.base.errors import HostError, SpecError
 from clusterbench.base.paths import project_root
 from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.cli.pools import pool_names
@@ -211,14 +211,20 @@ def test_trials_of_platforms_in_turns_come_in_the_order_of_the_plan(monkeypatch:
     retail = CATALOG.experiment("retail")
     plan = make_plan(retail, read_choices(retail, {"scale": "smoke"}), CATALOG)
     run: Any = SimpleNamespace(plan=lambda: plan)
-    monkeypatch.setattr(tasks, "run_step", lambda _, act: act(run))
-    order: Any = tasks.order_trials.function
+    monkeypatch.setattr(trial_tasks, "run_step", lambda _, act: act(run))
+    order: Any = trial_tasks.order_trials.function
     validated = [
-        [{"platform": name, "trial_id": trial.id, "trial_label": trial.label} for trial in plan.trials[name]]
+        trial_tasks.shared_out(
+            [{"platform": name, "trial_id": trial.id, "label": trial.label} for trial in plan.trials[name]], 1
+        )
         for name in plan.in_turns
     ]
-    assert [(one["platform"], one["trial_id"]) for one in order(validated)] == plan.turns
-    assert order([None, validated[1]]) == validated[1]
+    ordered = order(validated)
+    assert [(one["platform"], one["trial_id"]) for task in ordered for one in task["trials"]] == plan.turns
+    assert [len(task["trials"]) for task in ordered] == [1] * len(plan.turns)
+    assert ordered[0]["trials_label"].startswith(f"{plan.turns[0][0]}: ")
+    alone = order([None, validated[1]])
+    assert [task["trials"] for task in alone] == [task["trials"] for task in validated[1]]
     with pytest.raises(AirflowSkipException, match="none of these platforms has a trial to measure"):
         order([None, None])
 
@@ -291,25 +297,113 @@ def test_a_trial_that_was_not_needed_reads_so_in_the_ui(
     bag: DagBag, monkeypatch: pytest.MonkeyPatch, outcome: Any, reason: str, label: str
 ) -> None:
     """By what Airflow does when a task has ended: it renders the name again, also of one that was skipped."""
-    trial = Trial("one.r6", "one", "lab_db1", "one", "key_value", {}, 6, 7, 60, {})
-    monkeypatch.setattr(tasks, "run_step", lambda *_, **__: TrialRecord(trial, outcome, reason))
+    monkeypatch.setattr(trial_tasks, "run_step", lambda *_, **__: record(6, outcome, reason))
     mapped = bag.dags["smoke"].get_task("lab_db1.trials")
-    measured = tasks.MeasureTrial(task_id="trials", platform="lab_db1", trial_id="one.r6", trial_label="one (#6)")
+    measured = measuring(["one.r6"], "one (#6)")
     with pytest.raises(AirflowSkipException, match=reason.split(":", maxsplit=1)[0]):
-        measured.execute({})  # type: ignore[typeddict-item]
+        measured.execute(FIRST_TRY)
     template = mapped.partial_kwargs["map_index_template"]  # type: ignore[union-attr]
     assert bag.dags["smoke"].get_template_env().from_string(template).render(task=measured) == label
 
 
+FIRST_TRY: Any = {"ti": SimpleNamespace(try_number=1, max_tries=16)}
+
+
+def record(repetition: int, outcome: Any, reason: str = "") -> TrialRecord:
+    trial = Trial(f"one.r{repetition}", "one", "lab_db1", "one", "key_value", {}, repetition, 7, 60, {})
+    return TrialRecord(trial, outcome, reason)
+
+
+def measuring(trials: list[str], label: str) -> trial_tasks.MeasureTrials:
+    named = [{"platform": "lab_db1", "trial_id": trial, "label": f"label of {trial}"} for trial in trials]
+    return trial_tasks.MeasureTrials(task_id="trials", trials=named, trials_label=label)
+
+
+def as_they_come(monkeypatch: pytest.MonkeyPatch, *records: TrialRecord | Exception) -> list[str]:
+    """What each trial comes to; returns the labels of those that were entered."""
+    entered: list[str] = []
+
+    def come(*_: object, trial: str) -> TrialRecord:
+        entered.append(trial)
+        found = records[len(entered) - 1]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(trial_tasks, "run_step", come)
+    return entered
+
+
+THREE = ["one.r1", "one.r2", "one.r3"]
+
+
+def test_a_trial_that_fails_does_not_keep_the_others_of_its_task_from_being_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lost = AirflowFailException("no trial 'one.r2' in this run's plan")
+    entered = as_they_come(monkeypatch, record(1, "invalid", "2 of 9 answers are wrong"), lost, record(3, "completed"))
+    with pytest.raises(AirflowFailException) as failed:
+        measuring(THREE, "three").execute(FIRST_TRY)
+    assert entered == [f"label of {trial}" for trial in THREE]
+    assert str(failed.value).splitlines() == [
+        "label of one.r1: invalid: 2 of 9 answers are wrong",
+        "label of one.r2: no trial 'one.r2' in this run's plan",
+    ]
+
+
+def test_a_task_that_airflow_tries_again_enters_all_of_its_trials_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that have a record come back at once, see ``steps.measure``."""
+    as_they_come(monkeypatch, record(1, "completed"), HostError("host 'db1' is away"))
+    measured = measuring(THREE, "three")
+    with pytest.raises(HostError, match="host 'db1' is away"):
+        measured.execute(FIRST_TRY)
+    entered = as_they_come(monkeypatch, *(record(n, "completed") for n in (1, 2, 3)))
+    assert measured.execute(FIRST_TRY) == "completed" and len(entered) == len(THREE)
+
+
+def test_a_task_that_a_person_has_marked_measures_no_further_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = measuring(THREE, "three")
+
+    def stopped(*_: object, trial: str) -> TrialRecord:
+        assert trial == "label of one.r1", "what follows was entered after the task was marked"
+        measured.on_kill()
+        raise AirflowFailException("a person has stopped it")
+
+    monkeypatch.setattr(trial_tasks, "run_step", stopped)
+    with pytest.raises(AirflowFailException, match="a person has stopped it"):
+        measured.execute(FIRST_TRY)
+
+
+def test_a_task_of_several_trials_is_pink_only_where_none_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_out = [record(1, "not_applicable", "ORCA: there is none"), record(2, "not_needed", FIRM)]
+    as_they_come(monkeypatch, *left_out)
+    with pytest.raises(AirflowSkipException, match=r"not applicable: ORCA: there is none\nnot needed: latency"):
+        measuring(THREE[:2], "two").execute(FIRST_TRY)
+    as_they_come(monkeypatch, *left_out, record(3, "completed"))
+    measured = measuring(THREE, "three")
+    assert measured.execute(FIRST_TRY) == "completed"
+    assert measured.trials_label == "three: 1 of 3 not needed"
+
+
+def test_trials_are_shared_out_as_neighbours_and_none_is_lost() -> None:
+    named = [{"platform": "db1", "trial_id": f"t{n}", "label": f"cell {n}"} for n in range(1, 2008)]
+    found = trial_tasks.shared_out(named, 5)
+    assert [trial for task in found for trial in task["trials"]] == named
+    assert (len(found), len(found[-1]["trials"])) == (402, 2)
+    assert found[1]["trials_label"] == "trials 6 to 10 of 2,007: cell 6, …"
+    assert found[-1]["trials_label"] == "trials 2,006 to 2,007 of 2,007: cell 2006, …"
+    assert trial_tasks.shared_out([], 1) == []
+    assert trial_tasks.shared_out(named[:1], 1) == [{"trials": named[:1], "trials_label": "cell 1"}]
+
+
 def test_a_long_name_is_cut_to_what_airflow_keeps() -> None:
-    assert len(tasks.not_needed_label("x" * 240, FIRM)) == 250
+    assert len(trial_tasks.not_needed_label("x" * 240, FIRM)) == 250
 
 
 def test_trials_are_mapped_and_readable_in_the_ui(benchmark: Any) -> None:
     for task in (task for task in benchmark.tasks if last(task) == "trials"):
         assert task.is_mapped
-        of_platform = "{{ task.platform }}: " if task.task_id == "in_turns.trials" else ""
-        assert task.partial_kwargs["map_index_template"] == f"{of_platform}{{{{ task.trial_label }}}}"
+        assert task.partial_kwargs["map_index_template"] == "{{ task.trials_label }}"
 
 
 def test_page_in_the_ui_says_the_question_and_every_sweep(benchmark: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -80,6 +81,17 @@ def test_failed_trials_have_their_reason_and_the_place_of_their_task(history: Hi
         assert plan[trial.map_index]["id"] == trial.trial
         assert trial.reason
     assert len(read.failed_trials(db, "key_value", KEY_VALUE, limit=1)) == 1
+
+
+def test_failed_trial_of_a_task_with_several_is_placed_in_that_task(history: History) -> None:
+    run_id = "20261110T000000Z-adadad"
+    in_two_tasks = edited("plan.json", lambda plan: plan.update({"trial_tasks_max": 2}))
+    assert history.loaded(history.put_sealed("key_value", run_id, "key_value/s1", in_two_tasks))
+    plan = history.archive("key_value", KEY_VALUE).need_json("plan.json")["trials"]["lab_db1"]
+    first = {trial["id"] for trial in plan[: math.ceil(len(plan) / 2)]}
+    with history.connect() as db:
+        failed = read.failed_trials(db, "key_value", run_id)
+    assert failed and [trial.map_index for trial in failed] == [int(trial.trial not in first) for trial in failed]
 
 
 def test_failed_trial_of_platforms_in_turns_is_placed_among_the_trials_of_all_of_them(history: History) -> None:

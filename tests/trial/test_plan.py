@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import shutil
 from itertools import pairwise
@@ -18,7 +19,7 @@ from clusterbench.base.records import Trial
 from clusterbench.engines import engine_class
 from clusterbench.spec import SCALES, Experiment
 from clusterbench.spec.catalog import Catalog
-from clusterbench.trial.plan import Choices, Plan, make_plan, read_choices
+from clusterbench.trial.plan import TRIAL_TASKS_MAX, Choices, Plan, make_plan, read_choices
 from clusterbench.trial.rehearsal import scale_of
 from clusterbench.workloads import load_workload, why_not
 from tests import FIXTURES
@@ -167,6 +168,30 @@ def test_a_plan_of_before_has_the_order_of_its_platforms() -> None:
     plan = planned(CATALOG.experiment("retail"), platforms=["lab_db2", "lab_db1"], scale="smoke")
     known = {key: value for key, value in plan.as_json().items() if key != "order"}
     assert Plan.from_json(known).before("lab_db1") == ["lab_db2"]
+
+
+def test_trials_have_a_task_each_until_there_are_more_than_airflow_s_scheduler_bears(key_value: Experiment) -> None:
+    few = planned(key_value, scale="smoke", platforms=["lab_db1"])
+    assert few.trials_per_task("lab_db1") == 1
+    many = planned(key_value, platforms=["lab_db1"], repetitions=223)
+    count, per_task = len(many.trials["lab_db1"]), many.trials_per_task("lab_db1")
+    assert count > 2 * TRIAL_TASKS_MAX and math.ceil(count / per_task) <= TRIAL_TASKS_MAX
+    assert Plan.from_json(many.as_json()).trials_per_task("lab_db1") == per_task
+
+
+def test_platforms_in_turns_share_the_tasks_of_all_their_trials() -> None:
+    retail = CATALOG.experiment("retail")
+    plan = planned(retail, scale="laptop", repetitions=100)
+    one, other = plan.in_turns
+    assert plan.trials_per_task(one) == plan.trials_per_task(other) == math.ceil(len(plan.turns) / TRIAL_TASKS_MAX) > 1
+    assert plan.trials_per_task(one) > math.ceil(len(plan.trials[one]) / TRIAL_TASKS_MAX)
+
+
+def test_trials_of_a_plan_of_before_had_a_task_each(key_value: Experiment) -> None:
+    many = planned(key_value, platforms=["lab_db1"], repetitions=223).as_json()
+    assert Plan.from_json(many).trials_per_task("lab_db1") > 1
+    del many["trial_tasks_max"]
+    assert Plan.from_json(many).trials_per_task("lab_db1") == 1
 
 
 def test_platform_named_twice_is_measured_once(key_value: Experiment) -> None:

@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from airflow.sdk import BaseHook, BaseOperator, Context, Param, get_current_context, task
+from airflow.sdk import BaseHook, Param, get_current_context, task
 
 from clusterbench.airflow.gone_runs import installation, put_back
 from clusterbench.airflow.standing import WAITING
@@ -40,7 +40,6 @@ from clusterbench.base.errors import (
 )
 from clusterbench.base.factors import say_count
 from clusterbench.base.patience import CLUSTER
-from clusterbench.base.records import NOT_MEASURED
 from clusterbench.base.run_ids import run_id_from
 from clusterbench.spec import SCALES, Experiment, Platform
 from clusterbench.spec.concurrency import concurrency_levels
@@ -71,10 +70,6 @@ WORKER_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE, errno.EIO)
 """The worker's disk is full or broken. Its supervisor ends when it cannot write the task's log; the task then has a
 broken pipe."""
 
-MARKED = ("failed", "success", "skipped", "removed", "upstream_failed")
-"""States that a running task is in only because a person said so."""
-LABEL_CHARACTERS_MAX = 250
-"""Of the name of a mapped task in Airflow's database."""
 WAIT_FOR_CLUSTER_S = 7 * 24 * 3600
 """A full-scale run of another experiment may hold a cluster for days."""
 
@@ -290,108 +285,6 @@ def _before(run: Run, platform: str, ti: Any) -> list[str]:
     found = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(tasks), run_ids=[ti.run_id])
     states = found.get(ti.run_id) or {}
     return [name for task_id, name in tasks.items() if states.get(task_id) not in RELEASED]
-
-
-@task
-def validate_data(platform: str) -> list[dict[str, str]]:
-    """Check the datasets with Great Expectations; a bad dataset stops the run here. Returns the trials to measure."""
-    from clusterbench.run import steps  # noqa: PLC0415
-
-    trials = run_step("validate_data", lambda run: steps.validate_data(run, platform), platform)
-    return [{"platform": platform, "trial_id": trial.id, "trial_label": trial.label} for trial in trials]
-
-
-@task(trigger_rule="all_done")
-def order_trials(validated: list[list[dict[str, str]] | None]) -> list[dict[str, str]]:
-    """Put the trials of platforms in turns into the order that the plan has drawn. Returns the trials to measure.
-
-    A platform that was not chosen, or failed before its trials, is left out; the others are measured.
-    """
-    found = [trial for trials in validated for trial in trials or ()]
-    if not found:
-        raise AirflowSkipException("none of these platforms has a trial to measure; see their tasks for the reason")
-
-    def order(run: Run) -> list[dict[str, str]]:
-        places = {turn: place for place, turn in enumerate(run.plan().turns)}
-        return sorted(found, key=lambda trial: places[trial["platform"], trial["trial_id"]])
-
-    return list(run_step("order_trials", order))
-
-
-def trials(pool: str, platforms: int) -> Any:
-    """One mapped task for all trials; ``pool`` has one slot, and Airflow starts them in their order.
-
-    In the UI each has the name of its cell, and of its platform where it is one of several ``platforms``.
-    """
-    label = "{{ task.trial_label }}" if platforms == 1 else "{{ task.platform }}: {{ task.trial_label }}"
-    return MeasureTrial.partial(task_id="trials", pool=pool, map_index_template=label)
-
-
-class MeasureTrial(BaseOperator):
-    """One trial. Green: completed. Red: failed, timed out or invalid. Pink: not applicable, or not needed.
-
-    The reason is in its log. That a trial was not needed is in its name, too.
-    """
-
-    ui_color = "#cfe8ff"
-
-    def __init__(self, *, platform: str, trial_id: str, trial_label: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.platform, self.trial_id, self.trial_label = platform, trial_id, trial_label
-        self._run: Run | None = None
-        self._ti: Any = None
-
-    def execute(self, context: Context) -> str:
-        from clusterbench.run import steps  # noqa: PLC0415
-
-        def measure(run: Run) -> Any:
-            self._run = run
-            self._ti = ti = context["ti"]
-            last_try = ti.try_number > ti.max_tries
-            return steps.measure(run, self.platform, self.trial_id, last_try=last_try)
-
-        print(f"{self.trial_label} on {self.platform}")
-        record = run_step("trial", measure, self.platform, trial=self.trial_label)
-        for name, value in record.measurements.items():
-            print(f"  {name} = {value:.6g}")
-        if record.outcome == "not_needed":  # Airflow renders the name again when the task has ended
-            self.trial_label = not_needed_label(self.trial_label, record.reason)
-        if record.outcome in NOT_MEASURED:
-            raise AirflowSkipException(f"{record.outcome.replace('_', ' ')}: {record.reason}")
-        if record.outcome != "completed":
-            raise AirflowFailException(f"{record.outcome}: {record.reason}")
-        return str(record.outcome)
-
-    def on_kill(self) -> None:
-        """A person has marked the task, or deleted its run: the driver on the client host is ended too.
-
-        If Airflow has only lost sight of the task, because its API or database was away, the driver continues, and the
-        task's next try collects what it measures.
-        """
-        from clusterbench.run import steps  # noqa: PLC0415
-
-        if self._run is None:
-            return
-        if why_not := _why_nobody_ended(self._ti):
-            log.warning("this try ends, and its driver keeps running: %s", why_not)
-            return
-        steps.cancel(self._run, self.platform, self.trial_id)
-
-
-def not_needed_label(label: str, reason: str) -> str:
-    """The name of a trial that was left out, with the first words of why: "…: not needed, … is firm after 5
-    repetitions"."""
-    return f"{label}: not needed, {reason.partition(':')[0]}"[:LABEL_CHARACTERS_MAX]
-
-
-def _why_nobody_ended(ti: Any) -> str:
-    """Why it was no person that ended this task instance; empty where it was marked, or its run deleted."""
-    try:
-        found = ti.get_task_states(dag_id=ti.dag_id, map_index=ti.map_index, task_ids=[ti.task_id], run_ids=[ti.run_id])
-    except Exception as error:
-        return f"it is not known whether anybody marked the task: Airflow did not answer ({error})"
-    states = list((found.get(ti.run_id) or {}).values())
-    return "" if not states or states[0] in MARKED else f"in Airflow the task is {states[0] or 'cleared'}"
 
 
 @task(trigger_rule="all_done")

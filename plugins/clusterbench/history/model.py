@@ -115,7 +115,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class FailedTrial:
-    """For links: ``map_index`` is that of Airflow's mapped task."""
+    """For links: ``map_index`` is that of Airflow's mapped task, in which there may be other trials."""
 
     platform: str
     trial: str

@@ -134,7 +134,7 @@ def failed_trials(db: Database, experiment: str, run_id: str, limit: int = 200) 
         SELECT platform, trial, label, outcome, reason, map_index
         FROM runs JOIN trials USING (run) JOIN run_platforms USING (run, platform)
         WHERE experiment = %s AND run_id = %s AND outcome NOT IN ('completed', 'not_applicable', 'not_needed')
-        ORDER BY position, map_index LIMIT %s"""
+        ORDER BY position, map_index, trial LIMIT %s"""
     return [FailedTrial(*row) for row in db.execute(query, [experiment, run_id, limit])]
 
 

@@ -160,14 +160,18 @@ OUTCOME = 9
 
 def _trials(archive: RunArchive, run: Gathered, sides: Mapping[str, Side]) -> tuple[list[Row], list[datetime]]:
     """A row for every planned trial, and when the trials began and ended."""
-    rows, times = [], []
-    in_turns = {turn: index for index, turn in enumerate(run.plan.turns)} if run.plan else {}
-    for platform, planned in run.plan.trials.items() if run.plan else ():
-        roles = sides[platform].roles
+    rows: list[Row] = []
+    times: list[datetime] = []
+    if run.plan is None:
+        return rows, times
+    in_turns = {turn: index for index, turn in enumerate(run.plan.turns)}
+    for platform, planned in run.plan.trials.items():
+        roles, per_task = sides[platform].roles, run.plan.trials_per_task(platform)
         for index, trial, record in _records(archive, planned):
             if not trial.makes_result:
                 continue
-            rows.append(_trial(in_turns.get((platform, trial.id), index), trial, record, roles))
+            task = in_turns.get((platform, trial.id), index) // per_task
+            rows.append(_trial(task, trial, record, roles))
             times += _times(record)
     return rows, times
 

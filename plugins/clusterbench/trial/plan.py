@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -59,6 +60,12 @@ class Choices(Strict):
     tags: list[Tag] = []
 
 
+TRIAL_TASKS_MAX = 500
+"""Tasks of Airflow for the trials of a platform, or of all that are measured in turns. Airflow's scheduler reads every
+task of a run again at each turn of its loop: 2,007 of them took 0.3 of a processor beside each trial. Its own limit,
+``max_map_length``, is 1024 unless configured."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """All trials of a run, by platform, in the order in which they will run."""
@@ -71,6 +78,8 @@ class Plan:
     order unless declared."""
     turns: list[Turn] = field(default_factory=list)
     """The trials of platforms that are measured in turns, in the order of all of them."""
+    trial_tasks_max: int = 0
+    """``TRIAL_TASKS_MAX`` when the plan was made; 0: each trial had a task of its own."""
 
     @property
     def in_turns(self) -> list[str]:
@@ -119,6 +128,11 @@ class Plan:
                 return trial
         raise SpecError([f"no trial {trial_id!r} on platform {platform!r} in this run's plan"])
 
+    def trials_per_task(self, platform: str) -> int:
+        """How many trials, neighbours in their order, a task of Airflow measures one after the other; mostly 1."""
+        trials = len(self.turns) if platform in self.in_turns else len(self.trials[platform])
+        return max(1, math.ceil(trials / self.trial_tasks_max)) if self.trial_tasks_max else 1
+
     def earlier_repetitions(self, trial: Trial) -> list[Trial]:
         planned = self.trials[trial.platform]
         return [one for one in planned if one.cell == trial.cell and one.repetition < trial.repetition]
@@ -129,6 +143,7 @@ class Plan:
             "choices": self.choices.model_dump(),
             "order": self.order,
             "turns": self.turns,
+            "trial_tasks_max": self.trial_tasks_max,
             "trials": {name: [asdict(trial) for trial in trials] for name, trials in self.trials.items()},
         }
 
@@ -140,11 +155,12 @@ class Plan:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         choices = Choices.model_validate(data["choices"])
-        order = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
-        found = {name: data["trials"][name] for name in order if name in data["trials"]}
+        named = dict.fromkeys([*choices.platforms, *data["trials"]])  # the first one chosen is the reference
+        found = {name: data["trials"][name] for name in named if name in data["trials"]}
         trials = {name: [Trial.from_json(trial) for trial in listed] for name, listed in found.items()}
         turns = [(platform, trial) for platform, trial in data.get("turns") or ()]
-        return cls(data["experiment"], choices, trials, list(data.get("order") or ()), turns)
+        order = list(data.get("order") or ())
+        return cls(data["experiment"], choices, trials, order, turns, data.get("trial_tasks_max", 0))
 
 
 def read_choices(experiment: Experiment, chosen: Mapping[str, Any]) -> Choices:
@@ -199,7 +215,8 @@ def make_plan(experiment: Experiment, choices: Choices, catalog: Catalog) -> Pla
         for name, found in chosen.items()
     }
     turns = in_turns({name: trials[name] for name in together}, choices.seed)
-    return Plan(experiment.experiment, choices, trials, _order(experiment, choices, catalog, together), turns)
+    order = _order(experiment, choices, catalog, together)
+    return Plan(experiment.experiment, choices, trials, order, turns, TRIAL_TASKS_MAX)
 
 
 def _order(experiment: Experiment, choices: Choices, catalog: Catalog, together: Sequence[str]) -> list[str]:

@@ -60,6 +60,7 @@ class RunShown:
     steps_ended: int
     trials_ended: int
     trials: int
+    """Tasks that measure: each holds one trial, or some where there are very many."""
     doing: tuple[str, ...]
     """Tasks that run."""
     failed: tuple[str, ...]
