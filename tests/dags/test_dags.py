@@ -323,7 +323,7 @@ def as_they_come(monkeypatch: pytest.MonkeyPatch, *records: TrialRecord | Except
     """What each trial comes to; returns the labels of those that were entered."""
     entered: list[str] = []
 
-    def come(*_: object, trial: str) -> TrialRecord:
+    def come(*_: object, trial: str, **__: object) -> TrialRecord:
         entered.append(trial)
         found = records[len(entered) - 1]
         if isinstance(found, Exception):
@@ -364,7 +364,7 @@ def test_a_task_that_airflow_tries_again_enters_all_of_its_trials_again(monkeypa
 def test_a_task_that_a_person_has_marked_measures_no_further_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = measuring(THREE, "three")
 
-    def stopped(*_: object, trial: str) -> TrialRecord:
+    def stopped(*_: object, trial: str, **__: object) -> TrialRecord:
         assert trial == "label of one.r1", "what follows was entered after the task was marked"
         measured.on_kill()
         raise AirflowFailException("a person has stopped it")

@@ -6,12 +6,12 @@ In most runs each holds one. In a run of very many trials it holds some that fol
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context, task
 
-from clusterbench.airflow.tasks import run_step
+from clusterbench.airflow.tasks import current_run, run_step
 from clusterbench.airflow.versions import AirflowFailException, AirflowSkipException
 from clusterbench.base.records import NOT_MEASURED, TrialRecord
 
@@ -129,16 +129,20 @@ class MeasureTrials(BaseOperator):
         platform, last_try = trial["platform"], self._ti.try_number > self._ti.max_tries
 
         def measure(run: Run) -> TrialRecord:
-            self._run = run
             return steps.measure(run, platform, trial["trial_id"], last_try=last_try)
 
         print(f"{trial['label']} on {platform}")
-        record: TrialRecord = run_step("trial", measure, platform, trial=trial["label"])
+        record: TrialRecord = run_step("trial", measure, platform, of=self._run_of, trial=trial["label"])
         for name, value in record.measurements.items():
             print(f"  {name} = {value:.6g}")
         if len(self.trials) > 1 and record.outcome != "completed":
             print(f"  {record.outcome.replace('_', ' ')}: {record.reason}")
         return record
+
+    def _run_of(self, context: Mapping[str, Any]) -> Run:
+        """The same for all trials of the task, so that its plan is read once."""
+        self._run = self._run or current_run(context)
+        return self._run
 
     def _name_not_needed(self, records: Sequence[TrialRecord]) -> None:
         """Airflow renders the name again when the task has ended."""
