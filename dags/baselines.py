@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from clusterbench.airflow import baseline_tasks, tasks
+from clusterbench.airflow import baseline_tasks, forms, tasks
 from clusterbench.spec.project import dag_id
 
 with DAG(
@@ -21,7 +21,7 @@ with DAG(
     max_active_runs=16,  # questions stay open for days, and another weekly run may ask more during that time
     params=baseline_tasks.form(),
     default_args=tasks.DEFAULTS,
-    tags=tasks.tags(),
+    tags=forms.tags(),
 ) as dag:
     baseline_tasks.AskForBaseline.partial(task_id="question", map_index_template="{{ task.subject }}").expand_kwargs(
         baseline_tasks.questions()

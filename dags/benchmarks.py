@@ -11,7 +11,7 @@ from datetime import datetime
 
 from airflow.sdk import DAG, TaskGroup, chain, get_parsing_context
 
-from clusterbench.airflow import tasks, trial_tasks
+from clusterbench.airflow import forms, tasks, trial_tasks
 from clusterbench.spec import Experiment, Platform
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.in_turns import GROUP, in_turns
@@ -25,14 +25,14 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         dag_id(experiment.experiment),
         dag_display_name=experiment.title,
         description=experiment.description.strip(),
-        doc_md=tasks.documentation(experiment),
+        doc_md=forms.documentation(experiment),
         schedule=None,
         start_date=datetime(2026, 1, 1),
         catchup=False,
         max_active_runs=1,
         render_template_as_native_obj=False,
         default_args=tasks.DEFAULTS,
-        tags=tasks.tags(),
+        tags=forms.tags(),
     ) as dag:
         opened = tasks.open_run()
         summary = tasks.summarise()
@@ -77,7 +77,7 @@ def benchmark(experiment: Experiment, platforms: list[Platform]) -> DAG:
         conclude = tasks.step("conclude", trigger_rule="all_done")
         opened >> summary >> judge >> report >> seal >> tasks.load_history() >> conclude
         [opened, summary] >> seal
-    dag.params = tasks.form(experiment, platforms)  # given before, each task would keep and check a form of its own
+    dag.params = forms.form(experiment, platforms)  # given before, each task would keep and check a form of its own
     return dag
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from clusterbench.airflow import remark_tasks, tasks
+from clusterbench.airflow import forms, remark_tasks, tasks
 from clusterbench.spec.project import dag_id
 
 with DAG(
@@ -21,6 +21,6 @@ with DAG(
     max_active_runs=1,
     params=remark_tasks.form(),
     default_args=tasks.DEFAULTS,
-    tags=tasks.tags(),
+    tags=forms.tags(),
 ) as dag:
     remark_tasks.keep()

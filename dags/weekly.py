@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, TaskGroup
 
-from clusterbench.airflow import tasks, weekly_tasks
+from clusterbench.airflow import forms, tasks, weekly_tasks
 from clusterbench.airflow.versions import CronTriggerTimetable
 from clusterbench.spec.catalog import project_catalog
 from clusterbench.spec.project import dag_id
@@ -38,7 +38,7 @@ with DAG(
     max_active_runs=1,
     default_args=tasks.DEFAULTS,
     deadline=weekly_tasks.deadline(),
-    tags=tasks.tags(),
+    tags=forms.tags(),
 ) as dag:
     previous = weekly_tasks.open_week()
 

@@ -40,8 +40,7 @@ WARM: dict[str, Any] = {"caches": {"problem": None}}
             JobState("ended", 137, oom_kills=1, host="client"),
             "failed",
             "the driver was ended by signal 9 (SIGKILL); during that time the kernel's OOM killer ended processes on "
-            "host "
-            "'client', 1 time, 0 errors: nobody said why",
+            "host 'client', 1 time, 0 errors: nobody said why",
         ),
         (
             JobState("ended", None, host="client"),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param, get_current_context, task
 
-from clusterbench.airflow.tasks import OPTIONAL_TEXT, run_step, words_form
+from clusterbench.airflow.forms import OPTIONAL_TEXT, words_form
+from clusterbench.airflow.tasks import run_step
 from clusterbench.base.remarks import KINDS
 from clusterbench.spec.experiment import NAME_OR_NONE
 

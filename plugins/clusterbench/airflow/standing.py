@@ -39,8 +39,7 @@ class Standstill:
         """Tasks that were handed over, and that nobody runs."""
         return [
             f"{_name(task)} has been queued for {waited_s:.0f} s, and no worker has begun it: check that a worker is "
-            "alive and not "
-            "full ([core] parallelism, [celery] worker_concurrency). Then the run continues by itself"
+            "alive and not full ([core] parallelism, [celery] worker_concurrency). Then the run continues by itself"
             for task, waited_s in _waiting(tasks, "queued", "queued_when", now)
             if self._is_new("queued", *_key(task))
         ]
@@ -82,10 +81,8 @@ class Standstill:
             if silent_s > UNHEARD_S and self._is_new("unheard", *_key(task)):
                 found.append(
                     f"{_name(task)} is running, but its worker has not been heard from for {silent_s:.0f} s: it may "
-                    "have died, or "
-                    f"lost its network. After {timeout_s:.0f} s Airflow tries the task again. A running driver "
-                    "continues, "
-                    "and is not started twice"
+                    f"have died, or lost its network. After {timeout_s:.0f} s Airflow tries the task again. A running "
+                    "driver continues, and is not started twice"
                 )
         return found
 

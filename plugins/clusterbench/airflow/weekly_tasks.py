@@ -13,9 +13,10 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import Context, Param, get_current_context, task
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
+from clusterbench.airflow.forms import WORDS, words_form
 from clusterbench.airflow.gone_runs import installation
 from clusterbench.airflow.standing import WAITING, Unmoved
-from clusterbench.airflow.tasks import WORDS, current_run, run_step, skip_without_history, words_form
+from clusterbench.airflow.tasks import current_run, run_step, skip_without_history
 from clusterbench.airflow.versions import (
     HAS_DEADLINES,
     KNOWS_PAUSED,
@@ -396,8 +397,7 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             enum=list(SCALES),
             title="Scale",
             description="The size. smoke: as small as possible, about a minute each. laptop: fits on one small "
-            "machine, minutes "
-            "to hours. full: the sizes of the papers.",
+            "machine, minutes to hours. full: the sizes of the papers.",
         ),
         "extent": Param(
             EXTENTS[0],
@@ -423,8 +423,7 @@ def form(experiments: Sequence[str]) -> dict[str, Param]:
             maximum=72,
             title="Hours for measuring again",
             description="Results that look worse are measured again at once, for at most so many hours; 0: never. A "
-            "run that "
-            "has begun is not stopped.",
+            "run that has begun is not stopped.",
         ),
         **words_form(),
     }

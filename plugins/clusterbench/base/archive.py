@@ -159,8 +159,7 @@ class Store:
         if self.put_new(PROBE, uuid4().hex.encode(), "text/plain") or self.get(PROBE) != before:
             raise ArchiveError(
                 f"{self.endpoint} overwrote {self.url}{PROBE}, although the request forbade it (If-None-Match): two "
-                "runs "
-                "could overwrite each other's results. Use an object store with conditional writes"
+                "runs could overwrite each other's results. Use an object store with conditional writes"
             )
 
     def get(self, key: str) -> bytes | None:

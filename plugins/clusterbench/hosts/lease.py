@@ -172,8 +172,7 @@ def _refusal(platform: Platform, host: str, held: Held) -> str:
         )
     return (
         f"cluster {platform.cluster!r} is held by run {held} (according to its host {host!r}); wait until it ends, "
-        "or, if "
-        f"it died, free the cluster with: {free}"
+        f"or, if it died, free the cluster with: {free}"
     )
 
 

@@ -38,8 +38,7 @@ def sudoers(platform: Platform, logins: Collection[str]) -> str:
     if strange := [login for login in logins if not LOGIN.match(login)]:
         raise ClusterbenchError(
             f"login {strange[0]!r} of a host's connection: sudoers would read it as something else; allowed are "
-            "letters, "
-            "digits, '.', '_' and '-', beginning with a small letter or '_'; write the lines for it yourself"
+            "letters, digits, '.', '_' and '-', beginning with a small letter or '_'; write the lines for it yourself"
         )
     commands = root_commands(platform)
     lines = [

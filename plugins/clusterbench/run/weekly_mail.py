@@ -99,8 +99,7 @@ def of_deadline(dag_run_id: str, asked: str, hours: float, url: str) -> Message:
     subject = f"clusterbench week {asked[:10]}: not finished after {hours:g} hours"
     text = (
         f"The weekly run {dag_run_id} should have ended {hours:g} hours after it was queued, and has not. It "
-        "continues. "
-        "In its grid look at the experiment that is running. If a dead run holds a cluster, that run is named "
-        f"in the log of the task take_cluster.\n\nThe run in Airflow: {url}\n"
+        "continues. In its grid look at the experiment that is running. If a dead run holds a cluster, that run is "
+        f"named in the log of the task take_cluster.\n\nThe run in Airflow: {url}\n"
     )
     return Message(subject, text, {"text": f"{subject}\n{url}", "regressions": [], "failed": [], "url": url})

@@ -335,8 +335,8 @@ def _check_levels_of_engine(name: str, sweep: Sweep, scale: Scale, platform: Pla
             raise SpecError(
                 [
                     f"sweeps.{name}.factors.{factor}.{scale}: has levels only for {' and '.join(by_engine)}, and "
-                    "platform "
-                    f"{platform.platform!r} has engine {platform.engine}; add its levels, or choose other platforms"
+                    f"platform {platform.platform!r} has engine {platform.engine}; add its levels, or choose other "
+                    "platforms"
                 ]
             )
 

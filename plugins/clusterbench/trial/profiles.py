@@ -53,8 +53,7 @@ def read(output: Path, trial: Trial, reading: Reading, ahead_s: Mapping[str, flo
             said = (folder / profile.ERRORS).read_text(errors="replace").strip() or "perf said nothing"
             problems.append(
                 f"host {folder.name!r}: processors were not sampled: {said.splitlines()[0]}; perf must be installed, "
-                "and "
-                f"its /etc/sudoers.d must have what 'clusterbench sudoers {trial.platform}' prints"
+                f"and its /etc/sudoers.d must have what 'clusterbench sudoers {trial.platform}' prints"
             )
         elif machine not in machines:
             machines[machine] = folder.name

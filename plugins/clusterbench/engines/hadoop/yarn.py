@@ -49,8 +49,7 @@ def end_left(client: HadoopClient) -> list[str]:
     if others:
         raise EngineError(
             f"{client.where}: nothing else may run during a trial, but {', '.join(named(others)[:5])} does; wait "
-            "until it ends, "
-            "or end it with: yarn application -kill ID"
+            "until it ends, or end it with: yarn application -kill ID"
         )
     return kill_left(client, ours)
 

@@ -39,8 +39,7 @@ def connect(
         is_away = _broke(error) if is_open else _was_away(error, database, local_port)
         raise (EngineAwayError if is_away else EngineError)(
             f"{where}: cannot be used: {said}; check that the server is up and that connection {database.id!r} is "
-            "right. "
-            f"{_tls(database)}"
+            f"right. {_tls(database)}"
         ) from None
     except psycopg.Error as error:
         raise EngineError(f"{where}: refused a statement: {first_line(error)}") from None

@@ -79,8 +79,7 @@ def _service(server: Server, action: str) -> None:
         "postgres/service",
         server.instances(),
         f"the login needs leave for it ('clusterbench sudoers {server.platform.platform}' prints the line); the "
-        "message of the "
-        f"service: journalctl -u {service}",
+        f"message of the service: journalctl -u {service}",
         service=service,
         action=action,
     )

@@ -196,8 +196,7 @@ class OrderEntry:
             if problem := consistency.problem(found):
                 raise EngineError(
                     f"{dataset.table}: not consistent before the trial: {problem}. Find out what the trial before "
-                    "this one "
-                    "did, then drop the schema; its data is then generated again"
+                    "this one did, then drop the schema; its data is then generated again"
                 )
             looked_at = {"violations": consistency.violations(found)}
         transactions.install(dataset, engine)

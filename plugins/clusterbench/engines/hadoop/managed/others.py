@@ -51,8 +51,7 @@ def disturbed(before: Mapping[str, float], after: Mapping[str, float], share_max
     if found is None:
         return (
             "it is not known what other people's applications took during the trial: the ResourceManager was "
-            "restarted, or "
-            "has forgotten some that ended (yarn.resourcemanager.max-completed-applications)"
+            "restarted, or has forgotten some that ended (yarn.resourcemanager.max-completed-applications)"
         )
     if found <= share_max:
         return ""
