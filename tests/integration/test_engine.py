@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from clusterbench.base.connections import Connections
 from clusterbench.base.datasets import Dataset
 from clusterbench.base.errors import DatasetError, EngineError
 from clusterbench.cli.main import main
-from clusterbench.engines import caches
+from clusterbench.engines import Endpoint, caches
 from clusterbench.engines.postgres.engine import Postgres
 from clusterbench.run import steps, validation
 from clusterbench.trial.testbed import Testbed
@@ -104,6 +107,41 @@ def test_a_whole_host_is_flushed_where_the_login_may_and_refused_in_words_where_
         assert testbed.engine.query("SELECT 1 AS up") == [{"up": 1}]
 
 
+@pytest.fixture
+def let_in_without_password(testbed: Testbed) -> Iterator[str]:
+    """A login that the server asks for no password, as a Greenplum does for its owner within the cluster."""
+    engine, login = testbed.engine, "without_password"
+    rules = Path(engine.query("SHOW hba_file")[0]["hba_file"])
+    before = rules.read_text()
+    rules.write_text(f"host all {login} 127.0.0.0/8 trust\n{before}")
+    engine.execute("SELECT pg_reload_conf()")
+    engine.execute(f"CREATE ROLE {login} SUPERUSER LOGIN")
+    yield login
+    engine.execute(f"DROP ROLE {login}")
+    rules.write_text(before)
+    engine.execute("SELECT pg_reload_conf()")
+
+
+def test_a_pooler_asks_for_a_password_where_the_server_asks_for_none(
+    connections: Connections, let_in_without_password: str
+) -> None:
+    trusted = changed(connections, "lab_db1_postgres", login=let_in_without_password, password="")
+    with on_testbed(new_run(trusted)) as testbed:
+        pooled = testbed.engine.endpoint(pooled=True)
+        testbed.engine.start_pooler("transaction", 2)
+        try:
+            with psycopg.connect(pooled.dbname, **address(pooled), password=pooled.password) as session:
+                assert session.execute("SELECT current_user").fetchone() == (let_in_without_password,)
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(pooled.dbname, **address(pooled), password="")
+        finally:
+            testbed.engine.stop_pooler()
+
+
+def address(endpoint: Endpoint) -> dict[str, Any]:
+    return {"host": endpoint.host, "port": endpoint.port, "user": endpoint.login}
+
+
 def test_a_pooler_whose_port_is_taken_says_so(testbed: Testbed) -> None:
     taken = testbed.engine.database.port or 5432
     testbed.platform = testbed.engine.platform = testbed.platform.model_copy(update={"pooler_port": taken})  # type: ignore[attr-defined]
@@ -120,6 +158,13 @@ def test_a_database_that_is_down_is_named_with_its_connection(connections: Conne
     host = connections("lab_db1_postgres").host
     assert f"platform 'lab_db1', database {host}:1: cannot be used" in str(e.value)
     assert "check that the server is up and that connection 'lab_db1_postgres' is right" in str(e.value)
+
+
+def test_a_statement_that_cannot_be_done_is_no_server_that_is_down(testbed: Testbed) -> None:
+    """To psycopg both are operational errors."""
+    with pytest.raises(EngineError, match=r'refused a statement: could not open file "/nowhere"') as e:
+        testbed.engine.query("SELECT pg_read_file('/nowhere')")
+    assert "check that the server is up" not in str(e.value)
 
 
 def test_a_wrong_password_is_explained_and_not_printed(connections: Connections) -> None:

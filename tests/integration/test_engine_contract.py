@@ -558,12 +558,12 @@ def test_work_on_segments_is_counted(testbed: Testbed, data: Dataset) -> None:
 
 
 def test_the_pooler_lets_in_and_goes(testbed: Testbed) -> None:
-    database, endpoint = testbed.engine.database, testbed.engine.endpoint(pooled=True)
+    endpoint = testbed.engine.endpoint(pooled=True)
     testbed.engine.start_pooler("transaction", 2)
     try:
         with psycopg.connect(
-            host=endpoint.host, port=endpoint.port, user=database.login, password=database.password,
-            dbname=database.schema,
+            host=endpoint.host, port=endpoint.port, user=endpoint.login, password=endpoint.password,
+            dbname=endpoint.database,
         ) as pooled:  # fmt: skip
             assert pooled.execute("SELECT 1").fetchone() == (1,)
     finally:

@@ -35,14 +35,20 @@ def connect(
     except psycopg.errors.DiskFull as error:
         raise EngineError(f"{where}: its disk is full: {first_line(error)}; free some space there") from None
     except psycopg.OperationalError as error:
+        if is_open and not _broke(error):
+            raise _refused(where, error) from None
         said = first_line(error).replace(f'"127.0.0.1", port {local_port}', "it, through the client host,")
-        is_away = _broke(error) if is_open else _was_away(error, database, local_port)
+        is_away = is_open or _was_away(error, database, local_port)
         raise (EngineAwayError if is_away else EngineError)(
             f"{where}: cannot be used: {said}; check that the server is up and that connection {database.id!r} is "
             f"right. {_tls(database)}"
         ) from None
     except psycopg.Error as error:
-        raise EngineError(f"{where}: refused a statement: {first_line(error)}") from None
+        raise _refused(where, error) from None
+
+
+def _refused(where: str, error: psycopg.Error) -> EngineError:
+    return EngineError(f"{where}: refused a statement: {first_line(error)}")
 
 
 def _opened(

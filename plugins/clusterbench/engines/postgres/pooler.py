@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from clusterbench.base import libpq
+from clusterbench.base.connections import Connection
 from clusterbench.base.scripts import script
 from clusterbench.engines.postgres.server import Server
 
@@ -52,7 +54,7 @@ def start(server: Server, mode: str, size: int) -> None:
     stop(server)
     directory, driver = _directory(server), server.driver
     parameters, files = libpq.beside_driver(driver)
-    user = f"{_in_users_file(driver.login)} {_in_users_file(driver.password)}\n"
+    user = f"{_in_users_file(driver.login)} {_in_users_file(password(driver))}\n"
     files = {**files, "pgbouncer.ini": _configuration(server, mode, size, parameters), "users": user}
     if _is_encrypted(server, parameters):
         key, certificate = own_certificate(server.database.host)
@@ -66,6 +68,16 @@ def stop(server: Server) -> None:
     if not server.platform.database_hosts:
         return  # none can have been started
     server.on_host(script("postgres/stop_pooler", directory=_directory(server)), "PgBouncer must belong to the login")
+
+
+def password(driver: Connection) -> str:
+    """What drivers give to the pooler: the login's, or the pooler's own where the server lets that login in without."""
+    return driver.password or _own_password()
+
+
+@cache
+def _own_password() -> str:
+    return secrets.token_urlsafe()
 
 
 def as_seen_by_drivers(

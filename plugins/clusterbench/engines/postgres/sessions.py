@@ -87,10 +87,11 @@ def endpoint(server: Server, *, pooled: bool, settings: Mapping[str, str]) -> En
     of_role = {} if "session_settings" in server.platform.may else server.session_settings
     if own := {**of_role, **settings}:
         parameters["options"] = f"{parameters.get('options', '')} {as_options(own)}".strip()
-    port = server.platform.pooler_port if pooled else server.port
+    port, password = server.port, driver.password
     if pooled:
+        port, password = server.platform.pooler_port, pooler.password(driver)
         parameters, files = pooler.as_seen_by_drivers(server, parameters, files)
-    return Endpoint(server.database.host, port, driver.login, server.dbname, driver.password, parameters, files)
+    return Endpoint(server.database.host, port, driver.login, server.dbname, password, parameters, files)
 
 
 def as_seen_by_driver(server: Server) -> dict[str, str]:
