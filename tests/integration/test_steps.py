@@ -53,6 +53,22 @@ def test_a_whole_run_by_hand_ends_valid_and_sealed(connections: Connections) -> 
     assert find_run(run.archive.store, run.run_id).prefix == run.archive.prefix
 
 
+def test_hosts_that_share_a_work_folder_are_not_set_up(connections: Connections) -> None:
+    """As they do where one machine is named twice: each would end and overwrite the other's telemetry."""
+    folder = connections("lab_db1").extra["work_dir"]
+    run = new_run(changed(connections, "lab_etl", extra={"work_dir": folder}))
+    steps.open_run(run, ONE_SWEEP, {"by": "a test"})
+    steps.take_cluster(run, "lab_db1")
+    with pytest.raises(SpecError) as caught:
+        steps.set_up_cluster(run, "lab_db1")
+    steps.release_cluster(run, "lab_db1")
+    said = str(caught.value)
+    assert "platform 'lab_db1': hosts share a work folder, where each would overwrite" in said
+    assert f"  {folder}: db1, etl\n" in said and "client" not in said
+    assert "If they are one machine, name it once, with all its roles, or give each connection a 'work_dir'" in said
+    assert not list(Path(folder).glob("shared.*"))
+
+
 @pytest.mark.long
 def test_cells_are_measured_until_they_are_firm_and_the_run_says_so(connections: Connections) -> None:
     run = new_run(connections)

@@ -36,7 +36,7 @@ from clusterbench.base.records import Trial, TrialRecord
 from clusterbench.base.run_ids import whose
 from clusterbench.base.words import moment
 from clusterbench.engines import DURABILITY_SETTINGS, Engine, as_database
-from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry
+from clusterbench.hosts import conformance, detached_job, facts, lease, setup, telemetry, work_folders
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.results import durability, firmness, rounds
 from clusterbench.results.hypervisor_views import gathered as views_of
@@ -161,8 +161,8 @@ def set_up_cluster(run: Run, platform: str) -> None:
 
 
 def _look_before(testbed: Testbed) -> None:
-    """Raises where a host or a server cannot be reached, before anything is changed anywhere."""
-    testbed.fleet.run(testbed.fleet.names, "true")
+    """Raises where a host or a server cannot be reached, or hosts share a folder, before anything is set anywhere."""
+    work_folders.check(testbed.fleet, testbed.platform.platform)
     for engine in testbed.engines.values() if testbed.platform.database else ():
         as_database(engine).query("SELECT 1 AS up")
 

@@ -11,7 +11,7 @@ from shlex import quote
 
 from clusterbench.base.errors import HostError
 from clusterbench.base.scripts import script
-from clusterbench.hosts import facts, telemetry
+from clusterbench.hosts import facts, telemetry, work_folders
 from clusterbench.hosts.data_network import data_addresses
 from clusterbench.hosts.facts_read import read
 from clusterbench.hosts.fleet import Fleet
@@ -66,20 +66,13 @@ def _login(fleet: Fleet, host: str) -> Finding:
 
 
 def _work_folders(fleet: Fleet, platform: Platform, there: list[str]) -> Iterator[Finding]:  # noqa: ARG001  as all
-    """Each host leaves a token in its folder; one that sees another's shares it: homes may be on NFS."""
-    work = fleet.work_dirs(there)
-    leave = {host: f"mkdir -p {quote(work[host])} && : >{quote(work[host])}/doctor.{quote(host)}" for host in there}
-    fleet.run_each(leave)
-    try:
-        look = {host: f"cd {quote(work[host])} && ls doctor.* && df -B1 --output=avail . | tail -n 1" for host in there}
-        answers = fleet.run_each(look)
-    finally:
-        fleet.try_each({host: f"rm -f {quote(work[host])}/doctor.{quote(host)}" for host in there})
+    """Of one that hosts share a run says more, at set-up."""
+    work, shared_with = fleet.work_dirs(there), work_folders.sharing(fleet, there)
+    answers = fleet.run_each({host: f"df -B1 --output=avail {quote(work[host])} | tail -n 1" for host in there})
     remedy = "leave 'work_dir' out of the connections (then each host has its own), or name a folder that is local"
     for host, answer in answers.items():
-        *tokens, free = answer.output.split()
-        others = sorted({token.removeprefix("doctor.") for token in tokens} - {host})
-        if others:
+        free = answer.output
+        if others := shared_with.get(host):
             shared = f"{work[host]} is shared with {', '.join(others[:3])}"
             yield Finding("work folder", host, shared, "bad", remedy)
         else:
