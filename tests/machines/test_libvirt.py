@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +19,8 @@ from clusterbench.base.errors import MachineAwayError, MachineError  # noqa: E40
 from clusterbench.base.paths import project_root  # noqa: E402
 from clusterbench.machines import switch  # noqa: E402
 from clusterbench.machines.hypervisors import hypervisor_of  # noqa: E402
-from clusterbench.machines.libvirt_session import Session, uris_of  # noqa: E402
+from clusterbench.machines.libvirt_read import metadata_of  # noqa: E402
+from clusterbench.machines.libvirt_session import Session, reason, uris_of  # noqa: E402
 from clusterbench.machines.provider import Guest, Mark  # noqa: E402
 from clusterbench.spec.machine_layout import layout  # noqa: E402
 from clusterbench.spec.platform import Platform  # noqa: E402
@@ -296,6 +299,30 @@ def test_a_window_is_told_only_between_totals_that_were_noted(hosts: Hosts) -> N
     assert told["machines"] == told["hosts"] == {} and told["covered"] == 0
     assert told["problem"].startswith("libvirt keeps no samples")
     assert hypervisor.clock_ahead_s() == 0
+
+
+def test_an_error_keeps_its_reason_when_python_collects_beside_it(hosts: Hosts, monkeypatch: Any) -> None:
+    """An object of libvirt that ends between a call and its error clears what libvirt would say of it."""
+    raised = libvirt.libvirtError.__init__
+
+    def late(error: Any, said: str) -> None:
+        domain.ref = None
+        gc.collect()
+        raised(error, said)
+
+    with hosts.opened() as hypervisor:
+        (host, *_) = hypervisor.session.hosts.values()  # type: ignore[attr-defined]
+        domain = SimpleNamespace(ref=host.conn.lookupByName("segment"))
+        asked = host.conn.lookupByName("segment")
+        monkeypatch.setattr(libvirt.libvirtError, "__init__", late)
+        with pytest.raises(libvirt.libvirtError) as lost:
+            asked.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, "urn:none")
+        assert lost.value.get_error_code() is None, "libvirt's own package has lost it"
+        assert reason(lost.value).code == libvirt.VIR_ERR_NO_DOMAIN_METADATA
+        assert "metadata not found" in reason(lost.value).said
+        domain.ref = host.conn.lookupByName("segment")
+        assert metadata_of(asked, "urn:none") == ""
+        assert domain.ref is None, "it was lost again"
 
 
 @pytest.mark.parametrize(

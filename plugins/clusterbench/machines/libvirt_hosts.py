@@ -24,7 +24,7 @@ from clusterbench.base.errors import MachineAwayError, MachineError
 from clusterbench.machines import libvirt_read as read
 from clusterbench.machines import libvirt_specs as specs
 from clusterbench.machines import usage
-from clusterbench.machines.libvirt_session import Host, Session, naming
+from clusterbench.machines.libvirt_session import Host, Session, naming, reason
 from clusterbench.machines.provider import Found, Guest, Mark, Say
 from clusterbench.spec.machine_layout import Wanted
 
@@ -185,7 +185,7 @@ class Libvirt:
             try:
                 volume.delete(0)
             except libvirt.libvirtError as error:
-                if "being allocated" not in str(error) or time.monotonic() > deadline:
+                if "being allocated" not in reason(error).said or time.monotonic() > deadline:
                     raise
                 time.sleep(LOOK_EVERY_S)
             else:

@@ -17,7 +17,7 @@ import libvirt_qemu
 
 from clusterbench.base.errors import suggest
 from clusterbench.machines import libvirt_specs as specs
-from clusterbench.machines.libvirt_session import Host, Session, naming
+from clusterbench.machines.libvirt_session import Host, Session, naming, reason
 from clusterbench.machines.provider import Found, Guest
 from clusterbench.spec.machine_layout import Wanted
 
@@ -70,7 +70,7 @@ def _listed(host: Host, domain: Any) -> Listed | None:
         name, is_on = domain.name(), bool(domain.isActive())
         metadata = metadata_of(domain, specs.MACHINE, libvirt.VIR_DOMAIN_AFFECT_CONFIG) if domain.isPersistent() else ""
     except libvirt.libvirtError as error:
-        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+        if reason(error).code == libvirt.VIR_ERR_NO_DOMAIN:
             return None
         raise
     mark, volumes = specs.mark_in(metadata, name), tuple(specs.volumes_in(metadata))
@@ -82,7 +82,7 @@ def metadata_of(domain: Any, space: str, flags: int = 0) -> str:
     try:
         return str(domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, space, flags))
     except libvirt.libvirtError as error:
-        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN_METADATA:
+        if reason(error).code == libvirt.VIR_ERR_NO_DOMAIN_METADATA:
             return ""
         raise
 
@@ -191,7 +191,7 @@ def sources_of(host: Host, template: Any, name: str) -> tuple[list[Source], list
         try:
             found.append(_source(host, target, disk))
         except libvirt.libvirtError as error:
-            if error.get_error_code() not in (libvirt.VIR_ERR_NO_STORAGE_VOL, libvirt.VIR_ERR_NO_STORAGE_POOL):
+            if reason(error).code not in (libvirt.VIR_ERR_NO_STORAGE_VOL, libvirt.VIR_ERR_NO_STORAGE_POOL):
                 raise
             problems.append(
                 f"machines.template.name: disk {target} of {name!r} on {host.name} ({place}) is in no active storage "
@@ -238,7 +238,7 @@ def volume_in(pool: Any, name: str) -> Any:
     try:
         return pool.storageVolLookupByName(name)
     except libvirt.libvirtError as error:
-        if error.get_error_code() == libvirt.VIR_ERR_NO_STORAGE_VOL:
+        if reason(error).code == libvirt.VIR_ERR_NO_STORAGE_VOL:
             return None
         raise
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import libvirt
@@ -146,7 +146,7 @@ def _prepare_process() -> None:
     if os.getpid() in _prepared:
         return
     _prepared.add(os.getpid())
-    libvirt.registerErrorHandler(lambda *_: None, None)
+    libvirt.registerErrorHandler(_keep, None)
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
 
@@ -155,6 +155,33 @@ def _run_events() -> None:
     while True:
         with suppress(libvirt.libvirtError):
             libvirt.virEventRunDefaultImpl()
+
+
+class Reason(NamedTuple):
+    """Of an error of libvirt: ``VIR_ERR_…``, ``VIR_FROM_…``, and what it says."""
+
+    code: int
+    domain: int
+    said: str
+
+
+_kept = threading.local()
+
+
+def _keep(_: object, told: Sequence[Any]) -> None:
+    """libvirt tells the handler each error in the thread that met it, before the call ends."""
+    _kept.reason = Reason(*told[:3])
+
+
+def reason(error: Any) -> Reason:
+    """Why a call failed.
+
+    libvirt's Python package asks for it only when the call has ended. If Python meanwhile collects another object of
+    libvirt, whose end is a call, too, the error is without a reason; the handler has kept it.
+    """
+    if error.err is None:
+        return getattr(_kept, "reason", Reason(libvirt.VIR_ERR_INTERNAL_ERROR, libvirt.VIR_FROM_NONE, str(error)))
+    return Reason(*error.err[:3])
 
 
 @contextmanager
@@ -167,7 +194,8 @@ def naming(host: Host, doing: str, login: str = "") -> Iterator[None]:
 
 
 def in_words(host: Host, doing: str, error: Any, login: str = "") -> MachineError:
-    code, said = error.get_error_code(), str(error).strip()
+    code, domain, said = reason(error)
+    said = said.strip()
     if code in REFUSED_LOGIN or any(words in said.lower() for words in REFUSED_BY_SSH):
         return MachineError(
             f"{host}: the login {login!r} was refused, or the host is not the known one ({said}); correct login and "
@@ -178,7 +206,7 @@ def in_words(host: Host, doing: str, error: Any, login: str = "") -> MachineErro
             f"{host}: lacks the right to {doing} ({said}); docs/machines_libvirt.md lists the rights that "
             "clusterbench needs"
         )
-    if error.get_error_domain() in AWAY_FROM or code == libvirt.VIR_ERR_RPC or _is_lost(host.conn):
+    if domain in AWAY_FROM or code == libvirt.VIR_ERR_RPC or _is_lost(host.conn):
         return MachineAwayError(
             f"{host}: cannot be reached to {doing}: {said}; check that libvirt runs there and that the URI is right"
         )
