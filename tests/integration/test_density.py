@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from clusterbench.base.connections import Connections
+from clusterbench.base.datasets import Dataset
 from clusterbench.base.records import Trial
+from clusterbench.engines import Engine
 from clusterbench.hosts import facts
 from clusterbench.hosts.fleet import Fleet
 from clusterbench.report.run.page import render_report
@@ -165,6 +168,29 @@ def test_a_killed_neighbour_makes_the_trial_invalid(testbed: Testbed, monkeypatc
     assert record.outcome == "invalid"
     assert record.reason == "neighbour 'vm3' stopped before the trial's driver had ended"
     assert record.evidence["neighbours"]["vm2"]["under_load_share"] >= neighbours.UNDER_LOAD_SHARE_MIN
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("generator", ["duckdb", "dsdgen"])
+def test_data_are_made_for_all_neighbours_at_once(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch, generator: str
+) -> None:
+    """All four wait for each other before any begins; the suites and checksums of all then hold."""
+    workload = load_workload("tpcds")
+    begins, generate = threading.Barrier(4, timeout=600), workload.generate
+
+    def together(dataset: Dataset, engine: Engine) -> None:
+        begins.wait()
+        generate(dataset, engine)
+
+    monkeypatch.setattr(workload, "generate", together)
+    chosen = {"sweeps": ["lite"], "levels": [f"generator={generator}"]}
+    with generated_run(connections, "tpcds_density", PLATFORM, **chosen) as made:
+        assert steps.validate_data(made, PLATFORM)
+        told = made.archive.need_json(f"platforms/{PLATFORM}/generated.json")["datasets"]
+        assert len(told) == 4 and len({one["seconds"] for one in told}) == 1, "the time of all, shared out"
+        rows = made.archive.need_json(f"platforms/{PLATFORM}/data.json")["datasets"]["tpcds"]
+        assert len(rows) == 4 and len({row["checksum"] for row in rows}) == 1
 
 
 @pytest.mark.long

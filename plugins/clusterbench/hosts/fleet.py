@@ -16,7 +16,8 @@ import tarfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -95,6 +96,7 @@ class Fleet:
         self._work_dirs: dict[str, str] = {}
         self.kept: dict[str, Any] = {}
         """What others have asked the hosts and need not ask again while the fleet is open."""
+        self._turns: dict[tuple[str, str], threading.Lock] = {}
         self._unreachable: dict[str, tuple[float, HostError]] = {}
         self._opening: defaultdict[str | Address, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._gate = ssh.Gate(dials=DIALS_AT_ONCE, handshakes=HANDSHAKES_AT_ONCE)
@@ -150,6 +152,12 @@ class Fleet:
                     home, node = answer.output.splitlines()[-2:]
                     self._work_dirs[host] = f"{home}/{self.addresses[host].work_dir}/{node}"
         return {host: self._work_dirs.get(host, self.addresses[host].work_dir) for host in wanted}
+
+    @contextmanager
+    def alone(self, host: str, thing: str) -> Iterator[None]:
+        """One caller after the other, of a thing on a host that engines share, such as the files of a dataset."""
+        with self._turns.setdefault((host, thing), threading.Lock()):
+            yield
 
     def forwarded(self, host: str, to_host: str, to_port: int) -> int:
         """A port of this machine's loopback that leads to a place as ``host`` reaches it, while the fleet is open."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from clusterbench import __version__
@@ -131,7 +132,7 @@ def set_up_cluster(run: Run, platform: str) -> None:
         _look_before(testbed)
         rounds.begin(run.archive, platform)
         apply_setup(testbed)
-        engine_facts, *of_neighbours = ({**one.facts(), **one.driver_facts()} for one in testbed.engines.values())
+        engine_facts, *of_neighbours = in_parallel(_facts_of, testbed.engines.values())
         hosts = facts.hosts(testbed.fleet, facts.folders(testbed.platform, engine_facts), testbed.platform)
         if speeds := host_speeds.of_set_up(run.archive.store, testbed, engine_facts, run.run_id):
             run.archive.put_json(f"platforms/{platform}/host_speeds.json", speeds)
@@ -163,23 +164,37 @@ def set_up_cluster(run: Run, platform: str) -> None:
 def _look_before(testbed: Testbed) -> None:
     """Raises where a host or a server cannot be reached, or hosts share a folder, before anything is set anywhere."""
     work_folders.check(testbed.fleet, testbed.platform.platform)
-    for engine in testbed.engines.values() if testbed.platform.database else ():
-        as_database(engine).query("SELECT 1 AS up")
+    if testbed.platform.database:
+        in_parallel(lambda engine: as_database(engine).query("SELECT 1 AS up"), testbed.engines.values())
+
+
+def _facts_of(engine: Engine) -> dict[str, Any]:
+    return {**engine.facts(), **engine.driver_facts()}
 
 
 def apply_setup(testbed: Testbed) -> None:
     """Hosts before the engine, which starts with what they allow."""
     setup.set_up(testbed.platform, testbed.fleet)
-    for engine in testbed.engines.values():
-        engine.set_up()
+    in_parallel(lambda engine: engine.set_up(), testbed.engines.values())
 
 
 def undo_setup(testbed: Testbed) -> None:
     """What ``apply_setup`` and trials did; each part, whatever became of the others."""
     with ExitStack() as parts:
         parts.callback(setup.put_back, testbed.platform, testbed.fleet)
-        for engine in reversed(testbed.engines.values()):
-            parts.callback(engine.tear_down)
+        failed = [error for error in in_parallel(_torn_down, testbed.engines.values()) if error]
+        for error in failed[1:]:
+            log.error("%s", error)
+        if failed:
+            raise failed[0]
+
+
+def _torn_down(engine: Engine) -> Exception | None:
+    try:
+        engine.tear_down()
+    except Exception as error:  # the others are torn down all the same
+        return error
+    return None
 
 
 def conformance_of_hosts(
@@ -261,20 +276,26 @@ def _flushed(platform: str) -> str:
 def generate_data(run: Run, platform: str) -> None:
     """Generate every dataset of the plan that does not exist yet. A retry continues with the slices that are missing.
 
-    The time that it took is archived for later plans, unless an earlier try or run had begun the dataset.
+    One dataset after the other, each on the platform's own engine and on those of its neighbours at once. The time that
+    it took is archived for later plans, shared out, unless an earlier try or run had begun the dataset.
     """
     made: list[dict[str, Any]] = []
     with run.testbed(platform) as testbed:
+        engines = list(testbed.engines.values())
         for workload, dataset in run.plan().datasets(platform, testbed.unavailable):
-            for engine in testbed.engines.values():  # in turn: they may share files on the ETL host
-                is_anew = not _is_begun(workload, dataset, engine)
-                begun = time.monotonic()
-                load_workload(workload).generate(dataset, engine)
-                seconds = time.monotonic() - begun
-                log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, seconds)
-                if is_anew:
-                    made.append({"workload": workload, **_size_of(dataset), "seconds": round(seconds, 3)})
+            begun = time.monotonic()
+            anew = in_parallel(partial(_generate, workload, dataset), engines)
+            seconds = round((time.monotonic() - begun) / len(engines), 3)
+            made += anew.count(True) * [{"workload": workload, **_size_of(dataset), "seconds": seconds}]
     run.archive.put_json(f"platforms/{platform}/generated.json", {"datasets": made})
+
+
+def _generate(workload: str, dataset: Dataset, engine: Engine) -> bool:
+    """Whether nobody had begun it."""
+    is_anew, begun = not _is_begun(workload, dataset, engine), time.monotonic()
+    load_workload(workload).generate(dataset, engine)
+    log.info("%s: %s: ready, %.1f s", engine.platform.platform, dataset.table, time.monotonic() - begun)
+    return is_anew
 
 
 def _is_begun(workload: str, dataset: Dataset, engine: Engine) -> bool:
@@ -521,12 +542,15 @@ def _put_back(run: Run, testbed: Testbed) -> None:
         done = recorded | void | {place(one, count + 1) for one, count in stopped.items() if one in recorded}
         end_what_runs(testbed.fleet, testbed.platform, run.holder, done=sorted(done))
         if run.archive.get_json(f"platforms/{platform}/facts.json"):  # else no trial can have begun
-            for engine in testbed.engines.values():
-                engine.start()
-                engine.end_driver()
+            in_parallel(_free_of_drivers, testbed.engines.values())
             _restore_lost(run, testbed, recorded)
     finally:
         undo_setup(testbed)
+
+
+def _free_of_drivers(engine: Engine) -> None:
+    engine.start()
+    engine.end_driver()
 
 
 def _restore_lost(run: Run, testbed: Testbed, recorded: Collection[str]) -> None:

@@ -188,7 +188,10 @@ def _data_hosts(ground: Ground) -> list[str]:
 
 
 def _generation(datasets: Sequence[Dataset], ground: Ground, rates: Sequence[Rate]) -> tuple[float, str]:
-    """Each dataset after the other, for each neighbour, too: rows by all processes, as far as the disks go."""
+    """Each dataset after the other: rows by all processes, as far as the disks go.
+
+    Neighbours have theirs made at the same time, on the same machine's processors and disks.
+    """
     made = ground.engines * sum(dataset.made_bytes for dataset in datasets)
     if not made:
         return 0.0, NOTHING
@@ -199,7 +202,7 @@ def _generation(datasets: Sequence[Dataset], ground: Ground, rates: Sequence[Rat
     by_processor_s = tables / (processes * GENERATION_BYTES_PER_S)
     by_disk_s = tables * WRITTEN_TIMES * copies / _disk_bytes_per_s(ground)
     files_s = sum(dataset.files_bytes / (dataset.files_at_once * FILES_BYTES_PER_S) for dataset in datasets)
-    seconds = ground.engines * (len(datasets) * DATASET_S + max(by_processor_s, by_disk_s)) + files_s
+    seconds = len(datasets) * DATASET_S + ground.engines * max(by_processor_s, by_disk_s) + files_s
     return seconds, f"a guess: {processes} processes at once, {_said_disks(ground)}"
 
 

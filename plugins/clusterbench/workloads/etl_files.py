@@ -22,6 +22,9 @@ TIMEOUT_S = 24 * 3600
 READY_WITHIN_S = 60
 """What file servers may take to start."""
 
+SERVERS = "file servers"
+"""What engines that share an ETL host use one after the other: the ports of file servers are the host's."""
+
 SPACE = "mkdir -p {directory}; df --block-size=1 --output=avail {directory} | tail -n 1"
 
 
@@ -33,6 +36,11 @@ def etl_host(engine: Database) -> str:
 def making_hosts(platform: Platform) -> list[str]:
     """Where files that can be made in parts are made: all ETL and segment hosts at once, or the client."""
     return platform.hosts_with("etl", "segment") or platform.hosts_with("client")
+
+
+def name_of(engine: Database) -> str:
+    """Of jobs and folders that are one engine's: a neighbour has the same ETL host as the platform's own engine."""
+    return engine.platform.platform.replace("/", ".")
 
 
 def check_space(fleet: Fleet, host: str, path: str, needed: int, remedy: str) -> None:
@@ -82,14 +90,19 @@ def serving(fleet: Fleet, host: str, name: str, path: str, load: BulkLoad | None
     if load is None:
         yield
         return
-    job = _job(fleet, host, name)
+    with fleet.alone(host, SERVERS):
+        yield from _served(_job(fleet, host, name), path, load)
+
+
+def _served(job: DetachedJob, path: str, load: BulkLoad) -> Iterator[None]:
     job.kill()
     job.remove()
     serve = f"trap {quote(load.after)} EXIT\n{link(path)}\n{load.before}\n: >ready\nsleep infinity &\nwait\n"
     job.start(Job({}, {}, serve), TIMEOUT_S)
     try:
         if not job.is_ready(READY_WITHIN_S):
-            raise DatasetError(f"host {host!r}: its file servers do not start: {job.errors() or 'they say nothing'}")
+            said = job.errors() or "they say nothing"
+            raise DatasetError(f"host {job.host!r}: its file servers do not start: {said}")
         yield
     finally:
         job.kill()

@@ -114,6 +114,12 @@ def generate(source: Source, engine: Database) -> dict[str, Made]:
     """
     fleet, host = engine.fleet, etl_host(engine)
     path = f"{fleet.work_dir(host)}/{source.folder}"
+    with fleet.alone(host, path):  # a neighbour, which wants the same files, then has them
+        return _generate(source, engine, path)
+
+
+def _generate(source: Source, engine: Database, path: str) -> dict[str, Made]:
+    fleet, host = engine.fleet, etl_host(engine)
     if not _made(fleet, host, path):
         needed = 2 * source.bytes_expected  # the rows in DuckDB's file, too
         etl_files.check_space(fleet, host, path, needed, source.remedy)

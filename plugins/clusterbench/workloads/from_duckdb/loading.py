@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -78,7 +79,7 @@ def load(
 
     Raises DatasetError; what was begun does not count then.
     """
-    host, job = etl_host(engine), f"{folder}.loading"
+    host, job = etl_host(engine), f"{folder}.loading-{etl_files.name_of(engine)}"
     etl_files.end(engine.fleet, host, job)  # it must not write into the new tables
     _make_empty(made, tables, dataset, engine)
     loads = {
@@ -86,8 +87,11 @@ def load(
         for name, one in made.items()
     }
     execute(engine, [load.create for load in loads.values()])
+    work = _work(made, loads, f"{engine.fleet.work_dir(host)}/{folder}", engine)
+    serves = any(load.before for load in loads.values())
     try:
-        etl_files.run(engine.fleet, host, job, _work(made, loads, f"{engine.fleet.work_dir(host)}/{folder}", engine))
+        with engine.fleet.alone(host, etl_files.SERVERS) if serves else nullcontext():
+            etl_files.run(engine.fleet, host, job, work)
     except DatasetError as error:
         raise DatasetError(f"{dataset.table}: none of these could be loaded: {', '.join(made)}: {error}") from None
     finally:

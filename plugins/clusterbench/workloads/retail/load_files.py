@@ -59,10 +59,15 @@ def is_generated(dataset: Dataset, engine: Database) -> bool:
 
 def generate(dataset: Dataset, engine: Database) -> None:
     """Every file by one session of psql on the ETL host, several at once. Those that are there are not made again."""
-    if is_generated(dataset, engine):
-        return
     fleet, host = engine.fleet, etl_host(engine)
     path = _path(dataset, fleet, host)
+    with fleet.alone(host, path):  # a neighbour, which wants the same files, then has them
+        if not is_generated(dataset, engine):
+            _generate(dataset, engine, path)
+
+
+def _generate(dataset: Dataset, engine: Database, path: str) -> None:
+    fleet, host = engine.fleet, etl_host(engine)
     _check_space(dataset, engine, path)
     endpoint, disks = engine.endpoint(pooled=False), on_disks(dataset, engine.platform.load_dirs)
     queries = {f"{name}.sql": _copy(dataset, engine, number) for number, name in enumerate(names())}

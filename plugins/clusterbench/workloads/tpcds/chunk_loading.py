@@ -134,7 +134,7 @@ class _Making:
         self.fleet: Fleet = engine.fleet
         self.hosts = etl_files.making_hosts(engine.platform)
         self.sender = etl_files.etl_host(engine)
-        self.folder = f"files/{dataset.table}-chunks"
+        self.folder = f"files/{dataset.table}-chunks-{etl_files.name_of(engine)}"
         """Below a work folder; jobs' names begin with it, too."""
         self.failed = Event()
         self.saying = Lock()
@@ -152,7 +152,8 @@ class _Making:
         """Until nothing is left. One host that fails stops the others when they have loaded what they are making."""
         if not left:
             return
-        self.programs = programs.put(self.fleet, self.hosts)
+        with self.fleet.alone(self.sender, programs.FOLDER):
+            self.programs = programs.put(self.fleet, self.hosts)
         processors = chunk_making.processors(self.fleet, self.hosts)
         queue, self.done, self.of = deque(left), of - len(left), of
         at_once = self.engine.parallelism()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterbench.hosts.fleet import Fleet
 
 DUCKDB, EXTENSION, GENERATOR = "duckdb", extension_name("tpcds"), dsdgen.PROGRAM
+FOLDER = "tpcds"
 AT_ONCE = 4
 """Hosts that are sent programs at the same time: 80 MB to each, which the worker holds meanwhile."""
 
@@ -28,7 +29,7 @@ def put(fleet: Fleet, hosts: Sequence[str]) -> dict[str, str]:
     }
     content = {name: file.read_bytes() for name, file in local.items()}
     sums = "\n".join(f"{hashlib.sha256(data).hexdigest()}  {name}" for name, data in content.items())
-    paths = {host: f"{work}/tpcds" for host, work in fleet.work_dirs(hosts).items()}
+    paths = {host: f"{work}/{FOLDER}" for host, work in fleet.work_dirs(hosts).items()}
     look = {host: f"cd {quote(paths[host])} && sha256sum --check --status <<<{quote(sums)}" for host in hosts}
     lacking = [host for host, answer in fleet.run_each(look, check=False).items() if answer.exit_status != 0]
     for n in range(0, len(lacking), AT_ONCE):
