@@ -1,7 +1,7 @@
 # Everything that can be done, each with one word. `make` alone lists it.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup lock wheel up fetch down status run bench quick pure test test-long test-engine test-field test-compose chaos compose-build compose-up compose-down lint types docs pictures clean
+.PHONY: help setup lock wheel up fetch down status run bench quick pure test tests test-long test-engine test-field test-compose chaos compose-build compose-up compose-down lint types docs pictures clean
 
 bin := .venv/bin
 lab := $(or $(CLUSTERBENCH_LAB_DIR),.lab)
@@ -61,9 +61,13 @@ quick: setup  ## lint, types, and the tests that need no server: two minutes, fo
 pure: setup
 	$(bin)/python -m pytest -q -n 2 -m "not lab"
 
-# The second command is given its files, as looking through all takes half a minute.
+# The types are checked beside the tests, as that keeps one processor busy for a minute and the other idle.
 test: setup  ## lint, types, and the tests, with real servers; what takes minutes a test: make test-long
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types fetch
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint fetch
+	@$(MAKE) --no-print-directory --jobs=2 types tests
+
+# The second command is given its files, as looking through all takes half a minute.
+tests:
 	$(bin)/python -m pytest -n $(workers) -m "not alone and not long" --durations=25
 	$(bin)/python -m pytest -m alone --durations=5 $(shell grep -rl 'mark\.alone' tests)
 

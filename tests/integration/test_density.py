@@ -11,6 +11,7 @@ import pytest
 
 from clusterbench.base.connections import Connections
 from clusterbench.base.datasets import Dataset
+from clusterbench.base.errors import EngineError
 from clusterbench.base.records import Trial
 from clusterbench.engines import Engine
 from clusterbench.hosts import facts
@@ -150,6 +151,21 @@ def assert_quiet(testbed: Testbed) -> None:
     (client,) = testbed.platform.hosts_with("client")
     left = testbed.fleet.run_on(client, f"for lock in {beside}/lock; do flock -n -s $lock true || echo $lock; done")
     assert left.output == ""
+
+
+def test_a_neighbour_that_cannot_be_put_back_keeps_no_other_from_it(testbed: Testbed) -> None:
+    ours = {"work_mem": "7MB"}
+    down, *others = testbed.neighbours["vm3"], testbed.engine, testbed.neighbours["vm2"], testbed.neighbours["vm4"]
+    for engine in testbed.engines.values():
+        engine.configure(ours)
+    assert [engine.settings(ours) for engine in others] == [ours] * 3
+    down.stop()  # type: ignore[attr-defined]
+    try:
+        with pytest.raises(EngineError, match="lab_oversubscribed/vm3"):
+            steps.undo_setup(testbed)
+        assert all(engine.settings(ours) != ours for engine in others)
+    finally:
+        down.start()
 
 
 @pytest.mark.long
