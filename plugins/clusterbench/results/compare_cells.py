@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from clusterbench.base.factors import Level
-from clusterbench.base.measurements import Better
+from clusterbench.base.measurements import Better, MeasurementKind
 from clusterbench.results import between_runs
 from clusterbench.results.between_runs import Between, Spread
 from clusterbench.results.judgement import NOTHING_SHOWN, Judgement, Ratio, chance, compare_runs, compare_two
@@ -147,8 +147,9 @@ def cells_of(a: Sequence[Sequence[Result]], b: Sequence[Sequence[Result]], asked
 def made_of(cells: Sequence[ComparedCell]) -> dict[str, str]:
     """By label of a cell of several statements that are compared: which of them the difference is made of."""
     sides: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
+    statements = {name for name in {cell.measurement for cell in cells} if is_statement(name)}
     for cell in cells:
-        if is_statement(cell.measurement) and not cell.refused:
+        if cell.measurement in statements and not cell.refused:
             both = sides.setdefault(cell.label, ({}, {}))
             for side, summary in zip(both, (cell.a, cell.b), strict=True):
                 side.update({cell.measurement: summary.median} if summary else {})
@@ -177,7 +178,10 @@ def _of_cell(key: str, a: Sequence[Result], b: Sequence[Result], asked: Asked, *
     bare = ComparedCell(known.sweep, label, "", "", (), (), said_a, said_b, names=asked.names, is_of_runs=of_runs)
     measured = dict.fromkeys(name for result in (*a, *b) for name in result.measurements)
     why = asked.refused or asked.withdrawn.get(key) or _utilisation(a, b, asked.names)
-    cells = [replace(_with(bare, name, a, b, why), history=_history(key, name, asked)) for name in measured]
+    kinds = measurement_kinds()  # once: each time it looks whether a workload was added
+    cells = [
+        replace(_with(bare, name, kinds.get(name), a, b, why), history=_history(key, name, asked)) for name in measured
+    ]
     return cells or [replace(bare, refused=_lacking(bare))]
 
 
@@ -188,10 +192,16 @@ def _history(key: str, measurement: str, asked: Asked) -> Spread | None:
     return between_runs.pooled(asked.histories.get((platform, key, measurement)) for platform in platforms)
 
 
-def _with(bare: ComparedCell, name: str, a: Sequence[Result], b: Sequence[Result], refused: str) -> ComparedCell:
+def _with(  # noqa: PLR0917  private, and each argument is a part of the cell
+    bare: ComparedCell,
+    name: str,
+    kind: MeasurementKind | None,
+    a: Sequence[Result],
+    b: Sequence[Result],
+    refused: str,
+) -> ComparedCell:
     of_a, of_b = (tuple(result.measurements[name] for result in side if name in result.measurements) for side in (a, b))
     unit = (of_a or of_b)[0].unit
-    kind = measurement_kinds().get(name)
     better: Better = kind.better if kind else "neither"
     cell = replace(bare, measurement=name, unit=unit, of_a=of_a, of_b=of_b, better=better, refused=refused)
     return cell if of_a and of_b else replace(cell, refused=_lacking(cell))

@@ -53,13 +53,14 @@ def parts(before: Mapping[str, float], after: Mapping[str, float]) -> list[Part]
 
     Statements that only one side has explain nothing: the work was another.
     """
-    weighed = [{name: kind_weight(name) * value for name, value in side.items()} for side in (before, after)]
+    kinds = measurement_kinds()  # once: each time it looks whether a workload was added
+    weighed = [{name: kinds[name].weight * value for name, value in side.items()} for side in (before, after)]
     both = [name for name in weighed[0] if name in weighed[1]]
     totals = [sum(side[name] for name in both) for side in weighed]
     difference = totals[1] - totals[0]
     is_same = abs(difference) <= SAME * totals[0]
     shown = weighed[1] or weighed[0]
-    whole, kinds = sum(shown.values()), measurement_kinds()
+    whole = sum(shown.values())
     found = [
         Part(
             name,
@@ -75,10 +76,6 @@ def parts(before: Mapping[str, float], after: Mapping[str, float]) -> list[Part]
     return sorted(found, key=lambda part: (-(part.explains or 0.0), -part.share, part.measurement))
 
 
-def kind_weight(measurement: str) -> float:
-    return measurement_kinds()[measurement].weight
-
-
 def explanation(found: Sequence[Part]) -> str:
     """ "query 64 is 71 % of the difference, query 4 12 %"; or that none stands out. Empty where nothing differs.
 
@@ -87,8 +84,10 @@ def explanation(found: Sequence[Part]) -> str:
     counted = [part for part in found if part.explains is not None]
     if not counted:
         return ""
-    before = sum(kind_weight(part.measurement) * (part.before or 0.0) for part in counted)
-    named = [part for part in counted if _stands_out(part, before)][:NAMED_MAX]
+    kinds = measurement_kinds()
+    before_s = {part.measurement: kinds[part.measurement].weight * (part.before or 0.0) for part in counted}
+    whole_s = sum(before_s.values())
+    named = [part for part in counted if _stands_out(part, before_s[part.measurement], whole_s)][:NAMED_MAX]
     if not named:
         slower = sum((part.after or 0.0) > (part.before or 0.0) for part in counted)
         return f"{NONE_STANDS_OUT}: {slower} of {len(counted)} take longer"
@@ -97,6 +96,6 @@ def explanation(found: Sequence[Part]) -> str:
     return ", ".join([*said, *(f"{part.statement} {share(part.explains)}" for part in others)])
 
 
-def _stands_out(part: Part, before: float) -> bool:
-    own = kind_weight(part.measurement) * (part.before or 0.0) / before if before else 0.0
+def _stands_out(part: Part, before_s: float, whole_s: float) -> bool:
+    own = before_s / whole_s if whole_s else 0.0
     return (part.explains or 0.0) >= max(EXPLAINS_MIN, OUT_OF_PROPORTION * own)
